@@ -52,9 +52,12 @@ from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# As many connections as threads: no call waits for one while another rests, and none is closed only to be opened again.
+# As many connections as threads: no call waits for one while another rests, and none is closed only
+# to be opened again.
 BOUNDS = Bounds(pool_size=THREADS, overflow=0, trust_s=1)
-SWITCH_S = 0.001  # for how long a thread that computes keeps the others from going on; Python's own is five times that
+# for how long a thread that computes keeps the others from going on; Python's own is five times
+# that
+SWITCH_S = 0.001
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 log = structlog.get_logger("api")
@@ -70,14 +73,21 @@ def create_app(deps: Deps) -> FastAPI:
             workers.shutdown()
         deps.database.close()
 
-    app = FastAPI(title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
+    app = FastAPI(
+        title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan
+    )
     routes = routes_of(routed(deps.catalogue), deps)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend([*routes, route_of(deps), *viewer.routes_of(described)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(
-        Cors, catalogue=deps.catalogue, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS
+        Cors,
+        catalogue=deps.catalogue,
+        allow_origins=["*"],
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=EXPOSED_HEADERS,
     )
     app.add_middleware(Envelope, deps=deps, routes=routes)
     return app
@@ -100,7 +110,9 @@ def deps_of(settings: Settings) -> Deps:
     deployment = settings.deployment()
     custody_keys = settings.custody_keys()
     database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
-    chain = VaultReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
+    chain = VaultReader(
+        Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
+    )
     rails = _rails(settings, chain)
     return Deps(
         catalogue=catalogue(),
@@ -138,14 +150,26 @@ def _rails(settings: Settings, chain: VaultReader) -> Rails | None:
     if settings.x402_pay_to is None:
         return None
     if not is_address(settings.x402_pay_to):
-        raise InvalidParameterError("X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters")
+        raise InvalidParameterError(
+            "X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters"
+        )
     network = f"eip155:{settings.chain_id}"
     settler, gas = _settler(settings, chain, network)
-    return Rails(settler=settler, network=network, asset=chain.contracts["usdc"], pay_to=to_checksum_address(settings.x402_pay_to), gas=gas)
+    return Rails(
+        settler=settler,
+        network=network,
+        asset=chain.contracts["usdc"],
+        pay_to=to_checksum_address(settings.x402_pay_to),
+        gas=gas,
+    )
 
 
-def _settler(settings: Settings, chain: VaultReader, network: str) -> tuple[Settler, GasBudget | None]:
-    """The facilitator behind a URL, or one in this process with a key of ours and a budget for its gas. Errors: InvalidParameterError."""
+def _settler(
+    settings: Settings, chain: VaultReader, network: str
+) -> tuple[Settler, GasBudget | None]:
+    """The facilitator behind a URL, or one in this process with a key of ours and a budget for its
+    gas. Errors: InvalidParameterError.
+    """
     if settings.x402_facilitator_url is not None:
         return remote_settler(settings.x402_facilitator_url), None
     gas = GasBudget(
@@ -166,31 +190,58 @@ def _settle_key(settings: Settings) -> str:
         settings.x402_settle_keystore_password_file,
     )
     if key is None:
-        rule = "name who settles: X402_FACILITATOR_URL, or X402_SETTLE_KEYSTORE and X402_SETTLE_KEYSTORE_PASSWORD_FILE"
+        rule = (
+            "name who settles: X402_FACILITATOR_URL, or X402_SETTLE_KEYSTORE and "
+            "X402_SETTLE_KEYSTORE_PASSWORD_FILE"
+        )
         raise InvalidParameterError("X402_PAY_TO", f"payments need more than a payee; {rule}")
     return key
 
 
 def _guard(settings: Settings) -> LocalKeySigner | None:
     """None: no key is set. Errors: InvalidParameterError."""
-    key = _key("GUARD", settings, settings.guard_private_key, settings.guard_keystore, settings.guard_keystore_password_file)
+    key = _key(
+        "GUARD",
+        settings,
+        settings.guard_private_key,
+        settings.guard_keystore,
+        settings.guard_keystore_password_file,
+    )
     return None if key is None else LocalKeySigner(key)
 
 
-def _key(name: str, settings: Settings, plain: SecretStr | None, keystore: Path | None, password: Path | None) -> str | None:
-    """A key of this process, by the settings that begin with `name`; None: none are set. Errors: InvalidParameterError."""
+def _key(
+    name: str,
+    settings: Settings,
+    plain: SecretStr | None,
+    keystore: Path | None,
+    password: Path | None,
+) -> str | None:
+    """A key of this process, by the settings that begin with `name`; None: none are set.
+
+    Errors: InvalidParameterError.
+    """
     if plain is not None:
         if not _is_local(settings):
-            raise InvalidParameterError(f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE")
+            raise InvalidParameterError(
+                f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE"
+            )
         return _plain(f"{name}_PRIVATE_KEY", plain.get_secret_value())
     if keystore is None and password is None:
         return None
     if keystore is None or password is None:
-        raise InvalidParameterError(f"{name}_KEYSTORE", f"set {name}_KEYSTORE and {name}_KEYSTORE_PASSWORD_FILE both")
+        raise InvalidParameterError(
+            f"{name}_KEYSTORE", f"set {name}_KEYSTORE and {name}_KEYSTORE_PASSWORD_FILE both"
+        )
     try:
-        return bytes(Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())).hex()
+        return bytes(
+            Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())
+        ).hex()
     except (OSError, ValueError) as error:
-        raise InvalidParameterError(f"{name}_KEYSTORE", f"it cannot be opened ({type(error).__name__}); check file and password") from error
+        raise InvalidParameterError(
+            f"{name}_KEYSTORE",
+            f"it cannot be opened ({type(error).__name__}); check file and password",
+        ) from error
 
 
 def _plain(variable: str, key: str) -> str:
@@ -211,17 +262,24 @@ def _pepper(settings: Settings) -> bytes:
     pepper = settings.key_pepper.get_secret_value()
     if len(pepper) < MIN_PEPPER_CHARACTERS:
         rule = (
-            f"set a secret of at least {MIN_PEPPER_CHARACTERS} characters (`openssl rand -hex 32`) and keep it: changing it voids every key"
+            f"set a secret of at least {MIN_PEPPER_CHARACTERS} characters (`openssl rand "
+            "-hex 32`) and keep it: changing it voids every key"
         )
         raise InvalidParameterError("KEY_PEPPER", rule)
     return pepper.encode()
 
 
 def admit_operator(settings: Settings, deps: Deps) -> None:
-    """The operator's key is the one that is set now, and no other. Errors: InvalidParameterError off a local chain."""
+    """The operator's key is the one that is set now, and no other.
+
+    Errors: InvalidParameterError off a local chain.
+    """
     key = settings.operator_key
     if key is not None and not _is_local(settings):
-        raise InvalidParameterError("OPERATOR_KEY", "it is for a local chain only; name operators' wallets in OPERATOR_ADDRESSES instead")
+        raise InvalidParameterError(
+            "OPERATOR_KEY",
+            "it is for a local chain only; name operators' wallets in OPERATOR_ADDRESSES instead",
+        )
     key_hash = None if key is None else token_hash(deps.pepper, key.get_secret_value())
     try:
         with deps.database.write() as session:
@@ -231,7 +289,9 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
 
 
 def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
-    """Once, at the start: what waits until its key is back is named; a database that is away keeps nothing from starting."""
+    """Once, at the start: what waits until its key is back is named; a database that is away keeps
+    nothing from starting.
+    """
     try:
         with deps.database.read() as session:
             tell_unknown(session, settings.custody_keys())
@@ -242,16 +302,23 @@ def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Errors: InvalidParameterError when the port is taken."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
     except OSError as error:
-        raise InvalidParameterError("HOST", f"{host} is not an address of this machine ({error.strerror})") from error
+        raise InvalidParameterError(
+            "HOST", f"{host} is not an address of this machine ({error.strerror})"
+        ) from error
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
     except OSError as error:
         listener.close()
-        raise InvalidParameterError("PORT", f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one") from error
+        raise InvalidParameterError(
+            "PORT",
+            f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one",
+        ) from error
     return listener
 
 
@@ -266,7 +333,8 @@ def main() -> None:
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
-    # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
+    # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any
+    # caller on this machine.
     config = uvicorn.Config(
         create_app(deps),
         http=protocol_of(ConnectionBounds(), deps.catalogue),
@@ -278,7 +346,8 @@ def main() -> None:
     )
     sys.setswitchinterval(SWITCH_S)
     gc.collect()
-    gc.freeze()  # what stands from the start is not looked through again and again while calls make garbage
+    # what stands from the start is not looked through again and again while calls make garbage
+    gc.freeze()
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
     uvicorn.Server(config).run(sockets=[listener])
 

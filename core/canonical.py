@@ -1,9 +1,12 @@
-"""One way to write a value as bytes, and one way to chain bytes: what every append-only book is hashed with.
+"""One way to write a value as bytes, and one way to chain bytes: what every append-only book is
+hashed with.
 
 Laws
-- `canonical_json` is RFC 8785 (JCS) over strings, ints within plus or minus 2**53 - 1, booleans, None, lists and
-  objects. A float is refused: its text depends on who prints it. Money is text in every book.
-- `chain_hash(prev, body)` = SHA-256(prev || body). Changing, dropping or reordering a row changes every later hash.
+- `canonical_json` is RFC 8785 (JCS) over strings, ints within plus or minus 2**53 - 1, booleans,
+  None, lists and objects. A float is refused: its text depends on who prints it. Money is text in
+  every book.
+- `chain_hash(prev, body)` = SHA-256(prev || body). Changing, dropping or reordering a row changes
+  every later hash.
 """
 
 import hashlib
@@ -17,23 +20,30 @@ from core.errors import InvalidParameterError
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
-MAX_SAFE_INT = 2**53 - 1  # RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
+# RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
+MAX_SAFE_INT = 2**53 - 1
 
 
 def canonical_json(value: Any, path: str = "$") -> bytes:
-    """The RFC 8785 bytes of a value. The same value gives the same bytes, whatever the order of its keys.
+    """The RFC 8785 bytes of a value.
 
-    Errors: InvalidParameterError names the path (below `path`) of what cannot be written (a float, an int beyond 2**53 - 1, a key
-    that is not text, text that is no Unicode, any other type).
+    The same value gives the same bytes, whatever the order of its keys.
+
+    Errors: InvalidParameterError names the path (below `path`) of what cannot be written (a float,
+    an int beyond 2**53 - 1, a key that is not text, text that is no Unicode, any other type).
     """
     plain = value if _is_plain(value) else _plain(value, path)
     written = _encode(plain)
-    # In ASCII, sorted and compact JSON is what RFC 8785 says, and this encoder writes it twenty times faster.
+    # In ASCII, sorted and compact JSON is what RFC 8785 says, and this encoder writes it twenty
+    # times faster.
     return written if written.isascii() else rfc8785.dumps(plain)
 
 
 def plain_json(value: Any) -> Any:
-    """The same value in plain dicts and lists, as a reader of its JSON gets it. Errors: as `canonical_json`."""
+    """The same value in plain dicts and lists, as a reader of its JSON gets it.
+
+    Errors: as `canonical_json`.
+    """
     return value if _is_plain(value) else _plain(value, "$")
 
 
@@ -45,19 +55,24 @@ def canonical_text(value: str) -> bytes:
 
 
 def chain_hash(prev: bytes, body: bytes) -> bytes:
-    """SHA-256 over the previous hash (32 bytes) followed by the canonical bytes of the new entry."""
+    """SHA-256 over the previous hash (32 bytes) followed by the canonical bytes of the new
+    entry.
+    """
     return hashlib.sha256(prev + body).digest()
 
 
 def _is_plain(value: Any) -> bool:
-    """True when the value is made of plain dicts, lists and valid leaves throughout: then nothing need be converted."""
+    """True when the value is made of plain dicts, lists and valid leaves throughout: then nothing
+    need be converted.
+    """
     kind = type(value)
     if kind is str:
         return _is_text(value)
     if kind is int:
         return bool(-MAX_SAFE_INT <= value <= MAX_SAFE_INT)
     if kind is dict:
-        for key, item in value.items():  # noqa: SIM110 (a loop is faster than `all`, and this runs for every row)
+        # A loop is faster than `all`, and this runs for every row.
+        for key, item in value.items():  # noqa: SIM110
             if type(key) is not str or not _is_text(key) or not _is_plain(item):
                 return False
         return True
@@ -67,7 +82,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_text(value: str) -> bool:
-    return "\x00" not in value and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
+    return "\x00" not in value and (
+        value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
+    )
 
 
 def _plain(value: Any, path: str) -> Any:
@@ -82,11 +99,17 @@ def _plain(value: Any, path: str) -> Any:
         return {_text(key, path): _plain(item, f"{path}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
-    raise InvalidParameterError(path, f"write it as text, an integer, true, false, null, a list or an object, not {type(value).__name__}")
+    raise InvalidParameterError(
+        path,
+        "write it as text, an integer, true, false, null, a list or an object, not "
+        f"{type(value).__name__}",
+    )
 
 
 def _text(value: Any, path: str) -> str:
-    """Text that every reader can store: valid Unicode without NUL (Postgres refuses both in jsonb)."""
+    """Text that every reader can store: valid Unicode without NUL (Postgres refuses both in
+    jsonb).
+    """
     if not isinstance(value, str):
         raise InvalidParameterError(path, "keys are text")
     if not _is_text(value):

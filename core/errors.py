@@ -1,6 +1,7 @@
 """One tree of errors: what the caller may fix, and what the outside failed at.
 
-Law: a domain error carries both sides of the broken comparison as typed fields; its message is built from them.
+Law: a domain error carries both sides of the broken comparison as typed fields; its message is
+built from them.
 """
 
 
@@ -13,12 +14,16 @@ class OutsideError(Exception):
 
 
 def text_of(error: BaseException, most: int = 500) -> str:
-    """An error's text in printable ASCII, of at most so many characters: it may quote what a node says, and the database has to take it."""
+    """An error's text in printable ASCII, of at most so many characters: it may quote what a node
+    says, and the database has to take it.
+    """
     return ascii(str(error))[1:-1][:most]
 
 
 class InvalidNumberError(MandateError):
-    """A number breaks its rule: wrong form, too many decimals (docs/rules.md#numbers), out of its range. `got` is what was sent."""
+    """A number breaks its rule: wrong form, too many decimals (docs/rules.md#numbers), out of its
+    range. `got` is what was sent.
+    """
 
     def __init__(self, field: str, got: str, rule: str) -> None:
         super().__init__(f"{field}: {rule} (got {got!r})")
@@ -37,7 +42,10 @@ class InvalidParameterError(MandateError):
 
 
 class WrongStatusError(MandateError):
-    """A move that the mandate's status does not allow. `rule` says what would. Source: core/mandate/rules/lifecycle.py."""
+    """A move that the mandate's status does not allow.
+
+    `rule` says what would. Source: core/mandate/rules/lifecycle.py.
+    """
 
     def __init__(self, status: str, move: str, rule: str) -> None:
         super().__init__(f"{move} is refused while the mandate is {status}: {rule}")
@@ -47,8 +55,13 @@ class WrongStatusError(MandateError):
 
 
 class SettleGraceError(MandateError):
-    """The owner or the agent stops in [ends_at, until), the keeper's time to settle. `until`: unix seconds, exclusive."""
+    """The owner or the agent stops in [ends_at, until), the keeper's time to settle.
+
+    `until`: unix seconds, exclusive.
+    """
 
     def __init__(self, until: int) -> None:
-        super().__init__(f"the keeper settles first; a stop is possible again from unix second {until} on")
+        super().__init__(
+            f"the keeper settles first; a stop is possible again from unix second {until} on"
+        )
         self.until = until

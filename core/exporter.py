@@ -1,4 +1,6 @@
-"""What the metrics of every process share: a port of their own with Prometheus text on it, and the figures of the nodes' pool."""
+"""What the metrics of every process share: a port of their own with Prometheus text on it, and the
+figures of the nodes' pool.
+"""
 
 from collections.abc import Iterable
 from http.server import HTTPServer
@@ -35,19 +37,28 @@ class Server:
 
 
 def serve(registry: CollectorRegistry, address: str, port: int) -> Server:
-    """Listen for scrapes on a thread of its own; port 0 takes a free one. Errors: OSError when the port is taken."""
+    """Listen for scrapes on a thread of its own; port 0 takes a free one.
+
+    Errors: OSError when the port is taken.
+    """
     server, thread = start_http_server(port, address, registry)
     return Server(server, thread)
 
 
-def serve_or_tell(registry: CollectorRegistry, address: str, port: int, variable: str) -> Server | None:
-    """None when no port is set, or when it is taken: a process that nobody can watch is better than none."""
+def serve_or_tell(
+    registry: CollectorRegistry, address: str, port: int, variable: str
+) -> Server | None:
+    """None when no port is set, or when it is taken: a process that nobody can watch is better than
+    none.
+    """
     if port == 0:
         return None
     try:
         return serve(registry, address, port)
     except OSError as error:
-        log.error(f"metrics are not served; set {variable} to a free port", port=port, error=str(error))
+        log.error(
+            f"metrics are not served; set {variable} to a free port", port=port, error=str(error)
+        )
         return None
 
 
@@ -60,10 +71,14 @@ class RpcFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         requests = self._counter("rpc_requests", "Requests sent to a node.")
-        calls = self._counter("rpc_calls", "JSON-RPC calls sent to a node, each of a batch counted.")
+        calls = self._counter(
+            "rpc_calls", "JSON-RPC calls sent to a node, each of a batch counted."
+        )
         failures = self._counter("rpc_failures", "Requests that a node failed.", "kind")
         seconds = self._counter("rpc_seconds", "Sum of the waits for a node's answers.")
-        is_open = GaugeMetricFamily(self._prefix + "rpc_provider_open", "1 while a node is left alone.", labels=["provider"])
+        is_open = GaugeMetricFamily(
+            self._prefix + "rpc_provider_open", "1 while a node is left alone.", labels=["provider"]
+        )
         for node in self._rpc.stats():
             requests.add_metric([node.name], node.requests)
             calls.add_metric([node.name], node.calls)

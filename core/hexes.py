@@ -1,4 +1,6 @@
-"""Addresses and hashes: 0x hex outside, bytes inside. Addresses are checksummed, hashes lower-case."""
+"""Addresses and hashes: 0x hex outside, bytes inside. Addresses are checksummed, hashes
+lower-case.
+"""
 
 from functools import cache, lru_cache
 
@@ -16,7 +18,9 @@ def hex_of(raw: bytes) -> str:
 
 @lru_cache(maxsize=65_536)
 def checksum_address(address: str) -> str:
-    """The checksum form of a 0x address, remembered: a checksum is a hash, and a chain names the same accounts again and again."""
+    """The checksum form of a 0x address, remembered: a checksum is a hash, and a chain names the
+    same accounts again and again.
+    """
     return to_checksum_address(address)
 
 
@@ -27,5 +31,7 @@ def address_or_none(raw: bytes | None) -> str | None:
 
 @cache
 def address_of(raw: bytes) -> str:
-    """With its checksum, which costs a hash: kept, since ticks and rollbacks ask for the same vaults."""
+    """With its checksum, which costs a hash: kept, since ticks and rollbacks ask for the same
+    vaults.
+    """
     return to_checksum_address(raw)

@@ -1,6 +1,8 @@
-"""The figures that callers are held to and an operator may change: each is an environment variable with default, bounds and meaning.
+"""The figures that callers are held to and an operator may change: each is an environment variable
+with default, bounds and meaning.
 
-core/settings.py reads them with all other settings, and api/main.py hands them down; /prices and the discovery document show them.
+core/settings.py reads them with all other settings, and api/main.py hands them down; /prices and
+the discovery document show them.
 """
 
 from typing import Any
@@ -25,8 +27,12 @@ class CallerLimits(BaseModel):
 
     # Sessions and wallets
     owner_session_hours: int = count(24, "how long an owner's session lasts", 1, 24 * 365)
-    agent_bearer_hours: int = count(24, "how long connect's token lasts, for linking a wallet", 1, 24)
-    link_wait_hours: int = count(24, "how long an owned agent's new wallet waits to be paid, unless confirmed", 24, 720)
+    agent_bearer_hours: int = count(
+        24, "how long connect's token lasts, for linking a wallet", 1, 24
+    )
+    link_wait_hours: int = count(
+        24, "how long an owned agent's new wallet waits to be paid, unless confirmed", 24, 720
+    )
 
     # Calls
     daily_ceiling: int = count(2_000, "calls a key and UTC day (plan Free)")
@@ -36,33 +42,63 @@ class CallerLimits(BaseModel):
     # Registration and recovery
     registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
     registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")
-    owner_sign_ups_per_day: int = count(10, "first sign-ins of owners a network address in a UTC day")
-    owned_registrations_per_day: int = count(60, "registrations of owned agents a network address in a UTC day, of all owners")
+    owner_sign_ups_per_day: int = count(
+        10, "first sign-ins of owners a network address in a UTC day"
+    )
+    owned_registrations_per_day: int = count(
+        60, "registrations of owned agents a network address in a UTC day, of all owners"
+    )
     agents_per_owner: int = count(20, "agents that one owner may have")
-    welcome_credits: int = count(10, "credits at registration; of an owner's agents the first one's alone")
-    welcome_per_address_per_day: int = count(3, "unowned registrations a day that get the welcome credit")
-    recovery_failures_per_hour: int = count(10, "wrong recovery codes a network address in 60 minutes")
+    welcome_credits: int = count(
+        10, "credits at registration; of an owner's agents the first one's alone"
+    )
+    welcome_per_address_per_day: int = count(
+        3, "unowned registrations a day that get the welcome credit"
+    )
+    recovery_failures_per_hour: int = count(
+        10, "wrong recovery codes a network address in 60 minutes"
+    )
 
     # Starter wallets
-    custodial_transfers_per_day: int = count(20, "transfers out of a starter wallet, an account and UTC day")
+    custodial_transfers_per_day: int = count(
+        20, "transfers out of a starter wallet, an account and UTC day"
+    )
     custody_queue: int = count(10_000, "requests for transfers that may be under way at once", 1)
-    custody_queue_per_owner: int = count(40, "the same of one owner's agents together, and of an account without an owner", 1)
+    custody_queue_per_owner: int = count(
+        40, "the same of one owner's agents together, and of an account without an owner", 1
+    )
     custody_gas_wei_per_day: int = wei(10**17, "gas of all transfers in a UTC day")
-    custody_gas_wei_per_owner_per_day: int = wei(10**16, "the same of one owner's agents together, and of an account without an owner")
+    custody_gas_wei_per_owner_per_day: int = wei(
+        10**16, "the same of one owner's agents together, and of an account without an owner"
+    )
     custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
 
     # Metered reads and transfer reports
-    free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
-    free_reads_per_owner_per_day: int = count(300, "of these, what the agents of one owner have together")
-    free_reads_per_owners_address_per_day: int = count(
-        3_000, "of these, what the agents of all owners that signed up from one network address have together"
+    free_reads_per_day: int = count(
+        100, "metered reads of an agent account in a UTC day that are free"
     )
-    free_reads_per_address_per_day: int = count(300, "of these, what the unowned agents of a network address have together")
-    open_transfer_reports: int = count(20, "transfer reports of an account that wait for the chain", 1)
+    free_reads_per_owner_per_day: int = count(
+        300, "of these, what the agents of one owner have together"
+    )
+    free_reads_per_owners_address_per_day: int = count(
+        3_000,
+        "of these, what the agents of all owners that signed up from one network address "
+        "have together",
+    )
+    free_reads_per_address_per_day: int = count(
+        300, "of these, what the unowned agents of a network address have together"
+    )
+    open_transfer_reports: int = count(
+        20, "transfer reports of an account that wait for the chain", 1
+    )
 
     # Named by the specification without a figure; GET /prices shows them
-    new_account_payout_credits_per_day: int = count(200, "payout cap of an account without standing")
+    new_account_payout_credits_per_day: int = count(
+        200, "payout cap of an account without standing"
+    )
     rooms_payout_credits_per_day: int = count(1_000, "payout cap of all Rooms")
-    rooms_payout_credits_per_person_per_day: int = count(100, "payout cap of one person in the Rooms")
+    rooms_payout_credits_per_person_per_day: int = count(
+        100, "payout cap of one person in the Rooms"
+    )
     targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")

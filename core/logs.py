@@ -1,4 +1,6 @@
-"""Logs of the three processes: one line an event, for people (`console`) or for machines (`json`); those of libraries too."""
+"""Logs of the three processes: one line an event, for people (`console`) or for machines (`json`);
+those of libraries too.
+"""
 
 import logging
 import sys
@@ -8,14 +10,23 @@ import structlog
 
 
 def configure_logs(log_format: str, to: TextIO | None = None) -> None:
-    """Set structlog and the standard library's logging up for this process, both to stdout or `to`, libraries from WARNING on.
+    """Set structlog and the standard library's logging up for this process, both to stdout or `to`,
+    libraries from WARNING on.
 
     Tracebacks stay plain: a pretty one shows local values, and those may be secrets.
     """
-    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-    machines: list[Any] = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    machines: list[Any] = [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    ]
     rendered = machines if log_format == "json" else [plain]
-    stamped: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)]
+    stamped: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
     structlog.configure(
         processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

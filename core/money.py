@@ -10,7 +10,8 @@ from typing import NewType
 
 from core.errors import InvalidNumberError
 
-UsdcE6 = NewType("UsdcE6", int)  # USDC base units, 1_000_000 = 1 USDC; signed where a delta is meant
+# USDC base units, 1_000_000 = 1 USDC; signed where a delta is meant
+UsdcE6 = NewType("UsdcE6", int)
 Bps = NewType("Bps", int)  # 10_000 = 100 %
 UnixSeconds = NewType("UnixSeconds", int)
 
@@ -18,7 +19,8 @@ USDC_E6_PER_USDC = 1_000_000
 BPS_ONE = 10_000
 MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # inclusive; docs/rules.md#numbers
 
-AMOUNT_PATTERN = r"([0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"  # without a sign, 10^12 USDC at most; for JSON Schema too
+# without a sign, 10^12 USDC at most; for JSON Schema too
+AMOUNT_PATTERN = r"([0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"
 
 _AMOUNT = re.compile(f"-?{AMOUNT_PATTERN}")
 _TOO_LARGE = re.compile(r"-?[0-9]{13,}(\.[0-9]{1,6})?")
@@ -27,12 +29,17 @@ _TOO_LARGE = re.compile(r"-?[0-9]{13,}(\.[0-9]{1,6})?")
 def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     """Read an amount of USDC as written: `"12.5"` is 12_500_000.
 
-    Form: `-?digits(1..12)[.digits(1..6)]`, ASCII, or plus or minus 1e12 itself. Exact, nothing is rounded.
+    Form: `-?digits(1..12)[.digits(1..6)]`, ASCII, or plus or minus 1e12 itself. Exact, nothing is
+    rounded.
     Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """
     if not _AMOUNT.fullmatch(text):
         is_large = _TOO_LARGE.fullmatch(text) is not None
-        rule = "stay within plus or minus 1000000000000" if is_large else "write a decimal with at most 6 decimals, such as 12.500000"
+        rule = (
+            "stay within plus or minus 1000000000000"
+            if is_large
+            else "write a decimal with at most 6 decimals, such as 12.500000"
+        )
         raise InvalidNumberError(field, text, rule)
     sign = -1 if text.startswith("-") else 1
     whole, _, fraction = text.lstrip("-").partition(".")
@@ -47,7 +54,9 @@ def usdc_text(amount_usdc_e6: int) -> str:
 
 
 def eth_text(wei: int) -> str:
-    """Write wei as ether with six decimals, rounded up: 450_000_000_000_000 is `"0.000450"`, and 1 is `"0.000001"`."""
+    """Write wei as ether with six decimals, rounded up: 450_000_000_000_000 is `"0.000450"`, and 1
+    is `"0.000001"`.
+    """
     whole, millionths = divmod(-(-wei // 10**12), 10**6)
     return f"{whole}.{millionths:06d}"
 
@@ -58,5 +67,8 @@ def usdc_text_or_none(amount_usdc_e6: int | None) -> str | None:
 
 
 def bps_of_down(amount_usdc_e6: int, bps: int) -> UsdcE6:
-    """`bps` of an amount, rounded towards minus infinity. Source: MandateVaultFactory (stop floor, agent fee)."""
+    """`bps` of an amount, rounded towards minus infinity.
+
+    Source: MandateVaultFactory (stop floor, agent fee).
+    """
     return UsdcE6(amount_usdc_e6 * bps // BPS_ONE)

@@ -1,4 +1,7 @@
-"""Accounts whose keys everybody has: those of anvil's public test phrase. They are for local chains alone."""
+"""Accounts whose keys everybody has: those of anvil's public test phrase.
+
+They are for local chains alone.
+"""
 
 # Checksum addresses.
 PUBLIC_ACCOUNTS = frozenset(

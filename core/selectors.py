@@ -1,12 +1,17 @@
-"""Function signatures: from `sell(uint256)` to its selector and to the words its arguments begin with.
+"""Function signatures: from `sell(uint256)` to its selector and to the words its arguments begin
+with.
 
 Laws
-- A signature is canonical or refused: no names, no spaces, no aliases (`uint`), or its hash would name nothing.
-- Only the words of the head stand at fixed places. What a dynamic argument holds lies where the caller's offset points,
-  so a pin on a word behind the head would pin nothing: a caller moves the offset and leaves the pinned word as a decoy.
-- A signature may come from anybody, and stored ones are read at every reading: the work is linear in its text.
+- A signature is canonical or refused: no names, no spaces, no aliases (`uint`), or its hash would
+  name nothing.
+- Only the words of the head stand at fixed places. What a dynamic argument holds lies where the
+  caller's offset points, so a pin on a word behind the head would pin nothing: a caller moves the
+  offset and leaves the pinned word as a decoy.
+- A signature may come from anybody, and stored ones are read at every reading: the work is linear
+  in its text.
 
-Pure: keccak256 is a function of bytes. Source: Solidity ABI specification, function selector and argument encoding.
+Pure: keccak256 is a function of bytes. Source: Solidity ABI specification, function selector and
+argument encoding.
 """
 
 import re
@@ -21,7 +26,9 @@ _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _SELECTOR = re.compile(r"0[xX][0-9a-fA-F]{8}", re.ASCII)
 _SUFFIX = re.compile(r"\[([1-9][0-9]{0,3})?\]\Z", re.ASCII)
 _WIDTHS = "|".join(str(bits) for bits in range(8, 257, 8))
-_ELEMENTARY = re.compile(rf"address|bool|function|string|bytes|bytes([1-9]|[12][0-9]|3[0-2])|u?int({_WIDTHS})", re.ASCII)
+_ELEMENTARY = re.compile(
+    rf"address|bool|function|string|bytes|bytes([1-9]|[12][0-9]|3[0-2])|u?int({_WIDTHS})", re.ASCII
+)
 _DYNAMIC_ELEMENTARY = frozenset({"string", "bytes"})
 _MAX_LENGTH: Final = 512
 _MAX_WORDS: Final = 255
@@ -31,7 +38,8 @@ OFFSET: Final = "offset"  # stands for a word that only says where a dynamic arg
 
 
 def selector_of(signature: str, field: str = "signature") -> str:
-    """The first four bytes of keccak256 of the signature: `transfer(address,uint256)` is `0xa9059cbb`.
+    """The first four bytes of keccak256 of the signature: `transfer(address,uint256)` is
+    `0xa9059cbb`.
 
     Errors: InvalidParameterError when the signature is not canonical.
     """
@@ -49,19 +57,24 @@ def selector_from_text(text: object, field: str = "selector") -> str:
 def head_words(signature: str, field: str = "signature") -> tuple[str, ...]:
     """The elementary type of each word of the head, in order; `offset` for a dynamic argument.
 
-    `f((address,uint8)[2],bytes,bool)` is (address, uint8, address, uint8, offset, bool). At most 255 words.
+    `f((address,uint8)[2],bytes,bool)` is (address, uint8, address, uint8, offset, bool). At most
+    255 words.
     Errors: InvalidParameterError when the signature is not canonical.
     """
     return tuple(word for words in argument_words(signature, field) for word in words)
 
 
 def argument_words(signature: str, field: str = "signature") -> tuple[tuple[str, ...], ...]:
-    """The words of the head, argument by argument. `f((address,uint8),bool)` is ((address, uint8), (bool,)).
+    """The words of the head, argument by argument.
+
+    `f((address,uint8),bool)` is ((address, uint8), (bool,)).
 
     Errors: InvalidParameterError when the signature is not canonical.
     """
     if len(signature) > _MAX_LENGTH:
-        raise InvalidParameterError(field, f"write a function such as sell(uint256), in at most {_MAX_LENGTH} characters")
+        raise InvalidParameterError(
+            field, f"write a function such as sell(uint256), in at most {_MAX_LENGTH} characters"
+        )
     try:
         return _read(signature)
     except ValueError as error:
@@ -78,12 +91,16 @@ def argument_types(signature: str, field: str = "signature") -> tuple[str, ...]:
 
 
 def element_type(kind: str) -> str | None:
-    """Of an array, the type of its elements: `(bool,int8)[2][]` is `(bool,int8)[2]`. None for any other type."""
+    """Of an array, the type of its elements: `(bool,int8)[2][]` is `(bool,int8)[2]`. None for any
+    other type.
+    """
     return kind[: kind.rindex("[")] if kind.endswith("]") else None
 
 
 def member_types(kind: str) -> tuple[str, ...]:
-    """Of a tuple, the types of its members: `(bool,(int8,bytes))` is ("bool", "(int8,bytes)"). Empty for any other type."""
+    """Of a tuple, the types of its members: `(bool,(int8,bytes))` is ("bool", "(int8,bytes)").
+    Empty for any other type.
+    """
     return tuple(_split(kind[1:-1])) if kind.startswith("(") and kind.endswith(")") else ()
 
 
@@ -92,7 +109,9 @@ def _read(signature: str) -> tuple[tuple[str, ...], ...]:
     """The words of each argument. Errors: ValueError, whose text is the rule."""
     name, bracket, rest = signature.partition("(")
     if not _NAME.fullmatch(name) or not bracket or not rest.endswith(")"):
-        raise ValueError("write a function such as sell(uint256), types only, without spaces or names")
+        raise ValueError(
+            "write a function such as sell(uint256), types only, without spaces or names"
+        )
     arguments: list[tuple[str, ...]] = []
     count = 0
     for part in _split(rest[:-1]):
@@ -103,9 +122,12 @@ def _read(signature: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _words(kind: str, depth: int) -> tuple[str, ...] | None:
-    """The words of a static type; None for a dynamic one. Never more than 255, also where the type around it is dynamic.
+    """The words of a static type; None for a dynamic one.
 
-    That bound makes the work linear in the text: each type in it is read once, and copies 255 words at most per level.
+    Never more than 255, also where the type around it is dynamic.
+
+    That bound makes the work linear in the text: each type in it is read once, and copies 255 words
+    at most per level.
     """
     if depth > _MAX_DEPTH:
         raise ValueError("types are nested too deep")

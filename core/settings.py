@@ -1,7 +1,10 @@
-"""Every environment variable of the three processes, typed and bounded. Read by `*/main.py`, the migrations and scripts only (law 6).
+"""Every environment variable of the three processes, typed and bounded.
+
+Read by `*/main.py`, the migrations and scripts only (law 6).
 
 Laws
-- Each setting is parsed here, once: type, bounds, finite numbers. What can't work is refused at start (core.startup), never met later.
+- Each setting is parsed here, once: type, bounds, finite numbers. What can't work is refused at
+  start (core.startup), never met later.
 - A variable that is set and empty is as one that is not set.
 - A rule that spans several settings stands in `Settings.model_post_init`.
 """
@@ -28,7 +31,10 @@ DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where the contracts stand, as scripts/deploy.py recorded it. `block` is the height of the first of them."""
+    """Where the contracts stand, as scripts/deploy.py recorded it.
+
+    `block` is the height of the first of them.
+    """
 
     chain_id: int
     block: int
@@ -37,7 +43,11 @@ class Deployment:
 
 
 def _split(value: Any) -> Any:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    return (
+        [part.strip() for part in value.split(",") if part.strip()]
+        if isinstance(value, str)
+        else value
+    )
 
 
 def _database_url(text: str) -> str:
@@ -62,10 +72,21 @@ def _http_url(text: str) -> str:
 
 
 def _node(url: str) -> tuple[Any, ...]:
-    """What makes a node another one: its URL without what spelling leaves open. Another key or path is another account."""
+    """What makes a node another one: its URL without what spelling leaves open.
+
+    Another key or path is another account.
+    """
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query
+    return (
+        parts.scheme,
+        parts.username,
+        parts.password,
+        parts.hostname,
+        port,
+        parts.path.rstrip("/"),
+        parts.query,
+    )
 
 
 def _account(text: str) -> str:
@@ -86,7 +107,9 @@ def _lines_of(path: Path) -> list[str]:
     try:
         lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
     except (OSError, ValueError) as error:
-        raise InvalidParameterError("CUSTODY_KEY_FILE", f"{path} can't be read ({type(error).__name__})") from None
+        raise InvalidParameterError(
+            "CUSTODY_KEY_FILE", f"{path} can't be read ({type(error).__name__})"
+        ) from None
     if not lines:
         raise InvalidParameterError("CUSTODY_KEY_FILE", f"{path} holds no key")
     return lines
@@ -95,7 +118,9 @@ def _lines_of(path: Path) -> list[str]:
 def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
     """32 bytes each. Errors: InvalidParameterError, which says nothing of the text."""
     if not all(_KEY.fullmatch(text) for text in texts):
-        raise InvalidParameterError(variable, "write each key as 32 bytes in hex (`openssl rand -hex 32`)")
+        raise InvalidParameterError(
+            variable, "write each key as 32 bytes in hex (`openssl rand -hex 32`)"
+        )
     return tuple(bytes.fromhex(text.removeprefix("0x")) for text in texts)
 
 
@@ -127,100 +152,234 @@ def asked_log_format() -> str:
 
 
 class Settings(BaseSettings, CallerLimits):
-    """Names are the variables' names. Lists are written with commas. Defaults suit the local stack of `make up`."""
+    """Names are the variables' names.
 
-    model_config = SettingsConfigDict(case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True)
+    Lists are written with commas. Defaults suit the local stack of `make up`.
+    """
 
-    database_url: Annotated[str, AfterValidator(_database_url)] = Field(description="postgresql+psycopg://... of Postgres 15 or newer")
-    rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(min_length=1, description="JSON-RPC nodes of the chain, best first, with commas")
-    rpc_answer_s: float = seconds(10.0, 0.1, 60, "seconds that a node may take for one answer to the indexer")
+    model_config = SettingsConfigDict(
+        case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True
+    )
+
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
+        description="postgresql+psycopg://... of Postgres 15 or newer"
+    )
+    rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(
+        min_length=1, description="JSON-RPC nodes of the chain, best first, with commas"
+    )
+    rpc_answer_s: float = seconds(
+        10.0, 0.1, 60, "seconds that a node may take for one answer to the indexer"
+    )
     rpc_requests_per_s: float = Field(
         default=2_000,
         ge=10,
         le=1_000_000,
         allow_inf_nan=False,
-        description="calls a second that a process sends each node at most; a batch counts each of its calls",
+        description="calls a second that a process sends each node at most; a batch counts each of its "
+        "calls",
     )
-    chain_id: int = Field(default=84532, ge=1, le=2**53 - 1, description="the chain's id; every node is asked for it at start")
+    chain_id: int = Field(
+        default=84532,
+        ge=1,
+        le=2**53 - 1,
+        description="the chain's id; every node is asked for it at start",
+    )
     deployment_file: Path = Field(description="scripts/deployments/<network>.json")
-    log_format: Literal["console", "json"] = Field(default="console", description="console for people, json for machines")
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="console for people, json for machines"
+    )
 
     # API
-    host: str = Field(default="127.0.0.1", pattern=r"^[^\s/]+$", description="where the API and all metrics listen")
+    host: str = Field(
+        default="127.0.0.1",
+        pattern=r"^[^\s/]+$",
+        description="where the API and all metrics listen",
+    )
     port: int = count(8000, "where the API listens", 1, 65_535)
-    base_url: HttpUrl = Field(default="http://127.0.0.1:8000", description="the address that clients see; the SIWE domain comes from it")
-    key_pepper: SecretStr = Field(default=SecretStr(""), description="secret that hashes of keys and tokens are made with")
-    operator_key: SecretStr | None = Field(default=None, description="key of the local operator; refused on a chain that is not local")
-    operator_addresses: Annotated[list[Account], NoDecode] = Field(default=[], description="wallets that may act as operators")
-    trusted_proxies: Annotated[list[Network], NoDecode] = Field(default=[], description="addresses whose X-Forwarded-For is believed")
+    base_url: HttpUrl = Field(
+        default="http://127.0.0.1:8000",
+        description="the address that clients see; the SIWE domain comes from it",
+    )
+    key_pepper: SecretStr = Field(
+        default=SecretStr(""), description="secret that hashes of keys and tokens are made with"
+    )
+    operator_key: SecretStr | None = Field(
+        default=None, description="key of the local operator; refused on a chain that is not local"
+    )
+    operator_addresses: Annotated[list[Account], NoDecode] = Field(
+        default=[], description="wallets that may act as operators"
+    )
+    trusted_proxies: Annotated[list[Network], NoDecode] = Field(
+        default=[], description="addresses whose X-Forwarded-For is believed"
+    )
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
 
     # Custody: API and keeper
-    custody_key: SecretStr | None = Field(default=None, description="32 bytes as hex that custodial keys are sealed with; none: no custody")
-    custody_old_keys: SecretStr | None = Field(default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them")
-    custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
-    custody_gas_private_key: SecretStr | None = Field(default=None, description="pays that gas; accepted on a local chain only")
-    custody_gas_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that pays that gas")
-    custody_gas_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    custody_key: SecretStr | None = Field(
+        default=None,
+        description="32 bytes as hex that custodial keys are sealed with; none: no custody",
+    )
+    custody_old_keys: SecretStr | None = Field(
+        default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them"
+    )
+    custody_key_file: Path | None = Field(
+        default=None,
+        description="file with these keys instead, one a line, the one for new seals first",
+    )
+    custody_gas_private_key: SecretStr | None = Field(
+        default=None, description="pays that gas; accepted on a local chain only"
+    )
+    custody_gas_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the key that pays that gas"
+    )
+    custody_gas_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
     custody_gas_remote_signer_url: HttpUrl | None = Field(
         default=None, description="who signs with that key: eth_signTransaction over HTTP"
     )
-    custody_gas_remote_signer_address: Account | None = Field(default=None, description="the account that it signs with")
-    custody_gas_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
+    custody_gas_remote_signer_address: Account | None = Field(
+        default=None, description="the account that it signs with"
+    )
+    custody_gas_remote_signer_token_file: Path | None = Field(
+        default=None, description="file with the bearer token that it asks for"
+    )
 
-    x402_pay_to: str | None = Field(default=None, description="who is paid in USDC for calls; without it no payment is taken")
-    x402_settle_private_key: SecretStr | None = Field(default=None, description="settles payments itself; accepted on a local chain only")
-    x402_settle_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that settles payments")
-    x402_settle_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
-    x402_facilitator_url: HttpUrl | None = Field(default=None, description="an x402 facilitator that settles instead of a key of ours")
-    x402_gas_wei_per_usdc: int = count(4 * 10**14, "gas in wei that settling 1 USDC with a key of ours may cost at most", 1, 10**30)
-    x402_gas_wei_per_day: int = count(10**16, "gas in wei that settling may use in a UTC day, over all processes", 0, 10**30)
-    x402_contract_gas_wei_per_day: int = count(25 * 10**14, "of these, for payers that are contracts", 0, 10**30)
-    guard_private_key: SecretStr | None = Field(default=None, description="signs payments of vaults; accepted on a local chain only")
-    guard_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that signs payments of vaults")
-    guard_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    x402_pay_to: str | None = Field(
+        default=None, description="who is paid in USDC for calls; without it no payment is taken"
+    )
+    x402_settle_private_key: SecretStr | None = Field(
+        default=None, description="settles payments itself; accepted on a local chain only"
+    )
+    x402_settle_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the key that settles payments"
+    )
+    x402_settle_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
+    x402_facilitator_url: HttpUrl | None = Field(
+        default=None, description="an x402 facilitator that settles instead of a key of ours"
+    )
+    x402_gas_wei_per_usdc: int = count(
+        4 * 10**14, "gas in wei that settling 1 USDC with a key of ours may cost at most", 1, 10**30
+    )
+    x402_gas_wei_per_day: int = count(
+        10**16, "gas in wei that settling may use in a UTC day, over all processes", 0, 10**30
+    )
+    x402_contract_gas_wei_per_day: int = count(
+        25 * 10**14, "of these, for payers that are contracts", 0, 10**30
+    )
+    guard_private_key: SecretStr | None = Field(
+        default=None, description="signs payments of vaults; accepted on a local chain only"
+    )
+    guard_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the key that signs payments of vaults"
+    )
+    guard_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
 
     # Indexer
     poll_interval_ms: int = count(250, "how often the tip is asked for", 10, 60_000)
-    indexer_metrics_port: int = metrics_port("where the indexer serves its metrics, on HOST; 0: nowhere")
+    indexer_metrics_port: int = metrics_port(
+        "where the indexer serves its metrics, on HOST; 0: nowhere"
+    )
 
-    indexer_watchdog_s: float = seconds(120.0, 30, 3_600, "without a sign of the loop for so long, the process ends")
+    indexer_watchdog_s: float = seconds(
+        120.0, 30, 3_600, "without a sign of the loop for so long, the process ends"
+    )
     audit_every_s: float = seconds(60.0, 0.1, DAY_S, "seconds between two rounds of the auditor")
-    audit_blocks: int = count(8, "blocks that a round of the auditor compares with the second node; 0: no auditor", 0, 10_000)
+    audit_blocks: int = count(
+        8,
+        "blocks that a round of the auditor compares with the second node; 0: no auditor",
+        0,
+        10_000,
+    )
 
     # Keeper
-    keeper_private_key: SecretStr | None = Field(default=None, description="accepted on a local chain only")
-    keeper_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the keeper's key")
-    keeper_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
-    keeper_remote_signer_url: HttpUrl | None = Field(default=None, description="who signs for the keeper: eth_signTransaction over HTTP")
-    keeper_remote_signer_address: Account | None = Field(default=None, description="the account that it signs with")
-    keeper_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
-    keeper_remote_signer_answer_s: float = seconds(3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too")
-    keeper_stop_private_key: SecretStr | None = Field(default=None, description="second key, for stops; accepted on a local chain only")
-    keeper_stop_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the stops' key")
-    keeper_stop_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
-    keeper_stop_remote_signer_url: HttpUrl | None = Field(default=None, description="who signs stops: eth_signTransaction over HTTP")
-    keeper_stop_remote_signer_address: Account | None = Field(default=None, description="the account that it signs stops with")
-    keeper_stop_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
-    keeper_pauser_private_key: SecretStr | None = Field(
-        default=None, description="a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
+    keeper_private_key: SecretStr | None = Field(
+        default=None, description="accepted on a local chain only"
     )
-    keeper_pauser_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the pauser's key")
-    keeper_pauser_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    keeper_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the keeper's key"
+    )
+    keeper_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
+    keeper_remote_signer_url: HttpUrl | None = Field(
+        default=None, description="who signs for the keeper: eth_signTransaction over HTTP"
+    )
+    keeper_remote_signer_address: Account | None = Field(
+        default=None, description="the account that it signs with"
+    )
+    keeper_remote_signer_token_file: Path | None = Field(
+        default=None, description="file with the bearer token that it asks for"
+    )
+    keeper_remote_signer_answer_s: float = seconds(
+        3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too"
+    )
+    keeper_stop_private_key: SecretStr | None = Field(
+        default=None, description="second key, for stops; accepted on a local chain only"
+    )
+    keeper_stop_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the stops' key"
+    )
+    keeper_stop_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
+    keeper_stop_remote_signer_url: HttpUrl | None = Field(
+        default=None, description="who signs stops: eth_signTransaction over HTTP"
+    )
+    keeper_stop_remote_signer_address: Account | None = Field(
+        default=None, description="the account that it signs stops with"
+    )
+    keeper_stop_remote_signer_token_file: Path | None = Field(
+        default=None, description="file with the bearer token that it asks for"
+    )
+    keeper_pauser_private_key: SecretStr | None = Field(
+        default=None,
+        description=(
+            "a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
+        ),
+    )
+    keeper_pauser_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the pauser's key"
+    )
+    keeper_pauser_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
     keeper_pauser_remote_signer_url: HttpUrl | None = Field(
         default=None, description="who signs for the pauser: eth_signTransaction over HTTP"
     )
-    keeper_pauser_remote_signer_address: Account | None = Field(default=None, description="the pauser's account that it signs with")
-    keeper_pauser_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
-    keeper_marks_a_day: int = count(24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S)
+    keeper_pauser_remote_signer_address: Account | None = Field(
+        default=None, description="the pauser's account that it signs with"
+    )
+    keeper_pauser_remote_signer_token_file: Path | None = Field(
+        default=None, description="file with the bearer token that it asks for"
+    )
+    keeper_marks_a_day: int = count(
+        24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S
+    )
     keeper_tick_s: float = seconds(1.0, 0.05, 60, "seconds between two judgements of every vault")
-    keeper_max_head_age_s: int = count(10, "older heads are stale: no mark is sent on them", 1, 3_600)
+    keeper_max_head_age_s: int = count(
+        10, "older heads are stale: no mark is sent on them", 1, 3_600
+    )
     keeper_max_fee_gwei: int = count(50, "cap of maxFeePerGas", 1, 1_000_000)
-    keeper_stop_max_fee_gwei: int = count(100, "cap of maxFeePerGas of a stop, which is worth more than a mark", 1, 1_000_000)
-    keeper_watchdog_s: float = seconds(30.0, 2, 3_600, "without a sign of the tick for so long, the process ends")
-    keeper_metrics_port: int = metrics_port("where the keeper serves its metrics, on HOST; 0: nowhere")
-    keeper_intent_retention_days: int = count(90, "finished intents and requests are kept so long", 1, 36_500)
-    keeper_mark_retention_days: int = count(90, "older judgements are thinned out to the first of each day", 1, 36_500)
+    keeper_stop_max_fee_gwei: int = count(
+        100, "cap of maxFeePerGas of a stop, which is worth more than a mark", 1, 1_000_000
+    )
+    keeper_watchdog_s: float = seconds(
+        30.0, 2, 3_600, "without a sign of the tick for so long, the process ends"
+    )
+    keeper_metrics_port: int = metrics_port(
+        "where the keeper serves its metrics, on HOST; 0: nowhere"
+    )
+    keeper_intent_retention_days: int = count(
+        90, "finished intents and requests are kept so long", 1, 36_500
+    )
+    keeper_mark_retention_days: int = count(
+        90, "older judgements are thinned out to the first of each day", 1, 36_500
+    )
 
     @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")
     @classmethod
@@ -233,57 +392,83 @@ class Settings(BaseSettings, CallerLimits):
         if len(set(nodes)) < len(nodes):
             place = next(nodes.index(node) + 1 for node in nodes if nodes.count(node) > 1)
             raise InvalidParameterError(
-                "RPC_URLS", f"name each node once, however it is written; the one at place {place} would be its own second word"
+                "RPC_URLS",
+                f"name each node once, however it is written; the one at place {place} would "
+                "be its own second word",
             )
         for prefix in HAVE_A_KEYSTORE:
             self._require_beside(f"{prefix}_KEYSTORE_PASSWORD_FILE", f"{prefix}_KEYSTORE")
         for prefix in HAVE_A_REMOTE_SIGNER:
             for what in ("ADDRESS", "TOKEN_FILE"):
-                self._require_beside(f"{prefix}_REMOTE_SIGNER_{what}", f"{prefix}_REMOTE_SIGNER_URL")
-        if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:  # a spare gives a sign after two waits of a tick
+                self._require_beside(
+                    f"{prefix}_REMOTE_SIGNER_{what}", f"{prefix}_REMOTE_SIGNER_URL"
+                )
+        # a spare gives a sign after two waits of a tick
+        if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:
             raise InvalidParameterError(
-                "KEEPER_WATCHDOG_S", "write at least twice KEEPER_TICK_S and 1 s; a process that waits would be ended"
+                "KEEPER_WATCHDOG_S",
+                ("write at least twice KEEPER_TICK_S and 1 s; a process that waits would be ended"),
             )
         if self.indexer_watchdog_s < 3 * self.rpc_answer_s:
             raise InvalidParameterError(
-                "INDEXER_WATCHDOG_S", "write at least three times RPC_ANSWER_S; one slow answer would end the process"
+                "INDEXER_WATCHDOG_S",
+                ("write at least three times RPC_ANSWER_S; one slow answer would end the process"),
             )
 
     def _require_beside(self, variable: str, place: str) -> None:
         if getattr(self, variable.lower()) is not None and getattr(self, place.lower()) is None:
-            raise InvalidParameterError(variable, f"it means nothing without {place}; set both or neither")
+            raise InvalidParameterError(
+                variable, f"it means nothing without {place}; set both or neither"
+            )
 
     def custody_keys(self) -> tuple[bytes, ...]:
-        """The keys that custodial keys are sealed with, the one for new seals first; empty: no custody.
+        """The keys that custodial keys are sealed with, the one for new seals first; empty: no
+        custody.
 
         Errors: InvalidParameterError naming the variable, never a key.
         """
         if self.custody_key_file is not None:
             if self.custody_key is not None or self.custody_old_keys is not None:
-                raise InvalidParameterError("CUSTODY_KEY_FILE", "set it, or CUSTODY_KEY and CUSTODY_OLD_KEYS, not both")
+                raise InvalidParameterError(
+                    "CUSTODY_KEY_FILE", "set it, or CUSTODY_KEY and CUSTODY_OLD_KEYS, not both"
+                )
             return _keys("CUSTODY_KEY_FILE", _lines_of(self.custody_key_file))
         if self.custody_key is None:
             if self.custody_old_keys is not None:
-                raise InvalidParameterError("CUSTODY_OLD_KEYS", "set CUSTODY_KEY too, which new seals are made with")
+                raise InvalidParameterError(
+                    "CUSTODY_OLD_KEYS", "set CUSTODY_KEY too, which new seals are made with"
+                )
             return ()
         old = "" if self.custody_old_keys is None else self.custody_old_keys.get_secret_value()
-        return _keys("CUSTODY_KEY", [self.custody_key.get_secret_value()]) + _keys("CUSTODY_OLD_KEYS", _split(old))
+        return _keys("CUSTODY_KEY", [self.custody_key.get_secret_value()]) + _keys(
+            "CUSTODY_OLD_KEYS", _split(old)
+        )
 
     def deployment(self, *needed: str) -> Deployment:
         """Read the deployment record, which has to name the `needed` contracts.
 
-        Errors: InvalidParameterError naming the variable when it can't be read, or is of another chain than CHAIN_ID.
+        Errors: InvalidParameterError naming the variable when it can't be read, or is of another
+        chain than CHAIN_ID.
         """
         try:
             found = _deployment(json.loads(self.deployment_file.read_text()))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            rule = f"{self.deployment_file} is not a deployment record ({type(error).__name__}: {error}); run `make deploy NETWORK=...`"
+            rule = (
+                f"{self.deployment_file} is not a deployment record ({type(error).__name__}: "
+                f"{error}); run `make deploy NETWORK=...`"
+            )
             raise InvalidParameterError("DEPLOYMENT_FILE", rule) from None
         missing = [name for name in needed if name not in found.contracts]
         if missing:
-            raise InvalidParameterError("DEPLOYMENT_FILE", f"{self.deployment_file} names no {' and no '.join(missing)}; run `make deploy`")
+            raise InvalidParameterError(
+                "DEPLOYMENT_FILE",
+                f"{self.deployment_file} names no {' and no '.join(missing)}; run `make deploy`",
+            )
         if found.chain_id != self.chain_id:
-            rule = f"it is {self.chain_id}, the record in DEPLOYMENT_FILE is of chain {found.chain_id}; make them agree"
+            rule = (
+                f"it is {self.chain_id}, the record in DEPLOYMENT_FILE is of chain "
+                f"{found.chain_id}; make them agree"
+            )
             raise InvalidParameterError("CHAIN_ID", rule)
         return found
 

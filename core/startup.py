@@ -1,6 +1,8 @@
-"""Where settings become values: what is wrong with them ends the process at once, with one line that says what to write, and exit code 2.
+"""Where settings become values: what is wrong with them ends the process at once, with one line
+that says what to write, and exit code 2.
 
-The line is logged in the format that was asked for, without a traceback, and shows no value: a value may be a secret.
+The line is logged in the format that was asked for, without a traceback, and shows no value: a
+value may be a secret.
 """
 
 import sys
@@ -36,7 +38,11 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        _refuse("; ".join(_sentence(one) for one in error.errors(include_input=False, include_url=False)))
+        _refuse(
+            "; ".join(
+                _sentence(one) for one in error.errors(include_input=False, include_url=False)
+            )
+        )
     except InvalidParameterError as error:
         _refuse(str(error))
 
@@ -51,4 +57,6 @@ def _sentence(error: ErrorDetails) -> str:
     name = str(error["loc"][0])
     says = error["msg"].removeprefix("Value error, ")
     field = Settings.model_fields.get(name)
-    return f"{name.upper()}: {says}" + (f" ({field.description})" if field is not None and field.description else "")
+    return f"{name.upper()}: {says}" + (
+        f" ({field.description})" if field is not None and field.description else ""
+    )

@@ -35,19 +35,24 @@ def utc_words(at: int) -> str:
 
 
 def whole_second(at: datetime) -> datetime:
-    """The time itself, or the next whole second: who waits until what `instant_text` writes of it has waited long enough."""
+    """The time itself, or the next whole second: who waits until what `instant_text` writes of it
+    has waited long enough.
+    """
     return at if at.microsecond == 0 else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def instant_text(at: datetime) -> str:
-    """Write an aware time as the API does, fractions of a second cut off: `"2026-01-01T00:00:00Z"`."""
+    """Write an aware time as the API does, fractions of a second cut off:
+    `"2026-01-01T00:00:00Z"`.
+    """
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @lru_cache(maxsize=4_096)
 def exact_instant_text(at: datetime) -> str:
-    """Write an aware time as hashed records do, always with six decimals, so that equal times are equal text:
-    `"2026-02-02T09:00:00.000000Z"`."""
+    """Write an aware time as hashed records do, always with six decimals, so that equal times are
+    equal text: `"2026-02-02T09:00:00.000000Z"`.
+    """
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -1,9 +1,11 @@
-"""Ends the process when its loop gives no sign: a call that never returns must not keep the lead for ever.
+"""Ends the process when its loop gives no sign: a call that never returns must not keep the lead
+for ever.
 
     sign ... sign ... sign .............. limit_s .............. os._exit: connections go, the lead with them, a spare takes over
 
-A daemon thread, and `os._exit`, since a thread that hangs can't be ended and would hold up any other way out. What a loop did before is
-in Postgres: the next process goes on from there. The keeper's bytes are sent again, the indexer's cursor is where the data ends.
+A daemon thread, and `os._exit`, since a thread that hangs can't be ended and would hold up any
+other way out. What a loop did before is in Postgres: the next process goes on from there. The
+keeper's bytes are sent again, the indexer's cursor is where the data ends.
 """
 
 import os
@@ -22,7 +24,12 @@ log = structlog.get_logger(__name__)
 class Watchdog:
     """Watch a loop that calls `sign` whenever it gets on."""
 
-    def __init__(self, limit_s: float, leave: Callable[[int], object] = os._exit, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limit_s: float,
+        leave: Callable[[int], object] = os._exit,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._limit_s = limit_s
         self._leave = leave
         self._clock = clock
@@ -44,6 +51,10 @@ class Watchdog:
         while not self._called_off.wait(self._limit_s / LOOKS):
             silent_s = self._clock() - self._sign_at
             if silent_s >= self._limit_s:
-                log.critical("the loop hangs, the process ends", silent_s=round(silent_s, 1), limit_s=self._limit_s)
+                log.critical(
+                    "the loop hangs, the process ends",
+                    silent_s=round(silent_s, 1),
+                    limit_s=self._limit_s,
+                )
                 self._leave(EXIT_CODE)
                 return

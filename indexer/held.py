@@ -1,4 +1,6 @@
-"""`python -m indexer.main retry`: what ledgers refused is tried again, beside an indexer that leads or without one, and told in lines."""
+"""`python -m indexer.main retry`: what ledgers refused is tried again, beside an indexer that leads
+or without one, and told in lines.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,10 +27,16 @@ class Told:
 
 
 def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
-    """`book`: a mandate's public id or account:ID; None: all. Errors: InvalidParameterError, and those of the database before anything
-    was tried."""
+    """`book`: a mandate's public id or account:ID; None: all.
+
+    Errors: InvalidParameterError, and those of the database before anything was tried.
+    """
     with chain.database.read() as session:
-        held = held_ledgers(session) if book is None else held_ledgers(session, *_ledger_of(session, book))
+        held = (
+            held_ledgers(session)
+            if book is None
+            else held_ledgers(session, *_ledger_of(session, book))
+        )
         names = names_of(session, held)
     lines, is_held = list[str](), False
     for one in held:
@@ -36,7 +44,10 @@ def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
         try:
             done = retry(chain, one.ledger, one.ledger_id, now)
         except (SQLAlchemyError, OutsideError) as error:
-            lines.append(f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, run it again")
+            lines.append(
+                f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, "
+                "run it again"
+            )
             return Told(tuple(lines), is_held=True)
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
         if done.withdrawn:
@@ -51,7 +62,10 @@ def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], 
     """(kind, id) -> what a person calls the ledger: a mandate's public id, or account:ID."""
     public_ids = public_ids_of(session, {one.ledger_id for one in held if one.ledger == MANDATE})
     return {
-        (one.ledger, one.ledger_id): public_ids[one.ledger_id] if one.ledger == MANDATE else f"{ACCOUNT}:{one.ledger_id}" for one in held
+        (one.ledger, one.ledger_id): public_ids[one.ledger_id]
+        if one.ledger == MANDATE
+        else f"{ACCOUNT}:{one.ledger_id}"
+        for one in held
     }
 
 
@@ -61,5 +75,7 @@ def _ledger_of(session: Session, book: str) -> tuple[str, list[int]]:
         return ACCOUNT, [int(number)]
     mandate = find_mandate(session, book) if book.isprintable() else None
     if mandate is None:
-        raise InvalidParameterError("--book", "no mandate has this public id; write one, or account:ID")
+        raise InvalidParameterError(
+            "--book", "no mandate has this public id; write one, or account:ID"
+        )
     return MANDATE, [mandate.id]

@@ -1,11 +1,14 @@
-"""The loop round the loop: leadership, heartbeat, patience with the outside, and whatever is due beside the chain.
+"""The loop round the loop: leadership, heartbeat, patience with the outside, and whatever is due
+beside the chain.
 
 Laws
-- No failure of a round ends the process, of whatever kind: the round is counted, logged and followed by the next one. Only a lost lead
-  ends it, and the watchdog, when nothing gets on any more.
+- No failure of a round ends the process, of whatever kind: the round is counted, logged and
+  followed by the next one. Only a lost lead ends it, and the watchdog, when nothing gets on any
+  more.
 - After anything but a failure of the outside in a round, position and watch list are read again.
-- One thing that is due beside a round and fails keeps neither the others nor the round from being done, and costs nothing of what the
-  process knows: it is told, counted and tried again when it is due.
+- One thing that is due beside a round and fails keeps neither the others nor the round from being
+  done, and costs nothing of what the process knows: it is told, counted and tried again when it is
+  due.
 """
 
 import random
@@ -54,7 +57,9 @@ def now_utc() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What the auditor stands on: the second node, or the only one; a database of its own; its thread."""
+    """What the auditor stands on: the second node, or the only one; a database of its own; its
+    thread.
+    """
 
     reader: VaultReader
     database: Database
@@ -132,7 +137,9 @@ class Indexer:
                 wait_s = RETRY_S
                 self._say_trouble(error)
                 if tip is not None and not _is_outside(error):
-                    tip.close()  # What was committed last, and what the process knows of it, is uncertain: read both again.
+                    # What was committed last, and what the process knows of it, is uncertain: read
+                    # both again.
+                    tip.close()
                     tip = None
             if self._leadership.leads:
                 self._beat()
@@ -168,19 +175,32 @@ class Indexer:
         audit = self._audit
         if audit is None:
             return
-        beside = replace(chain, reader=audit.reader, database=audit.database, fence=self._leadership.fence_beside, sign=lambda: None)
+        beside = replace(
+            chain,
+            reader=audit.reader,
+            database=audit.database,
+            fence=self._leadership.fence_beside,
+            sign=lambda: None,
+        )
 
         def make(rest: Rest) -> Auditor:
             self._metrics.audit_began()
             draw = random.Random()  # noqa: S311 (which blocks are looked at is no secret)
             return Auditor(
-                beside, now_utc, blocks_a_round=audit.blocks_a_round, is_same_provider=audit.is_same_provider, draw=draw, rest=rest
+                beside,
+                now_utc,
+                blocks_a_round=audit.blocks_a_round,
+                is_same_provider=audit.is_same_provider,
+                draw=draw,
+                rest=rest,
             )
 
         audit.loop.start(make)
 
     def _fence(self, session: Session) -> None:
-        """A transaction that is about to be written: the loop gets on, however many there are in a round."""
+        """A transaction that is about to be written: the loop gets on, however many there are in a
+        round.
+        """
         self._leadership.fence(session)
         self._watchdog.sign()
 
@@ -189,7 +209,10 @@ class Indexer:
         self._watchdog.sign()
 
     def _step(self, tip: TipLoop) -> float:
-        """One round, and what is due beside it; seconds to wait after it. Errors: the round's, and LeadershipLostError."""
+        """One round, and what is due beside it; seconds to wait after it.
+
+        Errors: the round's, and LeadershipLostError.
+        """
         done = tip.round()
         self._metrics.round_done(done.head, done.cursor)
         errors = [error for work in self._due(tip, done) if (error := _tried(work)) is not None]
@@ -226,7 +249,9 @@ class Indexer:
         self._metrics.held(ledgers, facts, len(unregistered))
 
     def _read_tags(self) -> None:
-        """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""
+        """How far the chain calls itself safe and final; a chain without a tag says nothing of
+        it.
+        """
         for tag in ("safe", "finalized"):
             try:
                 header = self._reader.header(tag)
@@ -247,12 +272,16 @@ class Indexer:
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
         trace = None if isinstance(error, OutsideError | SQLAlchemyError) else error
         what = "work beside a round failed" if is_beside else "round failed"
-        log.error(what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace)
+        log.error(
+            what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace
+        )
         if is_beside:
             self._metrics.failed(error)
         else:
             self._metrics.round_failed(error, is_halt=state == "halted")
-        self._status = {**self._status, "state": state, "error": text_of(error)} | _halted_below(error)
+        self._status = {**self._status, "state": state, "error": text_of(error)} | _halted_below(
+            error
+        )
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_due:
@@ -261,7 +290,9 @@ class Indexer:
 
 
 def _is_outside(error: Exception) -> bool:
-    """Whether only the outside failed, so that what this process knows of its position still holds."""
+    """Whether only the outside failed, so that what this process knows of its position still
+    holds.
+    """
     return isinstance(error, OutsideError) and not isinstance(error, CursorMovedError)
 
 
@@ -278,11 +309,19 @@ def _tried(work: Callable[[], object]) -> Exception | None:
 
 def _following(done: Round) -> dict[str, Any]:
     lag_blocks = max(0, done.head - done.cursor)
-    return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
+    return {
+        "state": "following",
+        "head": done.head,
+        "cursor": done.cursor,
+        "lag_blocks": lag_blocks,
+        "error": None,
+    }
 
 
 def _halted_below(error: Exception) -> dict[str, Any]:
-    """Stays in the status until a round ends well: a node that is away afterwards does not heal a broken chain."""
+    """Stays in the status until a round ends well: a node that is away afterwards does not heal a
+    broken chain.
+    """
     if not isinstance(error, FinalityBrokenError):
         return {}
     return {"halted_below": {"number": error.boundary.number, "hash": error.boundary.hash}}

@@ -1,7 +1,10 @@
-"""The indexer's process: settings in, one loop out. `python -m indexer.main [run | status | retry | acknowledge]`
+"""The indexer's process: settings in, one loop out.
 
-It leads or waits to lead; leading, it follows the chain, says every second how it is (row `leader`), and ends when the
-right to write is lost, or when it hangs (core.watchdog). No failure of a round ends it (loop.py).
+`python -m indexer.main [run | status | retry | acknowledge]`
+
+It leads or waits to lead; leading, it follows the chain, says every second how it is (row
+`leader`), and ends when the right to write is lost, or when it hangs (core.watchdog). No failure of
+a round ends it (loop.py).
 """
 
 import gc
@@ -38,19 +41,26 @@ NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
 CONTRACTS = "factory", "usdc"  # that nothing can be followed without
 STATUS_ANSWER_S = 2.0  # a person waits
-# Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls the leader silent (core.db.leadership).
+# Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls
+# the leader silent (core.db.leadership).
 BESIDE = Bounds(pool_size=1, overflow=1, idle_in_transaction_s=1)
 
 log = structlog.get_logger("indexer")
 # A pretty traceback shows values, and those may be secrets.
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Follows the chain into Postgres; without a command it runs.")
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Follows the chain into Postgres; without a command it runs.",
+)
 
 
 def build(settings: Settings, metrics: Metrics) -> Indexer:
     deployment = settings.deployment(*CONTRACTS)
     database = TimedDatabase(settings.database_url, metrics, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-    rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    rpc = Rpc(
+        settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s
+    )
     metrics.count_rpc(rpc)
     reader = VaultReader(rpc, deployment.contracts)
     audit, watchdog = build_audit(settings, deployment), Watchdog(settings.indexer_watchdog_s)
@@ -68,14 +78,24 @@ def build(settings: Settings, metrics: Metrics) -> Indexer:
 
 
 def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
-    """The second of RPC_URLS audits what came from the first; one that is alone can only be held against itself."""
+    """The second of RPC_URLS audits what came from the first; one that is alone can only be held
+    against itself.
+    """
     if settings.audit_blocks == 0:
         return None
     urls = settings.rpc_urls
-    rpc = Rpc([urls[min(1, len(urls) - 1)]], answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    rpc = Rpc(
+        [urls[min(1, len(urls) - 1)]],
+        answer_s=settings.rpc_answer_s,
+        calls_per_s=settings.rpc_requests_per_s,
+    )
     return Audit(
         VaultReader(rpc, deployment.contracts),
-        Database(settings.database_url, application_name=f"{NAME} auditor", bounds=Bounds(pool_size=1, overflow=1)),
+        Database(
+            settings.database_url,
+            application_name=f"{NAME} auditor",
+            bounds=Bounds(pool_size=1, overflow=1),
+        ),
         AuditLoop(settings.audit_every_s),
         settings.audit_blocks,
         is_same_provider=len(urls) == 1,
@@ -83,7 +103,9 @@ def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
 
 
 def beside(database: Database, rpc: Rpc, deployment: Deployment) -> ChainContext:
-    """For short work beside a leader: its transactions wait for ours and ours for its, so that nobody judges what the other one writes."""
+    """For short work beside a leader: its transactions wait for ours and ours for its, so that
+    nobody judges what the other one writes.
+    """
     contracts = deployment.contracts
     return ChainContext(
         reader=VaultReader(rpc, contracts),
@@ -107,14 +129,17 @@ def without_a_command(context: typer.Context) -> None:
 @app.command()
 def run() -> None:
     """Follow the chain until SIGTERM."""
-    # A range makes a hundred thousand small objects that die together: the collector's default looks at them over and over.
+    # A range makes a hundred thousand small objects that die together: the collector's default
+    # looks at them over and over.
     gc.set_threshold(*COLLECT_AFTER)
     settings, metrics = read_settings(), Metrics(time.time)
     with refusals():
         indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
-    server = serve_or_tell(metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT")
+    server = serve_or_tell(
+        metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT"
+    )
     try:
         indexer.run()
         indexer.close()
@@ -129,8 +154,13 @@ def run() -> None:
 
 
 @app.command(name="status")
-def show_status(json: bool = typer.Option(False, "--json", help="one JSON object instead of tables")) -> None:
-    """How the indexer is, from Postgres and one look at the node. Exit 1 when it is down or late, or no node answers."""
+def show_status(
+    json: bool = typer.Option(False, "--json", help="one JSON object instead of tables"),
+) -> None:
+    """How the indexer is, from Postgres and one look at the node.
+
+    Exit 1 when it is down or late, or no node answers.
+    """
     settings = read_settings(answers=True)
     with refusals():
         settings.deployment()
@@ -153,10 +183,17 @@ def show_status(json: bool = typer.Option(False, "--json", help="one JSON object
 
 
 @app.command()
-def retry(book: str | None = typer.Option(None, help="a mandate's public id, or account:ID; without it everything that is held")) -> None:
-    """Try again what ledgers refused. Exit 0: nothing is held any more; 1: something is, and why; 2: it could not be tried.
+def retry(
+    book: str | None = typer.Option(
+        None, help="a mandate's public id, or account:ID; without it everything that is held"
+    ),
+) -> None:
+    """Try again what ledgers refused.
 
-    It may run beside an indexer that leads, which waits for the few milliseconds that each ledger takes.
+    Exit 0: nothing is held any more; 1: something is, and why; 2: it could not be tried.
+
+    It may run beside an indexer that leads, which waits for the few milliseconds that each ledger
+    takes.
     """
     settings = read_settings(answers=True)
     with refusals():
@@ -166,7 +203,11 @@ def retry(book: str | None = typer.Option(None, help="a mandate's public id, or 
     try:
         found = held.retry_held(beside(database, rpc, deployment), book, now_utc())
     except (SQLAlchemyError, OutsideError, MandateError) as error:
-        typer.echo(f"Nothing was tried. {no_database(error) if isinstance(error, SQLAlchemyError) else text_of(error)}", err=True)
+        typer.echo(
+            "Nothing was tried. "
+            f"{no_database(error) if isinstance(error, SQLAlchemyError) else text_of(error)}",
+            err=True,
+        )
         raise typer.Exit(2) from None
     finally:
         rpc.close()
@@ -178,25 +219,41 @@ def retry(book: str | None = typer.Option(None, help="a mandate's public id, or 
 
 @app.command()
 def acknowledge(
-    finding_id: int = typer.Argument(min=1, max=2**63 - 1), note: str | None = typer.Option(None, help="why it may stand")
+    finding_id: int = typer.Argument(min=1, max=2**63 - 1),
+    note: str | None = typer.Option(None, help="why it may stand"),
 ) -> None:
-    """Close a finding of the auditor that you have looked at. Exit 1 when no open one has that id, 2 when it could not be asked."""
-    database = Database(read_settings(answers=True).database_url, application_name=f"{NAME} acknowledge")
+    """Close a finding of the auditor that you have looked at.
+
+    Exit 1 when no open one has that id, 2 when it could not be asked.
+    """
+    database = Database(
+        read_settings(answers=True).database_url, application_name=f"{NAME} acknowledge"
+    )
     try:
         with database.write() as session:
-            is_closed = findings.acknowledge(session, finding_id, note and note.encode(errors="replace").decode(), now_utc())
+            is_closed = findings.acknowledge(
+                session, finding_id, note and note.encode(errors="replace").decode(), now_utc()
+            )
     except SQLAlchemyError as error:
         typer.echo(f"Nothing was closed. {no_database(error)}", err=True)
         raise typer.Exit(2) from None
     finally:
         database.close()
-    typer.echo(f"Finding {finding_id} is closed." if is_closed else f"No open finding has the id {finding_id}.", err=not is_closed)
+    typer.echo(
+        f"Finding {finding_id} is closed."
+        if is_closed
+        else f"No open finding has the id {finding_id}.",
+        err=not is_closed,
+    )
     raise typer.Exit(0 if is_closed else 1)
 
 
 def no_database(error: SQLAlchemyError) -> str:
     """For a person, without the statement and its values."""
-    return f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__})."
+    return (
+        "The database does not answer; check DATABASE_URL and that it is migrated "
+        f"({type(error).__name__})."
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The indexer in figures: a registry of its own, served as Prometheus text on a port of its own.
 
 Laws
-- The loop only counts. What has to be true at the moment of the scrape (the lag by wall clock) is computed there, so that
-  a loop that hangs still shows.
+- The loop only counts. What has to be true at the moment of the scrape (the lag by wall clock) is
+  computed there, so that a loop that hangs still shows.
 - A figure that is not known yet is absent or NaN, never 0: an alert does not fire on it.
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
 """
@@ -31,39 +31,93 @@ class Metrics:
         self._clock = clock
         self._newest_block_at: int | None = None
         self.heads = self._gauge("head_number", "Height that the node calls by that tag.", "tag")
-        self.cursors = self._gauge("cursor_number", "Height of the last block that is whole in the database.", "name")
-        self.lag_blocks = self._gauge("lag_blocks", "Blocks between the node's head and the cursor.")
+        self.cursors = self._gauge(
+            "cursor_number", "Height of the last block that is whole in the database.", "name"
+        )
+        self.lag_blocks = self._gauge(
+            "lag_blocks", "Blocks between the node's head and the cursor."
+        )
         self.lag_blocks.set(UNKNOWN)
-        lag_seconds = self._gauge("lag_seconds", "Wall clock minus the time of the newest committed block: shows a frozen chain as well.")
+        lag_seconds = self._gauge(
+            "lag_seconds",
+            "Wall clock minus the time of the newest committed block: shows a frozen chain as "
+            "well.",
+        )
         lag_seconds.set_function(self._lag_seconds)
-        self.last_progress = self._gauge("last_progress_timestamp_seconds", "When a block was last committed or unwound, unix time.")
+        self.last_progress = self._gauge(
+            "last_progress_timestamp_seconds",
+            "When a block was last committed or unwound, unix time.",
+        )
         self.last_progress.set(UNKNOWN)
         self.rounds = self._counter("rounds", "Looks at the chain that ended well.")
-        self.failures = self._counter("round_failures", "Errors of rounds and of what is due beside them, by their kind.", "kind")
+        self.failures = self._counter(
+            "round_failures",
+            "Errors of rounds and of what is due beside them, by their kind.",
+            "kind",
+        )
         self.blocks = self._counter("blocks_written", "Blocks committed.")
         self.rows = self._counter("rows_written", "Rows appended to the mandates' books.")
         self.reorgs = self._counter("reorgs", "Unwinds.")
-        self.reorg_depth = Histogram(PREFIX + "reorg_depth", "Blocks that an unwind orphaned.", buckets=DEPTHS, registry=self.registry)
-        self.rows_unwound = self._counter("rows_unwound", "Rows of the books that unwinds reversed.")
-        self.reverts_found = self._counter("reverts_found", "Reverted calls of agents found in blocks.")
-        self.reverts_explained = self._counter("reverts_explained", "Reverted calls whose reason was looked up, `unknown` included.")
-        self.held_facts = self._gauge("held_facts", "Facts of the chain that ledgers refuse, and those that wait behind them.")
-        self.held_ledgers = self._gauge("held_ledgers", "Ledgers that such facts are held back from.")
-        self.undecodable_logs = self._counter("undecodable_logs", "Logs of adapters and strangers' vaults that are not what the ABI says.")
-        self.unregistered_vaults = self._gauge("unregistered_vaults", "Vaults of ours that the database does not register now.")
-        self.halted = self._gauge("halted", "1 while the chain contradicts what was final and nothing is written.")
+        self.reorg_depth = Histogram(
+            PREFIX + "reorg_depth",
+            "Blocks that an unwind orphaned.",
+            buckets=DEPTHS,
+            registry=self.registry,
+        )
+        self.rows_unwound = self._counter(
+            "rows_unwound", "Rows of the books that unwinds reversed."
+        )
+        self.reverts_found = self._counter(
+            "reverts_found", "Reverted calls of agents found in blocks."
+        )
+        self.reverts_explained = self._counter(
+            "reverts_explained", "Reverted calls whose reason was looked up, `unknown` included."
+        )
+        self.held_facts = self._gauge(
+            "held_facts", "Facts of the chain that ledgers refuse, and those that wait behind them."
+        )
+        self.held_ledgers = self._gauge(
+            "held_ledgers", "Ledgers that such facts are held back from."
+        )
+        self.undecodable_logs = self._counter(
+            "undecodable_logs",
+            "Logs of adapters and strangers' vaults that are not what the ABI says.",
+        )
+        self.unregistered_vaults = self._gauge(
+            "unregistered_vaults", "Vaults of ours that the database does not register now."
+        )
+        self.halted = self._gauge(
+            "halted", "1 while the chain contradicts what was final and nothing is written."
+        )
         self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
-        self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
+        self.epoch = self._gauge(
+            "leader_epoch", "Epoch that this process writes with; 0 before it leads."
+        )
         self.write_seconds = Histogram(
-            PREFIX + "database_write_seconds", "A writing transaction, commit included.", buckets=WRITE_SECONDS, registry=self.registry
+            PREFIX + "database_write_seconds",
+            "A writing transaction, commit included.",
+            buckets=WRITE_SECONDS,
+            registry=self.registry,
         )
 
-        self.audit_mismatch = self._gauge("audit_mismatch", "Open findings of the auditor, by kind.", "kind")
-        self.audit_blocks = self._counter("audit_blocks", "Blocks that the auditor compared with another node.")
-        self.audit_books = self._counter("audit_books", "Books that the auditor verified and reconciled.")
+        self.audit_mismatch = self._gauge(
+            "audit_mismatch", "Open findings of the auditor, by kind.", "kind"
+        )
+        self.audit_blocks = self._counter(
+            "audit_blocks", "Blocks that the auditor compared with another node."
+        )
+        self.audit_books = self._counter(
+            "audit_books", "Books that the auditor verified and reconciled."
+        )
         self._audited_at: float | None = None
-        audit_age = self._gauge("audit_age_seconds", "Since a round of the auditor ended well, or it began.")
-        audit_age.set_function(lambda: UNKNOWN if self._audited_at is None else max(0.0, self._clock() - self._audited_at))
+        audit_age = self._gauge(
+            "audit_age_seconds", "Since a round of the auditor ended well, or it began."
+        )
+        audit_age.set_function(
+            lambda: (
+                UNKNOWN if self._audited_at is None else max(0.0, self._clock() - self._audited_at)
+            )
+        )
 
     def _gauge(self, name: str, says: str, *labels: str) -> Gauge:
         return Gauge(PREFIX + name, says, labels, registry=self.registry)
@@ -72,12 +126,19 @@ class Metrics:
         return Counter(PREFIX + name, says, labels, registry=self.registry)
 
     def _lag_seconds(self) -> float:
-        return UNKNOWN if self._newest_block_at is None else max(0.0, self._clock() - self._newest_block_at)
+        return (
+            UNKNOWN
+            if self._newest_block_at is None
+            else max(0.0, self._clock() - self._newest_block_at)
+        )
 
     # What the loop tells
 
     def block_written(self, number: int, at: int, rows: int, reverts: int) -> None:
-        """A block was committed. `at`: its own time in unix seconds; `rows` of the books, `reverts` found in it."""
+        """A block was committed.
+
+        `at`: its own time in unix seconds; `rows` of the books, `reverts` found in it.
+        """
         self.range_written(number, at, 1, rows)
         self.reverts_found.inc(reverts)
 
@@ -120,7 +181,10 @@ class Metrics:
         self.failures.labels(type(error).__name__).inc()
 
     def opened(self, number: int, at: int | None) -> None:
-        """The position that the process starts from. `at`: that block's time; None when it is not kept."""
+        """The position that the process starts from.
+
+        `at`: that block's time; None when it is not kept.
+        """
         self.cursors.labels("tip").set(number)
         self._newest_block_at = at
 
@@ -156,7 +220,9 @@ class Metrics:
 
 
 class TimedDatabase(Database):
-    """A database that measures its writing transactions, from the first statement to the end of the commit."""
+    """A database that measures its writing transactions, from the first statement to the end of the
+    commit.
+    """
 
     def __init__(self, url: str, metrics: Metrics, **more: Any) -> None:
         super().__init__(url, **more)

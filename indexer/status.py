@@ -1,4 +1,6 @@
-"""How the indexer is, for a person: read from Postgres and one look at the node, shown as tables or as JSON."""
+"""How the indexer is, for a person: read from Postgres and one look at the node, shown as tables or
+as JSON.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +37,9 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`final` is the height below which no reorg is believed; None: the chain said nothing of it yet. `head_age_s`: by wall clock."""
+    """`final` is the height below which no reorg is believed; None: the chain said nothing of it
+    yet. `head_age_s`: by wall clock.
+    """
 
     verdict: Verdict
     facts: IndexerFacts
@@ -48,7 +52,8 @@ class Report:
     newest_unknown: Sequence[str]
     audit: AuditPosition | None  # None: no round of the auditor ended well yet
     findings: Sequence[OpenFinding]  # the newest that nobody closed
-    held: Sequence[tuple[str, HeldLedger]]  # what a person calls a ledger that lacks facts, and why it does
+    # what a person calls a ledger that lacks facts, and why it does
+    held: Sequence[tuple[str, HeldLedger]]
 
     @property
     def is_healthy(self) -> bool:
@@ -91,7 +96,9 @@ def _verdict(facts: IndexerFacts) -> Verdict:
     if facts.head is not None or found.health is Health.DOWN:
         return found
     unseen = "No node of RPC_URLS answers this look, so that the chain's height is not known."
-    return replace(found, health=Health.DEGRADED, note=" ".join(note for note in (found.note, unseen) if note))
+    return replace(
+        found, health=Health.DEGRADED, note=" ".join(note for note in (found.note, unseen) if note)
+    )
 
 
 def _held_now(session: Session) -> list[tuple[str, HeldLedger]]:
@@ -118,7 +125,12 @@ def as_json(report: Report) -> str:
             "state": facts.state,
             "leader": None
             if leader is None
-            else {"holder": leader.holder, "epoch": leader.epoch, "since": instant_text(leader.since), "beat_age_s": _beat_age_s(report)},
+            else {
+                "holder": leader.holder,
+                "epoch": leader.epoch,
+                "since": instant_text(leader.since),
+                "beat_age_s": _beat_age_s(report),
+            },
             "head": facts.head,
             "head_age_s": report.head_age_s,
             "cursor": facts.cursor,
@@ -129,7 +141,10 @@ def as_json(report: Report) -> str:
             "lag_s": report.verdict.lag_s,
             "reorgs": [asdict(reorg) | {"at": instant_text(reorg.at)} for reorg in report.reorgs],
             "open_reverts": report.open_reverts,
-            "unknown_vaults": {"count": report.unknown_vaults, "newest": list(report.newest_unknown)},
+            "unknown_vaults": {
+                "count": report.unknown_vaults,
+                "newest": list(report.newest_unknown),
+            },
             "audit": _audit_as_json(report),
             "held": _held_as_json(report),
             "not_seen": NOT_SEEN,
@@ -138,7 +153,9 @@ def as_json(report: Report) -> str:
 
 
 def _audit_as_json(report: Report) -> dict[str, Any]:
-    """`round_at` null: no round ended well yet; `is_same_provider`: the record was held against the node that it came from."""
+    """`round_at` null: no round ended well yet; `is_same_provider`: the record was held against the
+    node that it came from.
+    """
     at = report.audit
     return {
         "round_at": None if at is None else instant_text(at.round_at),
@@ -146,25 +163,45 @@ def _audit_as_json(report: Report) -> dict[str, Any]:
         "blocks": None if at is None else at.blocks_total,
         "books": None if at is None else at.books_total,
         "open_findings": report.facts.open_findings,
-        "findings": [{"id": one.id, "kind": one.kind, "what": one.what, "seen_at": instant_text(one.seen_at)} for one in report.findings],
+        "findings": [
+            {"id": one.id, "kind": one.kind, "what": one.what, "seen_at": instant_text(one.seen_at)}
+            for one in report.findings
+        ],
     }
 
 
 def _held_as_json(report: Report) -> dict[str, Any]:
-    """`oldest`: the ledgers that are held longest; `from_block`, `reason` and `note` are of the first fact that each of them lacks."""
+    """`oldest`: the ledgers that are held longest; `from_block`, `reason` and `note` are of the
+    first fact that each of them lacks.
+    """
     oldest = [
-        {"ledger": name, "facts": one.facts, "from_block": one.from_block, "since": instant_text(one.since)}
+        {
+            "ledger": name,
+            "facts": one.facts,
+            "from_block": one.from_block,
+            "since": instant_text(one.since),
+        }
         | {"reason": one.reason, "note": one.note}
         for name, one in report.held
     ]
-    return {"ledgers": report.facts.held_ledgers, "facts": report.facts.held_facts, "oldest": oldest}
+    return {
+        "ledgers": report.facts.held_ledgers,
+        "facts": report.facts.held_facts,
+        "oldest": oldest,
+    }
 
 
 def tables(report: Report) -> list[Table | Text]:
     """The position, the last reorgs, and what a reader should know of the counts."""
     findings = [_findings(report)] if report.findings else []
     held = [_held(report)] if report.held else []
-    return [_position(report), *held, *findings, _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
+    return [
+        _position(report),
+        *held,
+        *findings,
+        _reorgs(report),
+        Text(f"Reverted calls: {NOT_SEEN}"),
+    ]
 
 
 def _position(report: Report) -> Table:
@@ -182,14 +219,24 @@ def _title(report: Report) -> str:
 
 def _lines(report: Report) -> list[tuple[str, str]]:
     facts, leader = report.facts, report.leader
-    leads = "nobody" if leader is None else f"{leader.holder}, epoch {leader.epoch}, beat {_beat_age_s(report)} s ago"
+    leads = (
+        "nobody"
+        if leader is None
+        else f"{leader.holder}, epoch {leader.epoch}, beat {_beat_age_s(report)} s ago"
+    )
     vaults = ", ".join(report.newest_unknown)
     lines = [
         ("leader", leads),
         ("head", f"{_number(facts.head)}, mined {_number(report.head_age_s)} s ago"),
         ("cursor", _number(facts.cursor)),
         ("safe", _number(report.said.get("safe"))),
-        ("finalized", f"{_number(report.said.get('finalized'))}; no reorg is believed below {_number(report.final)}"),
+        (
+            "finalized",
+            (
+                f"{_number(report.said.get('finalized'))}; no reorg is believed below "
+                f"{_number(report.final)}"
+            ),
+        ),
         ("lag", f"{_number(facts.lag_blocks)} blocks, {_number(facts.lag_s)} s by wall clock"),
         ("open reverts", f"{report.open_reverts} without a reason yet"),
         ("unknown vaults", f"{report.unknown_vaults}, newest {vaults}" if vaults else "0"),
@@ -205,11 +252,16 @@ def _audit_line(report: Report) -> str:
         return "no round yet"
     against = "same provider" if at.is_same_provider else "another node"
     age_s = max(0, int((report.facts.now - at.round_at).total_seconds()))
-    return f"{at.blocks_total} blocks ({against}), {at.books_total} books, last {age_s} s ago; {report.facts.open_findings} open findings"
+    return (
+        f"{at.blocks_total} blocks ({against}), {at.books_total} books, last {age_s} s ago; "
+        f"{report.facts.open_findings} open findings"
+    )
 
 
 def _findings(report: Report) -> Table:
-    shown = Table(title=f"open findings of the auditor, newest {FINDINGS_SHOWN}", title_justify="left")
+    shown = Table(
+        title=f"open findings of the auditor, newest {FINDINGS_SHOWN}", title_justify="left"
+    )
     for heading in ("id", "seen", "what"):
         shown.add_column(heading, overflow="fold")
     for one in report.findings:
@@ -227,16 +279,25 @@ def _held(report: Report) -> Table:
 
 
 def _reorgs(report: Report) -> Table:
-    shown = Table(title=f"last {REORGS_SHOWN} reorgs" if report.reorgs else "no reorg yet", title_justify="left")
+    shown = Table(
+        title=f"last {REORGS_SHOWN} reorgs" if report.reorgs else "no reorg yet",
+        title_justify="left",
+    )
     for heading in ("when", "depth", "back to", "rows reversed"):
         shown.add_column(heading, justify="left" if heading == "when" else "right")
     for reorg in report.reorgs:
-        shown.add_row(instant_text(reorg.at), str(reorg.depth), str(reorg.ancestor), str(reorg.rows))
+        shown.add_row(
+            instant_text(reorg.at), str(reorg.depth), str(reorg.ancestor), str(reorg.rows)
+        )
     return shown
 
 
 def _beat_age_s(report: Report) -> int | None:
-    return None if report.facts.beat_at is None else max(0, int((report.facts.now - report.facts.beat_at).total_seconds()))
+    return (
+        None
+        if report.facts.beat_at is None
+        else max(0, int((report.facts.now - report.facts.beat_at).total_seconds()))
+    )
 
 
 def _number(value: int | None) -> str:

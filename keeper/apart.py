@@ -1,4 +1,6 @@
-"""Several calls whose failures are their own: a batch that fails is asked in halves, down to the call that is at fault."""
+"""Several calls whose failures are their own: a batch that fails is asked in halves, down to the
+call that is at fault.
+"""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +13,8 @@ PART_S = 1.0  # for one of them
 
 
 def settled_apart(rpc: Rpc, requests: Sequence[Request]) -> list[Any | RpcError]:
-    """As Rpc.batch_settled, but a call that makes its batch fail yields the error in place, and so do those that there was no time for.
+    """As Rpc.batch_settled, but a call that makes its batch fail yields the error in place, and so
+    do those that there was no time for.
 
     Errors: RpcError when the node answers nothing at all.
     """
@@ -19,7 +22,9 @@ def settled_apart(rpc: Rpc, requests: Sequence[Request]) -> list[Any | RpcError]
         return rpc.batch_settled(requests)
     except RpcError:
         rpc.call("eth_blockNumber")
-    answers: list[Any | RpcError] = [RpcUnreachableError(method, ["no time left"]) for method, _ in requests]
+    answers: list[Any | RpcError] = [
+        RpcUnreachableError(method, ["no time left"]) for method, _ in requests
+    ]
     until = time.monotonic() + PATIENCE_S
     parts = [(0, len(requests) // 2), (len(requests) // 2, len(requests))]
     while parts and time.monotonic() < until:

@@ -1,11 +1,15 @@
-"""Signed attempts and the nonces that they hold: what the chain's answers mean, and what the next attempt may cost. Pure.
+"""Signed attempts and the nonces that they hold: what the chain's answers mean, and what the next
+attempt may cost. Pure.
 
     nonce 7   attempt 1 (mark)   attempt 2 (the same, dearer)   attempt 3 (a stop in its place)      one of them is mined
 
 Laws
-- Of all attempts of a nonce at most one is ever mined; which one is decided by looking up the hashes of all of them.
-- A nonce is lost only when the account's count is past it and the node knows none of the hashes, all of it answered.
-- Each attempt of a nonce costs at least an eighth more than the one before, in both fees: nodes refuse less than a tenth.
+- Of all attempts of a nonce at most one is ever mined; which one is decided by looking up the
+  hashes of all of them.
+- A nonce is lost only when the account's count is past it and the node knows none of the hashes,
+  all of it answered.
+- Each attempt of a nonce costs at least an eighth more than the one before, in both fees: nodes
+  refuse less than a tenth.
 """
 
 from collections import defaultdict
@@ -35,7 +39,9 @@ def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | N
 
 
 def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
-    """What a replacement offers: an eighth more (rounded up), and no less than the market asks; None when that is above the cap."""
+    """What a replacement offers: an eighth more (rounded up), and no less than the market asks;
+    None when that is above the cap.
+    """
     asked = market or Fees(0, 0)
     priority = max(_an_eighth_more(last.max_priority_fee_wei), asked.max_priority_fee_wei)
     max_fee = max(_an_eighth_more(last.max_fee_wei), asked.max_fee_wei, priority)
@@ -68,7 +74,10 @@ def slots_of(attempts: Iterable[Tx]) -> list[Slot]:
     found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
     for tx in attempts:
         found[tx.signer, tx.nonce].append(tx)
-    return [Slot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id))) for (signer, nonce), txs in sorted(found.items())]
+    return [
+        Slot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
+        for (signer, nonce), txs in sorted(found.items())
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +98,11 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it.
-    `is_seen`: by one node's word alone it is, or is not, in a block."""
+    """No attempt is mined yet.
+
+    `unknown`: the newest one is not at the node, which never had it, dropped it or refused it.
+    `is_seen`: by one node's word alone it is, or is not, in a block.
+    """
 
     slot: Slot
     unknown: bool
@@ -100,8 +112,13 @@ class Pending:
 Verdict = Mined | Lost | Pending
 
 
-def verdict_of(slot: Slot, count: int, receipts: Mapping[str, Receipt | None], known: Mapping[str, bool]) -> Verdict:
-    """What the node's answers mean. `count` is the signer's, read before the receipts; the mappings go by hash."""
+def verdict_of(
+    slot: Slot, count: int, receipts: Mapping[str, Receipt | None], known: Mapping[str, bool]
+) -> Verdict:
+    """What the node's answers mean.
+
+    `count` is the signer's, read before the receipts; the mappings go by hash.
+    """
     for tx in slot.attempts:
         receipt = receipts[tx.hash]
         if receipt is not None:
@@ -120,6 +137,8 @@ def first_free_nonce(count: int, held: Iterable[int]) -> int:
 
 
 def gap_below(count: int, pending: Sequence[Slot]) -> tuple[int, int] | None:
-    """The nonces, both included, that nobody holds below the lowest pending one: what pends is stuck behind them."""
+    """The nonces, both included, that nobody holds below the lowest pending one: what pends is
+    stuck behind them.
+    """
     lowest = min((slot.nonce for slot in pending), default=count)
     return (count, lowest - 1) if lowest > count else None

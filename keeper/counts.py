@@ -19,9 +19,14 @@ class Counts:
         self._turned: dict[str, int] = {}  # the head at which another node was believed last
 
     def of(self, account: str, told: Sequence[int], waited_blocks: int, head_number: int) -> int:
-        """`told`: by the nodes, at least one. `waited_blocks`: how long what was signed first waits for a block."""
+        """`told`: by the nodes, at least one.
+
+        `waited_blocks`: how long what was signed first waits for a block.
+        """
         last, votes = self._believed.get(account), Counter(told)
-        count = min(votes, key=lambda one: (0 if last is None else abs(one - last), -votes[one], one))
+        count = min(
+            votes, key=lambda one: (0 if last is None else abs(one - last), -votes[one], one)
+        )
         turned = self._turned[account] = min(self._turned.get(account, 0), head_number)
         if len(votes) > 1 and min(waited_blocks, head_number - turned) >= TURN_BLOCKS:
             in_order = sorted(votes)

@@ -2,19 +2,25 @@
 
 Laws
 - Worth is read again just before signing: a mark never says what was true a tick ago.
-- There is no stored nonce counter: the next nonce is the account's count plus what pending attempts hold.
-- A stop takes the nonce of a pending mark or request of the same key, or goes by a key of its own; it never queues behind one.
-- A stop has more than one way: `enforceStopLine` by the key of its own, `mark` and `enforceStopLine` by the keeper's. Whatever
-  bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
-- Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
-- What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
-  any more is replaced by a transfer of nothing, so that its nonce holds nothing up; so is a request whose next offer is not paid for, once
-  it holds others up. No budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the node has
-  no such bytes, it is given up, and its nonce is free.
-- `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
-  on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.
-- A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by `enforceStopLine`, and what only the named
-  keeper may send is no longer needed.
+- There is no stored nonce counter: the next nonce is the account's count plus what pending attempts
+  hold.
+- A stop takes the nonce of a pending mark or request of the same key, or goes by a key of its own;
+  it never queues behind one.
+- A stop has more than one way: `enforceStopLine` by the key of its own, `mark` and
+  `enforceStopLine` by the keeper's. Whatever bars one (the vault, ETH, the fee, a nonce that is
+  stuck, a signer that is down), the next is tried at once.
+- Stops come first, and in small turns: each is signed, committed and sent before the next is
+  drafted.
+- What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than
+  the base fee. What nobody needs any more is replaced by a transfer of nothing, so that its nonce
+  holds nothing up; so is a request whose next offer is not paid for, once it holds others up. No
+  budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the
+  node has no such bytes, it is given up, and its nonce is free.
+- `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to
+  goes by the latter alone, and seldom on the word of a node whose last ones were in vain
+  (keeper.witness). No single node's word takes a pending stop back.
+- A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by
+  `enforceStopLine`, and what only the named keeper may send is no longer needed.
 - One intent's trouble is its own: it is logged, and the others go on.
 """
 
@@ -46,11 +52,13 @@ STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
 STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while another key can
 URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
-PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
+# what is not in the next block is offered again at once
+PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
 OTHERS_PATIENCE_BLOCKS = 3
 SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
-WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
+# what `mark` answers where the believed height is none of the chain's
+WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -58,7 +66,10 @@ log = structlog.get_logger("keeper")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A transaction that may be signed now. `slot`: the pending nonce that it replaces, None for a nonce of its own."""
+    """A transaction that may be signed now.
+
+    `slot`: the pending nonce that it replaces, None for a nonce of its own.
+    """
 
     intent: Intent
     signer: str
@@ -95,8 +106,9 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Drafts to be signed, committed and sent together, and what is superseded: planned intents that nobody needs any more, and slots that
-    are given up."""
+    """Drafts to be signed, committed and sent together, and what is superseded: planned intents
+    that nobody needs any more, and slots that are given up.
+    """
 
     drafts: Sequence[Draft]
     unneeded: Sequence[Intent] = ()
@@ -109,7 +121,10 @@ class Allowance(Protocol):
     sends_stops_too: bool  # their key
 
     def allows(self, intent: Intent, wei: int) -> bool:
-        """Whether so much is kept for the intent's request. What is about no request may cost what it costs."""
+        """Whether so much is kept for the intent's request.
+
+        What is about no request may cost what it costs.
+        """
         ...
 
 
@@ -120,15 +135,18 @@ class _Room:
     sight: Sight
     market: Market
     live: Mapping[int, Intent]  # by id
-    reverted: Mapping[str, int]  # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
+    # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
+    reverted: Mapping[str, int]
     avoided: frozenset[str]  # signers that are asked last
     is_stood_down: bool  # the factory names another keeper
     void: frozenset[int]  # intents of requests that may be done no more
     allowance: Allowance | None  # what requests may cost
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
+    # pending nonces that a draft of this round replaces
+    overtaken: set[tuple[str, int]] = field(default_factory=set)
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
-    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)  # by intent: the asked node has it not, and its key pays for no filler
+    # by intent: the asked node has it not, and its key pays for no filler
+    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)
     given_up: list[Slot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
@@ -136,8 +154,14 @@ class _Room:
             self.held[slot.signer].add(slot.nonce)
 
     def overtakable(self, signer: str) -> Slot | None:
-        """The lowest nonce of this signer that a mark or a request pends at and no draft of this round replaces."""
-        slots = (slot for slot in self.sight.pending_of(signer) if (signer, slot.nonce) not in self.overtaken)
+        """The lowest nonce of this signer that a mark or a request pends at and no draft of this
+        round replaces.
+        """
+        slots = (
+            slot
+            for slot in self.sight.pending_of(signer)
+            if (signer, slot.nonce) not in self.overtaken
+        )
         return next((slot for slot in slots if self._is_overtakable(slot)), None)
 
     def _is_overtakable(self, slot: Slot) -> bool:
@@ -146,17 +170,26 @@ class _Room:
         return intent is None or intent.kind == Kind.MARK
 
     def is_avoided(self, signer: str) -> bool:
-        """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could replace."""
+        """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could
+        replace.
+        """
         if signer in self.avoided:
             return True
         lowest = self.sight.lowest_of(signer)
-        is_stuck = lowest is not None and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
+        is_stuck = (
+            lowest is not None
+            and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
+        )
         return is_stuck and self.overtakable(signer) is None
 
     def stop_signers(self, vault: str | None) -> set[str]:
         """Whose keys have a stop of this vault pending."""
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
-        return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
+        return {
+            signer
+            for signer, intent in found
+            if intent is not None and intent.kind == Kind.STOP and intent.vault == vault
+        }
 
     def can_fill(self, slot: Slot) -> bool:
         """Its key can pay for a transfer of nothing in its place."""
@@ -165,12 +198,18 @@ class _Room:
     def holds_up_others(self, slot: Slot) -> bool:
         """It is the lowest nonce of its key, has waited, and more pends above it."""
         has_waited = self.sight.head.number >= slot.newest.offered_block + STUCK_BLOCKS
-        return has_waited and slot.nonce == self.sight.counts[slot.signer] and len(self.sight.pending_of(slot.signer)) > 1
+        return (
+            has_waited
+            and slot.nonce == self.sight.counts[slot.signer]
+            and len(self.sight.pending_of(slot.signer)) > 1
+        )
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
-        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
+        """On whose word alone this stop would be sent; None: it is none, or follows one that was
+        sent, or enough nodes call for it.
 
-        One that stands down has no other way: where a stop reverted before, it goes on the word of those that let it pass.
+        One that stands down has no other way: where a stop reverted before, it goes on the word of
+        those that let it pass.
         """
         intent = trial.intent
         if intent.kind != Kind.STOP:
@@ -179,41 +218,71 @@ class _Room:
         return self.heard.claimants.get(intent.to, in_vain)
 
     def nonce_for(self, intent: Intent, signer: str) -> int:
-        """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
+        """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones
+        of the same gap.
+        """
         is_filling = intent.kind == Kind.FILL
-        nonce = int(intent.reason["nonce"]) if is_filling else first_free_nonce(self.sight.counts[signer], self.held[signer])
+        nonce = (
+            int(intent.reason["nonce"])
+            if is_filling
+            else first_free_nonce(self.sight.counts[signer], self.held[signer])
+        )
         self.held[signer].add(nonce)
         return nonce
 
     def is_unneeded(self, intent: Intent) -> bool:
-        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one. What is void, and what is another
-        keeper's."""
+        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest
+        one. What is void, and what is another keeper's.
+        """
         is_filled = intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
-        return is_filled or intent.id in self.void or (self.is_stood_down and is_for_the_keeper(intent))
+        return (
+            is_filled
+            or intent.id in self.void
+            or (self.is_stood_down and is_for_the_keeper(intent))
+        )
 
     def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
         """What the signer can pay of an offer, with the gas limit; None when it is too little.
 
-        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost, and so does a request of a key that
-        sends stops too.
+        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost,
+        and so does a request of a key that sends stops too.
         """
         left_wei = self.market.balances_wei[trial.signer]
         is_request = trial.intent.outbox_id is not None
-        if trial.intent.kind == Kind.MARK or (is_request and self.allowance is not None and self.allowance.sends_stops_too):
-            left_wei = self.market.sure_wei[trial.signer] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
+        if trial.intent.kind == Kind.MARK or (
+            is_request and self.allowance is not None and self.allowance.sends_stops_too
+        ):
+            left_wei = self.market.sure_wei[
+                trial.signer
+            ] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
         for gas in trial.gas_limits():
             if left_wei >= gas * offer.fees.max_fee_wei:
                 return offer.fees, gas
         if trial.intent.kind in STOPS:
-            return next(((fees, gas) for gas in trial.gas_limits() if (fees := offer.within(left_wei // gas)) is not None), None)
+            return next(
+                (
+                    (fees, gas)
+                    for gas in trial.gas_limits()
+                    if (fees := offer.within(left_wei // gas)) is not None
+                ),
+                None,
+            )
         return None
 
 
 class Drafter:
-    """Makes drafts of planned intents and of attempts that wait too long. `addresses`: whose keys this process holds."""
+    """Makes drafts of planned intents and of attempts that wait too long.
+
+    `addresses`: whose keys this process holds.
+    """
 
     def __init__(
-        self, reader: VaultReader, observer: Observer, addresses: Mapping[str, str], caps: Caps, allowance: Allowance | None = None
+        self,
+        reader: VaultReader,
+        observer: Observer,
+        addresses: Mapping[str, str],
+        caps: Caps,
+        allowance: Allowance | None = None,
     ) -> None:
         self._reader = reader
         self._observer = observer
@@ -235,12 +304,15 @@ class Drafter:
     ) -> Iterator[Turn]:
         """What may be signed now, stops first; take a turn only when the one before was sent.
 
-        `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as that can be. `avoided`: signers that
-        are asked last. `is_stood_down`: the factory names another keeper. `void`: intents of requests that may be done no more: those that
-        are planned are dropped, and the nonces of those that were signed are filled.
+        `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as
+        that can be. `avoided`: signers that are asked last. `is_stood_down`: the factory names
+        another keeper. `void`: intents of requests that may be done no more: those that are planned
+        are dropped, and the nonces of those that were signed are filled.
         Errors: RpcError, NoHeadError.
         """
-        planned = sorted((i for i in live if i.state is IntentState.PLANNED and self._has_key(i)), key=order_of)
+        planned = sorted(
+            (i for i in live if i.state is IntentState.PLANNED and self._has_key(i)), key=order_of
+        )
         urgent = [i for i in planned if i.kind in URGENT]
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
         unknown = {} if urgent_alone else dict(self._unknown(live, sight))
@@ -260,8 +332,12 @@ class Drafter:
         overdue |= room.out_of_reach
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
-        for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
-            fresh = self.restated([room.live[n] for n in waiting], sight) | dict.fromkeys(room.void.intersection(waiting))
+        for waiting in _groups(
+            sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN
+        ):
+            fresh = self.restated([room.live[n] for n in waiting], sight) | dict.fromkeys(
+                room.void.intersection(waiting)
+            )
             room.given_up = []
             drafts = list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room))
             yield Turn(drafts, given_up=room.given_up)
@@ -271,13 +347,24 @@ class Drafter:
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
         restated = self.restated(group, room.sight)
-        fresh = {i.id: intent for i in group if (intent := restated[i.id]) is not None and not room.is_unneeded(intent)}
+        fresh = {
+            i.id: intent
+            for i in group
+            if (intent := restated[i.id]) is not None and not room.is_unneeded(intent)
+        }
         room.heard = self._heard([intent for intent in fresh.values() if intent.kind in STOPS])
-        return Turn(list(self._first_attempts(list(fresh.values()), room)), [intent for intent in group if intent.id not in fresh])
+        return Turn(
+            list(self._first_attempts(list(fresh.values()), room)),
+            [intent for intent in group if intent.id not in fresh],
+        )
 
     def _heard(self, stops: Sequence[Intent]) -> Heard:
         vaults = dict.fromkeys(stop.vault for stop in stops if stop.vault is not None)
-        floors = {vault: floor for vault in vaults if (floor := self._observer.floors.of(vault)) is not None}
+        floors = {
+            vault: floor
+            for vault in vaults
+            if (floor := self._observer.floors.of(vault)) is not None
+        }
         return self._agreement.hear(floors, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:
@@ -289,17 +376,34 @@ class Drafter:
     # Numbers and market
 
     def restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
-        """Each by id with the numbers of now; None when nobody needs it any more. Errors: RpcError."""
+        """Each by id with the numbers of now; None when nobody needs it any more.
+
+        Errors: RpcError.
+        """
         vaults = list(dict.fromkeys(intent.vault for intent in intents if intent.vault is not None))
-        settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
+        settling = {
+            intent.vault
+            for intent in intents
+            if intent.kind == Kind.SETTLE and intent.vault is not None
+        }
         numbers = self._observer.numbers(vaults, sight.head, settling)
-        return {i.id: _restated(i, None if i.vault is None else numbers[i.vault], sight) for i in intents}
+        return {
+            i.id: _restated(i, None if i.vault is None else numbers[i.vault], sight)
+            for i in intents
+        }
 
     def _market(self, sight: Sight) -> Market:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
-    def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room) -> list[Trial]:
-        return tried(self._reader.rpc, intents, room.sight.head, room.reverted.keys() | room.heard.claimants.keys())
+    def _tried(
+        self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room
+    ) -> list[Trial]:
+        return tried(
+            self._reader.rpc,
+            intents,
+            room.sight.head,
+            room.reverted.keys() | room.heard.claimants.keys(),
+        )
 
     # Planned intents
 
@@ -309,27 +413,47 @@ class Drafter:
         left = [intent for intent in intents if ways[intent.id]]
         while left:
             trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room)
-            found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
+            found = [
+                self._first_attempt(trial, room, is_last=not ways[trial.intent.id])
+                for trial in trials
+            ]
             yield from (draft for draft in found if draft is not None)
             for trial, draft in zip(trials, found, strict=True):
                 claimants = room.claimants(trial)
                 if draft is not None and claimants is not None:
-                    self._agreement.tried(draft.intent.to, claimants, trial.passed_at, room.reverted.get(draft.intent.to, 0))
+                    self._agreement.tried(
+                        draft.intent.to,
+                        claimants,
+                        trial.passed_at,
+                        room.reverted.get(draft.intent.to, 0),
+                    )
             above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
-            left = [i for i, draft in zip(left, found, strict=True) if draft is None and ways[i.id] and i.id not in above]
+            left = [
+                i
+                for i, draft in zip(left, found, strict=True)
+                if draft is None and ways[i.id] and i.id not in above
+            ]
 
     def _ways(self, intent: Intent, room: _Room) -> list[tuple[Intent, str]]:
-        """Forms of an intent with their signers, best first; none for a second stop when no other key can send one."""
+        """Forms of an intent with their signers, best first; none for a second stop when no other
+        key can send one.
+        """
         if intent.kind not in STOPS:
             return [(intent, self._addresses[intent.role])]
         keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
         if intent.vault in room.heard.denied:
             _wait(intent, "other nodes say that it has not fallen")
             return []
-        by_mark = [] if room.is_stood_down or intent.vault in room.heard.claimants else [(intent, keeper)]
+        by_mark = (
+            [] if room.is_stood_down or intent.vault in room.heard.claimants else [(intent, keeper)]
+        )
         by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
         at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
-        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.reverted else [*by_anyone, *by_mark, *at_last]
+        ways = (
+            [*by_mark, *by_anyone, *at_last]
+            if intent.vault in room.reverted
+            else [*by_anyone, *by_mark, *at_last]
+        )
         if intent.kind == Kind.SECOND:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
@@ -345,18 +469,41 @@ class Drafter:
             return None
         is_stop = intent.kind in STOPS
         claimants = room.claimants(trial)
-        if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
-            _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
+        if claimants is not None and not self._agreement.may_try(
+            intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)
+        ):
+            _wait(
+                intent,
+                "it was tried in vain, and no other node lets it pass",
+                tell,
+                nodes=sorted(claimants),
+            )
             return None
         slot = room.overtakable(signer) if is_stop else None
         market = room.market
-        offer = market.offered(cap, is_stop=is_stop) if slot is None else market.raised(slot.fees, cap, is_stop=is_stop)
+        offer = (
+            market.offered(cap, is_stop=is_stop)
+            if slot is None
+            else market.raised(slot.fees, cap, is_stop=is_stop)
+        )
         if offer is None:
-            _wait(intent, "the fee is above the cap", tell, base_fee_wei=market.base_fee_wei.middle, cap_wei=cap)
+            _wait(
+                intent,
+                "the fee is above the cap",
+                tell,
+                base_fee_wei=market.base_fee_wei.middle,
+                cap_wei=cap,
+            )
             return None
         paid = room.paid(trial, offer, self._caps.stops_wei)
         if paid is None:
-            _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=market.balances_wei[signer])
+            _wait(
+                intent,
+                "the key is short of ETH",
+                tell,
+                signer=signer,
+                balance_wei=market.balances_wei[signer],
+            )
             return None
         fees, gas = paid
         if not self._is_allowed(intent, gas * fees.max_fee_wei, tell):
@@ -364,15 +511,22 @@ class Drafter:
         market.pay(signer, gas * fees.max_fee_wei)
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
-        return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, gas)
+        return Draft(
+            intent,
+            signer,
+            room.nonce_for(intent, signer) if slot is None else slot.nonce,
+            fees,
+            gas,
+        )
 
     # Attempts that wait too long
 
     def _overdue(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
-        """By intent: slots of our keys whose newest attempt has waited too long at the lowest nonce, or pays less than the base fee.
+        """By intent: slots of our keys whose newest attempt has waited too long at the lowest
+        nonce, or pays less than the base fee.
 
-        What waits above another nonce waits for that one: more money would not help it. What pays less than the base fee is
-        raised at any nonce, at most once a block.
+        What waits above another nonce waits for that one: more money would not help it. What pays
+        less than the base fee is raised at any nonce, at most once a block.
         """
         kinds, seen = {intent.id: intent.kind for intent in live}, sight.seen
         for slot in sight.pending:
@@ -383,27 +537,49 @@ class Drafter:
             waited = sight.head.number - newest.offered_block
             is_lowest = slot.nonce == sight.counts[slot.signer]
             is_seen = (slot.signer, slot.nonce) in seen
-            patience = SEEN_PATIENCE_BLOCKS if is_seen else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            patience = (
+                SEEN_PATIENCE_BLOCKS
+                if is_seen
+                else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            )
             has_waited = is_lowest and waited >= patience
             if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 
     def _unknown(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
-        """By intent: slots of our keys that were offered in a block before, and that the node has not, at whatever nonce."""
+        """By intent: slots of our keys that were offered in a block before, and that the node has
+        not, at whatever nonce.
+        """
         ids = {intent.id for intent in live}
         for slot in sight.unknown:
             is_ours = slot.newest.intent_id in ids and slot.signer in self._addresses.values()
             if is_ours and sight.head.number > slot.newest.offered_block:
                 yield slot.newest.intent_id, slot
 
-    def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
-        left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
+    def _replacements(
+        self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room
+    ) -> Iterator[Draft]:
+        left = {
+            n: slot
+            for n, slot in overdue.items()
+            if (slot.signer, slot.nonce) not in room.overtaken
+        }
         unneeded = [room.live[n] for n in left if fresh[n] is None and room.live[n].kind in STOPS]
         room.heard = self._heard(unneeded)
-        kept = {i.id: i for i in unneeded if self._observer.witnesses.are_several and i.vault not in room.heard.denied}
-        again = ((_sent_as(room.live[n], fresh[n], kept.get(n), is_stood_down=room.is_stood_down), slot) for n, slot in left.items())
+        kept = {
+            i.id: i
+            for i in unneeded
+            if self._observer.witnesses.are_several and i.vault not in room.heard.denied
+        }
+        again = (
+            (_sent_as(room.live[n], fresh[n], kept.get(n), is_stood_down=room.is_stood_down), slot)
+            for n, slot in left.items()
+        )
         needed = [(intent, slot) for intent, slot in again if intent is not None]
-        trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)}
+        trials = {
+            trial.intent.id: trial
+            for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)
+        }
         for intent_id, slot in left.items():
             if intent_id in kept and intent_id not in trials:
                 _wait(room.live[intent_id], "nodes disagree whether it is needed", nonce=slot.nonce)
@@ -413,9 +589,18 @@ class Drafter:
                 room.overtaken.add((slot.signer, slot.nonce))
                 yield draft
 
-    def _replacement(self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room) -> Draft | None:
-        """The same again for more, or a filler when nobody needs it or the chain refuses it by now."""
-        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
+    def _replacement(
+        self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room
+    ) -> Draft | None:
+        """The same again for more, or a filler when nobody needs it or the chain refuses it by
+        now.
+        """
+        if (
+            trial is not None
+            and trial.gas is None
+            and intent.kind in STOPS
+            and len(trial.refused_at) < self._observer.witnesses.needed
+        ):
             _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
             return None
         is_unneeded = trial is None or trial.gas is None
@@ -425,19 +610,36 @@ class Drafter:
         cap = self._caps.of(intent.kind)
         offer = room.market.raised(slot.fees, cap, is_stop=intent.kind in STOPS)
         if offer is None:
-            _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
+            _wait(
+                intent,
+                "its fee is at the cap",
+                nonce=slot.nonce,
+                max_fee_wei=slot.fees.max_fee_wei,
+                cap_wei=room.market.cap_wei(cap),
+            )
             return None
         filler = Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
         if trial is None or trial.gas is None:
             return filler
         paid = room.paid(trial, offer, self._caps.stops_wei)
         if paid is None:
-            _wait(intent, "the key is short of ETH", signer=slot.signer, balance_wei=room.market.balances_wei[slot.signer])
+            _wait(
+                intent,
+                "the key is short of ETH",
+                signer=slot.signer,
+                balance_wei=room.market.balances_wei[slot.signer],
+            )
         elif self._is_allowed(intent, paid[1] * paid[0].max_fee_wei):
             return Draft(trial.intent, slot.signer, slot.nonce, *paid)
-        return filler if intent.outbox_id is not None and room.holds_up_others(slot) and room.can_fill(slot) else None
+        return (
+            filler
+            if intent.outbox_id is not None and room.holds_up_others(slot) and room.can_fill(slot)
+            else None
+        )
 
-    def _is_allowed(self, intent: Intent, wei: int, tell: Callable[..., object] | None = None) -> bool:
+    def _is_allowed(
+        self, intent: Intent, wei: int, tell: Callable[..., object] | None = None
+    ) -> bool:
         is_allowed = self._allowance is None or self._allowance.allows(intent, wei)
         if not is_allowed:
             _wait(intent, "more gas than is kept for it", tell, most_wei=wei)
@@ -449,10 +651,16 @@ def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent | None:
-    """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for is planned anew."""
+    """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for
+    is planned anew.
+    """
 
     def of_now() -> Intent | None:
-        if intent.kind == Kind.FILL and intent.state is IntentState.PLANNED and not _is_in_gap(intent, sight):
+        if (
+            intent.kind == Kind.FILL
+            and intent.state is IntentState.PLANNED
+            and not _is_in_gap(intent, sight)
+        ):
             return None
         return restated(intent, numbers, sight.head)
 
@@ -464,9 +672,14 @@ def _is_in_gap(filling: Intent, sight: Sight) -> bool:
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 
-def _sent_as(intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool) -> Intent | None:
-    """The fresh numbers in the form in which the pending attempt was sent. A stop that is `kept`, as nodes disagree whether it is needed,
-    or that stands as another keeper's mark, is sent in the form that the contract checks, if it has one."""
+def _sent_as(
+    intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool
+) -> Intent | None:
+    """The fresh numbers in the form in which the pending attempt was sent.
+
+    A stop that is `kept`, as nodes disagree whether it is needed, or that stands as another
+    keeper's mark, is sent in the form that the contract checks, if it has one.
+    """
     if fresh is None:
         return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
     is_enforced = intent.data == ENFORCE or (is_stood_down and is_for_anyone(fresh))
@@ -474,4 +687,12 @@ def _sent_as(intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_st
 
 
 def _wait(intent: Intent, why: str, tell: Callable[..., object] | None = None, **told: Any) -> None:
-    (tell or log.warning)("intent waits", intent=intent.id, kind=intent.kind, vault=intent.vault, state=intent.state, why=why, **told)
+    (tell or log.warning)(
+        "intent waits",
+        intent=intent.id,
+        kind=intent.kind,
+        vault=intent.vault,
+        state=intent.state,
+        why=why,
+        **told,
+    )

@@ -1,4 +1,5 @@
-"""Vaults that the chain calls stopped or settled at a safe block: nothing there changes any more, so they need not be watched.
+"""Vaults that the chain calls stopped or settled at a safe block: nothing there changes any more,
+so they need not be watched.
 
     seen ended --> its block is safe: two nodes say so there, or one and the record --> watched no more
     watched no more --> looked at again, a few a tick --> two voices say that it works after all: watched again
@@ -23,7 +24,9 @@ NEEDED = 2  # voices; the record is one
 
 
 class Ended:
-    """Remembers where each vault was first seen ended, so that the safe block is asked only about what it may know."""
+    """Remembers where each vault was first seen ended, so that the safe block is asked only about
+    what it may know.
+    """
 
     def __init__(self, database: Database, observer: Observer) -> None:
         self._database = database
@@ -32,7 +35,10 @@ class Ended:
         self._again_after = ""  # the vault that was looked at again last
 
     def at_safe(self, state: KeeperState) -> tuple[int, list[tuple[str, str]]]:
-        """(safe block, (vault, how it ended)) of those that are new. Nothing where no node names a safe block."""
+        """(safe block, (vault, how it ended)) of those that are new.
+
+        Nothing where no node names a safe block.
+        """
         ends = {(r.vault, r.status) for r in state.vaults if r.status in ENDS}
         if not ends:
             return 0, []
@@ -53,13 +59,19 @@ class Ended:
         with self._database.read() as session:
             recorded = recorded_statuses(session, self._observer.chain_id, vaults)
         each = self._observer.statuses_of_each(vaults, "safe")
-        said = [(vault, ENDS[status]) for one in each for vault, status in one.items() if status in ENDS]
-        voices = Counter(said) + Counter((vault, recorded[vault]) for vault in vaults if vault in recorded)
+        said = [
+            (vault, ENDS[status]) for one in each for vault, status in one.items() if status in ENDS
+        ]
+        voices = Counter(said) + Counter(
+            (vault, recorded[vault]) for vault in vaults if vault in recorded
+        )
         return [end for end, count in voices.items() if count >= NEEDED and end in said]
 
     def at_work(self, state: KeeperState) -> list[str]:
-        """Of a few vaults that are watched no more: those that work after all by two voices. The record's is one; where there is one
-        node, also while it has nothing to say. Errors: RpcError.
+        """Of a few vaults that are watched no more: those that work after all by two voices.
+
+        The record's is one; where there is one node, also while it has nothing to say. Errors:
+        RpcError.
         """
         with self._database.read() as session:
             vaults = some_ended(session, state.chain_id, self._again_after, AGAIN_A_TICK)
@@ -71,7 +83,12 @@ class Ended:
         with self._database.read() as session:
             recorded = recorded_statuses(session, self._observer.chain_id, said)
         is_alone = not self._observer.witnesses.are_several
-        voices = Counter(v for v in said if recorded.get(v) == Status.WORKING or (is_alone and recorded.get(v) not in ENDS.values()))
+        voices = Counter(
+            v
+            for v in said
+            if recorded.get(v) == Status.WORKING
+            or (is_alone and recorded.get(v) not in ENDS.values())
+        )
         for one in self._observer.statuses_of_each(said, "latest"):
             voices.update(vault for vault, status in one.items() if status not in ENDS)
         return [vault for vault in said if voices[vault] >= NEEDED]

@@ -1,6 +1,8 @@
-"""The stop floor of each vault: what its signed terms say, and where those are no longer the vault's, what two nodes read in its code.
+"""The stop floor of each vault: what its signed terms say, and where those are no longer the
+vault's, what two nodes read in its code.
 
-Law: one node's word is kept only where one is configured. What two do not agree on is of this tick, and asked again in the next one.
+Law: one node's word is kept only where one is configured. What two do not agree on is of this tick,
+and asked again in the next one.
 """
 
 from collections import Counter
@@ -40,10 +42,18 @@ class Floors:
         unknown = [vault for vault in vaults if vault not in self.kept][:MOST_A_TIME]
         if not unknown or len(self._rpc.names) < NEEDED:
             return
-        said = self._rpc.batch_of_each([views.floor_request(vault) for vault in unknown], ASKED_S).values()
+        said = self._rpc.batch_of_each(
+            [views.floor_request(vault) for vault in unknown], ASKED_S
+        ).values()
         for n, vault in enumerate(unknown):
-            votes = Counter(floor for answers in said if (floor := views.usdc(answers[n])) is not None).most_common(2)
-            if votes and votes[0][1] >= NEEDED and votes[0][1] > sum(count for _, count in votes[1:]):
+            votes = Counter(
+                floor for answers in said if (floor := views.usdc(answers[n])) is not None
+            ).most_common(2)
+            if (
+                votes
+                and votes[0][1] >= NEEDED
+                and votes[0][1] > sum(count for _, count in votes[1:])
+            ):
                 self.kept[vault] = votes[0][0]
             elif votes:
                 self._read[vault] = votes[0][0]

@@ -1,10 +1,12 @@
-"""The slow job `balances`: can each of the keeper's accounts pay for STOPS_WANTED stops, and would they be taken?
+"""The slow job `balances`: can each of the keeper's accounts pay for STOPS_WANTED stops, and would
+they be taken?
 
     cost of a stop = STOP_GAS * cap of maxFeePerGas + fee for its bytes on layer 1
     stops left = balance // cost of a stop
 
-At the cap, not at today's price: when every price falls at once, gas is dear. The layer-1 fee is the upper bound of the OP stack's
-GasPriceOracle; a chain without that contract has no such fee, and an oracle that refuses leaves the cost unknown, never 0.
+At the cap, not at today's price: when every price falls at once, gas is dear. The layer-1 fee is
+the upper bound of the OP stack's GasPriceOracle; a chain without that contract has no such fee, and
+an oracle that refuses leaves the cost unknown, never 0.
 Source: https://docs.base.org/base-chain/specs/upgrades/fjord/predeploys.
 """
 
@@ -27,15 +29,18 @@ NAME = "balances"
 EVERY_S = 30
 STOPS_WANTED = 20
 STOP_GAS = 400_000  # what a stop may use at most: its gas limit where it can't be estimated
-# Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id and nonce and both fees 9 each,
-# gas 5, to 21, value 1, data 102, access list 1.
+# Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id
+# and nonce and both fees 9 each, gas 5, to 21, value 1, data 102, access list 1.
 UNSIGNED_STOP_BYTES = 170
 WEI_PER_MICROETHER = 10**12
 
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """What one role can pay. `stop_cost_wei` None: the layer-1 fee is not known, or it sends no stops."""
+    """What one role can pay.
+
+    `stop_cost_wei` None: the layer-1 fee is not known, or it sends no stops.
+    """
 
     role: str
     address: str
@@ -51,7 +56,11 @@ class Purse:
     @property
     def missing_wei(self) -> int | None:
         """What is to be sent for STOPS_WANTED stops; 0 when they are paid for."""
-        return None if self.stop_cost_wei is None else max(0, STOPS_WANTED * self.stop_cost_wei - self.balance_wei)
+        return (
+            None
+            if self.stop_cost_wei is None
+            else max(0, STOPS_WANTED * self.stop_cost_wei - self.balance_wei)
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -66,10 +75,16 @@ class Purse:
     def attention(self) -> str | None:
         """What a person has to do, as a sentence."""
         if self.missing_wei is None:
-            return f"What a stop costs is not known (the gas price oracle refuses), so nobody knows how many {self.address} can pay for."
+            return (
+                "What a stop costs is not known (the gas price oracle refuses), so nobody knows "
+                f"how many {self.address} can pay for."
+            )
         if self.missing_wei > 0:
             short = f"pays for {self.stops_left} stops, {STOPS_WANTED} are wanted"
-            return f"Send at least {ether_up(self.missing_wei)} ETH to {self.address} ({self.role}): its balance {short}."
+            return (
+                f"Send at least {ether_up(self.missing_wei)} ETH to {self.address} "
+                f"({self.role}): its balance {short}."
+            )
         return None
 
 
@@ -79,7 +94,9 @@ def stop_cost_wei(max_fee_wei: int, layer_1_fee_wei: int | None) -> int | None:
 
 
 def nonce_gap(count: int, held: Collection[int]) -> int:
-    """Nonces below the highest that is held which nobody holds and the account has not used: what waits behind them is stuck."""
+    """Nonces below the highest that is held which nobody holds and the account has not used: what
+    waits behind them is stuck.
+    """
     ahead = {nonce for nonce in held if nonce >= count}
     return max(ahead) - count + 1 - len(ahead) if ahead else 0
 
@@ -91,10 +108,18 @@ def ether_up(amount_wei: int) -> str:
 
 
 class Funds:
-    """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day."""
+    """Give `run` to a Job.
+
+    `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day.
+    """
 
     def __init__(
-        self, reader: VaultReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int, gas_a_day_wei: int = 0
+        self,
+        reader: VaultReader,
+        database: Database,
+        signers: Mapping[Role, Signer],
+        max_fee_wei: int,
+        gas_a_day_wei: int = 0,
     ) -> None:
         self._reader = reader
         self._database = database
@@ -103,14 +128,19 @@ class Funds:
         self._gas_a_day_wei = gas_a_day_wei
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """A purse a role, whether the factory knows the keeper's and the pauser's accounts, and what asks for attention.
+        """A purse a role, whether the factory knows the keeper's and the pauser's accounts, and
+        what asks for attention.
 
         Errors: RpcError, JobSkippedError.
         """
         if not self._signers:
             raise JobSkippedError("a dry run has no accounts")
         cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader, UNSIGNED_STOP_BYTES))
-        purses = [self._purse(role, signer, cost) for role, signer in self._signers.items() if role is not Role.CUSTODY]
+        purses = [
+            self._purse(role, signer, cost)
+            for role, signer in self._signers.items()
+            if role is not Role.CUSTODY
+        ]
         custody = self._signers.get(Role.CUSTODY)
         gas = None if custody is None else self._purse(Role.CUSTODY, custody, None)
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
@@ -126,14 +156,17 @@ class Funds:
         ]
         attention = " ".join(sentence for sentence in said if sentence is not None)
         did = {
-            "signers": [purse.as_json() for purse in (*purses, *([gas] if gas is not None else []))],
+            "signers": [
+                purse.as_json() for purse in (*purses, *([gas] if gas is not None else []))
+            ],
             "is_named_by_factory": named == own,
         }
         did |= {} if is_pauser is None else {"is_pauser": is_pauser}
         return did | ({ATTENTION: attention} if attention else {})
 
     def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> Purse:
-        with self._database.read() as session:  # before the count: what is mined in between then leaves no gap
+        # before the count: what is mined in between then leaves no gap
+        with self._database.read() as session:
             held = keeper_metrics.held_nonces(session, signer.address)
         gap = nonce_gap(self._reader.transaction_count(signer.address), held)
         return Purse(role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap)
@@ -142,19 +175,25 @@ class Funds:
         missing_wei = self._gas_a_day_wei - gas.balance_wei
         if missing_wei <= 0:
             return None
-        return f"Send at least {ether_up(missing_wei)} ETH to {gas.address} ({gas.role}): it holds less than requests may cost in a day."
+        return (
+            f"Send at least {ether_up(missing_wei)} ETH to {gas.address} ({gas.role}): it holds "
+            "less than requests may cost in a day."
+        )
 
     @staticmethod
     def _named(named: str, own: str) -> str | None:
         if named == own:
             return None
-        return f"The factory names the keeper {named}: vaults refuse marks of {own}. Start the keeper with that account's key."
+        return (
+            f"The factory names the keeper {named}: vaults refuse marks of {own}. Start the "
+            "keeper with that account's key."
+        )
 
 
 def _without_the_role(account: str) -> str:
     return (
-        f"The factory does not know {account} as a pauser: it can't remove agents. Let the factory's admin grant PAUSER_ROLE to it, "
-        "or set KEEPER_PAUSER_* to a pauser's key."
+        f"The factory does not know {account} as a pauser: it can't remove agents. Let the "
+        "factory's admin grant PAUSER_ROLE to it, or set KEEPER_PAUSER_* to a pauser's key."
     )
 
 

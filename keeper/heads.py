@@ -1,15 +1,19 @@
-"""What the nodes say of the newest block, and what of it is believed: hash, height, time and base fee are no single node's word.
+"""What the nodes say of the newest block, and what of it is believed: hash, height, time and base
+fee are no single node's word.
 
     each node's newest block --> recent by this machine's clock --> near what the others say --> the first in order of preference
 
 Laws
-- Recent is a block of at most MOST_AHEAD_S ahead of this machine's clock and at most `max_head_age_s` old. Where no node has one, the
-  youngest that is not ahead of time is taken: it is stale, and nothing is judged by it. Where all are ahead, the clock is late, and the
-  least of them is the time.
-- Near is what differs by at most MOST_APART_BLOCKS from the lower median of three or more. Of two that differ by more the lower is taken,
-  and once what was decided by that failed, the other.
-- Time and height agreed, the base fee is the higher median, and a mark says the lowest height: no node calls that one of the future.
-- A node whose block is not believed rests while others are asked first. With one node its word is all there is.
+- Recent is a block of at most MOST_AHEAD_S ahead of this machine's clock and at most
+  `max_head_age_s` old. Where no node has one, the youngest that is not ahead of time is taken: it
+  is stale, and nothing is judged by it. Where all are ahead, the clock is late, and the least of
+  them is the time.
+- Near is what differs by at most MOST_APART_BLOCKS from the lower median of three or more. Of two
+  that differ by more the lower is taken, and once what was decided by that failed, the other.
+- Time and height agreed, the base fee is the higher median, and a mark says the lowest height: no
+  node calls that one of the future.
+- A node whose block is not believed rests while others are asked first. With one node its word is
+  all there is.
 """
 
 import time
@@ -26,7 +30,8 @@ from core.errors import OutsideError
 from core.money import UnixSeconds
 from keeper.state import Head
 
-MOST_AHEAD_S = 5  # of this machine's clock: a head that is further ahead is a lie, or the clock is late
+# of this machine's clock: a head that is further ahead is a lie, or the clock is late
+MOST_AHEAD_S = 5
 MOST_APART_BLOCKS = 5  # what sound nodes make of ten seconds at most
 ASKED_S = 1.0  # that a node may take
 REST_S = 60.0
@@ -46,19 +51,28 @@ def disbelieve(rpc: Rpc, name: str | None, why: str, **told: Any) -> None:
 
 
 class Heads:
-    """Remembers what time it is, and which of two nodes that contradict each other was wrong last. `clock`: seconds that only rise."""
+    """Remembers what time it is, and which of two nodes that contradict each other was wrong last.
 
-    def __init__(self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+    `clock`: seconds that only rise.
+    """
+
+    def __init__(
+        self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rpc = rpc
         self._max_head_age_s = max_head_age_s
         self._most_ahead_s = min(MOST_AHEAD_S, max_head_age_s)
         self._clock = clock
         self._zero_at = time.time() - clock()  # unix seconds at the clock's zero
-        self._failed_at: dict[str, float] = {}  # by node: when what was decided by its word, against another's, failed last
-        self._contradicted: str | None = None  # the node that was believed last, when a single other one said otherwise
+        # by node: when what was decided by its word, against another's, failed last
+        self._failed_at: dict[str, float] = {}
+        # the node that was believed last, when a single other one said otherwise
+        self._contradicted: str | None = None
 
     def newest(self, now: UnixSeconds) -> tuple[str, Head]:
-        """The newest block that is believed, and the node that told it. `now`: of this machine's clock.
+        """The newest block that is believed, and the node that told it.
+
+        `now`: of this machine's clock.
 
         Errors: NoHeadError, RpcError.
         """
@@ -89,14 +103,20 @@ class Heads:
     def told(self, among: Collection[str]) -> dict[str, Head]:
         """The newest block of each of these nodes that tells one."""
         said = self._rpc.batch_of_each([NEWEST], ASKED_S, among, [results.header]) if among else {}
-        return {name: head for name, (header,) in said.items() if (head := Head.of(header)) is not None}
+        return {
+            name: head for name, (header,) in said.items() if (head := Head.of(header)) is not None
+        }
 
     def is_recent(self, head: Head) -> bool:
         age_s = self._zero_at + self._clock() - head.at
         return -self._most_ahead_s <= age_s < self._max_head_age_s + 1  # ages are whole seconds
 
-    def believed(self, told: Mapping[str, Head], asked: str | None, why: str = "no head") -> tuple[str, Head]:
-        """One of what the nodes told, best first, and whose it is. `asked`: the node that is asked first, told or not.
+    def believed(
+        self, told: Mapping[str, Head], asked: str | None, why: str = "no head"
+    ) -> tuple[str, Head]:
+        """One of what the nodes told, best first, and whose it is.
+
+        `asked`: the node that is asked first, told or not.
 
         Errors: NoHeadError.
         """
@@ -111,11 +131,15 @@ class Heads:
             reason = "height" if asked in recent else "stale"
             disbelieve(self._rpc, asked, reason, head=head.number, theirs=_number(told.get(asked)))
         base_fee_wei = median_high(one.base_fee_wei for one in near.values())
-        return name, replace(head, base_fee_wei=base_fee_wei, lowest=min(one.number for one in near.values()))
+        return name, replace(
+            head, base_fee_wei=base_fee_wei, lowest=min(one.number for one in near.values())
+        )
 
     def failed(self, among: Collection[str] | None = None) -> None:
-        """What was decided by the believed block did not come true: where one node stands against another, the other's turn comes.
-        `among`: only if it is the word of one of these."""
+        """What was decided by the believed block did not come true: where one node stands against
+        another, the other's turn comes.
+        `among`: only if it is the word of one of these.
+        """
         name = self._contradicted
         if name is not None and (among is None or name in among):
             self._contradicted, self._failed_at[name] = None, self._clock()
@@ -123,15 +147,23 @@ class Heads:
 
     def _near(self, recent: Mapping[str, Head]) -> dict[str, Head]:
         middle, self._contradicted = median_low(head.number for head in recent.values()), None
-        near = {name: head for name, head in recent.items() if abs(head.number - middle) <= MOST_APART_BLOCKS}
+        near = {
+            name: head
+            for name, head in recent.items()
+            if abs(head.number - middle) <= MOST_APART_BLOCKS
+        }
         if len(recent) > 2 or len(near) == len(recent):
             return near
-        name = min(recent, key=lambda one: (self._failed_at.get(one, float("-inf")), recent[one].number))
+        name = min(
+            recent, key=lambda one: (self._failed_at.get(one, float("-inf")), recent[one].number)
+        )
         self._contradicted = name
         return {name: recent[name]}
 
     def _least_wrong(self, told: Mapping[str, Head]) -> tuple[str, Head]:
-        """The youngest, but none of the future as long as there is another: the clock may be late."""
+        """The youngest, but none of the future as long as there is another: the clock may be
+        late.
+        """
         now = self._zero_at + self._clock()
         return min(told.items(), key=lambda one: (one[1].at > now, abs(now - one[1].at)))
 

@@ -1,11 +1,13 @@
 """What is to be sent, as rows; the states that it goes through are core.keeper.rules.
 
 Laws
-- Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a crash at any point costs
-  a resend. An attempt that waits too long is replaced at its own nonce by a dearer one, so at most one of them is mined.
-- One live intent a subject and kind (a unique index). A stop is never held up by a mark of any vault.
-- `done` is more than a receipt: the block is safe, the vault says so and the record has the event, unless it lacks facts. A mark needs
-  only a later block, since the next one says more than it did.
+- Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a
+  crash at any point costs a resend. An attempt that waits too long is replaced at its own nonce by
+  a dearer one, so at most one of them is mined.
+- One live intent a subject and kind (a unique index). A stop is never held up by a mark of any
+  vault.
+- `done` is more than a receipt: the block is safe, the vault says so and the record has the event,
+  unless it lacks facts. A mark needs only a later block, since the next one says more than it did.
 - Nothing here sends.
 """
 
@@ -28,12 +30,17 @@ _ORDER = [kind.value for kind in Kind]
 
 
 def order_of(intent: Intent) -> tuple[int, int]:
-    """Stops before everything else, marks after it: in this order nonces are given. Requests of the outbox go before marks."""
+    """Stops before everything else, marks after it: in this order nonces are given.
+
+    Requests of the outbox go before marks.
+    """
     return _ORDER.index(intent.kind if intent.kind in _ORDER else Kind.ACCEPT), intent.id
 
 
 def intent_of(action: Action, chain_id: int) -> NewIntent:
-    """The action as a transaction to be, signed by the keeper's key unless the sender chooses another."""
+    """The action as a transaction to be, signed by the keeper's key unless the sender chooses
+    another.
+    """
     reason = action.reason(chain_id)
     return NewIntent(
         chain_id=chain_id,
@@ -79,7 +86,9 @@ def intent_of_request(request: Request, data: bytes, head: Head) -> NewIntent:
 
 
 def filling(signer: str, role: str, nonce: int, chain_id: int, head: Head) -> NewIntent:
-    """A transfer of nothing to oneself at a nonce that nobody holds: what pends above it is stuck."""
+    """A transfer of nothing to oneself at a nonce that nobody holds: what pends above it is
+    stuck.
+    """
     return NewIntent(
         chain_id=chain_id,
         subject=f"nonce:{signer.lower()}:{nonce}",
@@ -104,22 +113,44 @@ def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
 
 
 def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | None:
-    """The intent with the vault's numbers of now; None when nobody needs it any more. `numbers` None: it is about no vault.
+    """The intent with the vault's numbers of now; None when nobody needs it any more.
 
-    A stop is dropped when the worth is above the floor again or can't be read, and a mark when the vault reached its
-    floor meanwhile: then it is a stop's turn. Next tick judges anew.
+    `numbers` None: it is about no vault.
+
+    A stop is dropped when the worth is above the floor again or can't be read, and a mark when the
+    vault reached its floor meanwhile: then it is a stop's turn. Next tick judges anew.
     """
     if numbers is None:
         return intent
     if intent.kind == Kind.SETTLE:
         return intent if has_something_to_settle(numbers.status, numbers.fee_owed_usdc_e6) else None
-    above = None if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
+    above = (
+        None
+        if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None
+        else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
+    )
     if intent.kind == Kind.REMOVE:
-        return intent if numbers.status is VaultStatus.WORKING and (above is None or above <= 0) else None
-    if numbers.status is not VaultStatus.WORKING or above is None or (above <= 0) != (intent.kind in STOPS):
+        return (
+            intent
+            if numbers.status is VaultStatus.WORKING and (above is None or above <= 0)
+            else None
+        )
+    if (
+        numbers.status is not VaultStatus.WORKING
+        or above is None
+        or (above <= 0) != (intent.kind in STOPS)
+    ):
         return None
     why = str(intent.reason["why"])
-    action = Action(Kind(intent.kind), intent.to, head, why, numbers.worth_usdc_e6, numbers.floor_usdc_e6, numbers.source)
+    action = Action(
+        Kind(intent.kind),
+        intent.to,
+        head,
+        why,
+        numbers.worth_usdc_e6,
+        numbers.floor_usdc_e6,
+        numbers.source,
+    )
     return _with_action(intent, action)
 
 
@@ -136,20 +167,30 @@ def _with_action(intent: Intent, action: Action) -> Intent:
 
 
 def is_for_anyone(intent: Intent) -> bool:
-    """A stop that anyone may send. One at cost is for the keeper alone: `enforceStopLine` reverts with WorthUnknown."""
+    """A stop that anyone may send.
+
+    One at cost is for the keeper alone: `enforceStopLine` reverts with WorthUnknown.
+    """
     return intent.kind in STOPS and intent.reason.get("source") != SOURCE_AT_COST
 
 
 def is_for_the_keeper(intent: Intent) -> bool:
-    """What a vault takes only of the key that the factory names. A settlement is planned only while that is so."""
-    return intent.kind in (Kind.MARK, Kind.SETTLE) or (intent.kind in STOPS and not is_for_anyone(intent))
+    """What a vault takes only of the key that the factory names.
+
+    A settlement is planned only while that is so.
+    """
+    return intent.kind in (Kind.MARK, Kind.SETTLE) or (
+        intent.kind in STOPS and not is_for_anyone(intent)
+    )
 
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 
 
 def as_anyone(intent: Intent, role: str = Role.STOP) -> Intent:
-    """A stop as anyone may send it: `enforceStopLine`, which asks the vault itself for its worth."""
+    """A stop as anyone may send it: `enforceStopLine`, which asks the vault itself for its
+    worth.
+    """
     return replace(intent, role=role, data=ENFORCE)
 
 

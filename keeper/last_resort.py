@@ -1,16 +1,21 @@
-"""The last resort for a vault that cannot be stopped: a pauser removes its agent, which moves no money and ends nothing.
+"""The last resort for a vault that cannot be stopped: a pauser removes its agent, which moves no
+money and ends nothing.
 
-Only where the operator set a pauser's key. The owner may set an agent again at once. It is asked for when a working vault
-- was at or below its floor for FALLEN_S, by every reading that knew its worth, and still works: neither mark nor `enforceStopLine`
-  did what it should;
+Only where the operator set a pauser's key. The owner may set an agent again at once. It is asked
+for when a working vault
+- was at or below its floor for FALLEN_S, by every reading that knew its worth, and still works:
+  neither mark nor `enforceStopLine` did what it should;
 - has had no known worth for UNKNOWN_S, and the last one known was at most NEAR_BPS above its floor.
 
 Laws
-- Unknown is not zero: a vault whose last known worth was well above its floor keeps its agent, however long it stays unknown.
-- Time is what this process saw, on a clock that only rises: it begins anew with the process, and after GAP_S without a look.
+- Unknown is not zero: a vault whose last known worth was well above its floor keeps its agent,
+  however long it stays unknown.
+- Time is what this process saw, on a clock that only rises: it begins anew with the process, and
+  after GAP_S without a look.
 - Two nodes agree, where there are two, and more than speak against it (keeper.witness).
-- Nodes are asked about a part of the vaults at a time, the nearest to their floors first, and about MOST_A_TICK a tick: whoever takes the
-  parts one by one writes and signs each. Where one speaks against it they are asked again after REFUSED_S.
+- Nodes are asked about a part of the vaults at a time, the nearest to their floors first, and about
+  MOST_A_TICK a tick: whoever takes the parts one by one writes and signs each. Where one speaks
+  against it they are asked again after REFUSED_S.
 """
 
 import time
@@ -35,9 +40,18 @@ WHY_UNKNOWN = "unknown_near_floor"
 
 
 class LastResort:
-    """Remembers since when each vault has been below its floor, and unknown. `clock`: seconds that only rise."""
+    """Remembers since when each vault has been below its floor, and unknown.
 
-    def __init__(self, database: Database, chain_id: int, witnesses: Witnesses, clock: Callable[[], float] = time.monotonic) -> None:
+    `clock`: seconds that only rise.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        chain_id: int,
+        witnesses: Witnesses,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._database = database
         self._chain_id = chain_id
         self._witnesses = witnesses
@@ -48,30 +62,57 @@ class LastResort:
         self._not_before: dict[str, float] = {}
 
     def plan(self, state: KeeperState, now: UnixSeconds) -> Iterator[list[Action]]:
-        """Removals, part by part; none on a stale head, nor while one is under way, nor soon after one."""
+        """Removals, part by part; none on a stale head, nor while one is under way, nor soon after
+        one.
+        """
         if state.is_stale(now):
             return
         working = [reading for reading in state.vaults if reading.status is VaultStatus.WORKING]
-        self._note([reading for reading in state.vaults if reading.status in (VaultStatus.WORKING, None)])
+        self._note(
+            [reading for reading in state.vaults if reading.status in (VaultStatus.WORKING, None)]
+        )
         due = [reading for reading in working if self._may_ask(reading)]
-        near = self._near_the_floor([reading for reading in due if self._is_long(self._unknown_since.get(reading.vault), UNKNOWN_S)])
-        reasons = [(reading, why) for reading in due if (why := self._why(reading, near)) is not None][:MOST_A_TICK]
+        near = self._near_the_floor(
+            [
+                reading
+                for reading in due
+                if self._is_long(self._unknown_since.get(reading.vault), UNKNOWN_S)
+            ]
+        )
+        reasons = [
+            (reading, why) for reading in due if (why := self._why(reading, near)) is not None
+        ][:MOST_A_TICK]
         for first in range(0, len(reasons), VAULTS_A_PART):
             part = reasons[first : first + VAULTS_A_PART]
             agreed, refused = self._heard([reading for reading, _ in part])
-            self._not_before |= dict.fromkeys(agreed, self._looked_at + AGAIN_S) | dict.fromkeys(refused, self._looked_at + REFUSED_S)
-            yield [reading.action(Kind.REMOVE, state.head, why) for reading, why in part if reading.vault in agreed]
+            self._not_before |= dict.fromkeys(agreed, self._looked_at + AGAIN_S) | dict.fromkeys(
+                refused, self._looked_at + REFUSED_S
+            )
+            yield [
+                reading.action(Kind.REMOVE, state.head, why)
+                for reading, why in part
+                if reading.vault in agreed
+            ]
 
     def _note(self, readings: Collection[VaultReading]) -> None:
-        """Of vaults that may be working: a tick that could not read even the status begins nothing anew."""
+        """Of vaults that may be working: a tick that could not read even the status begins nothing
+        anew.
+        """
         now, was = self._clock(), self._looked_at
         self._looked_at = now
         if now - was > GAP_S:
             self._fallen_since, self._unknown_since = {}, {}
         unknown = {r.vault for r in readings if r.worth_usdc_e6 is None}
-        fallen = {r.vault for r in readings if (above := r.above_floor_usdc_e6()) is not None and above <= 0}
-        unread = unknown & self._fallen_since.keys()  # one that waits to be read is not above its floor
-        self._fallen_since = {vault: self._fallen_since.get(vault, now) for vault in fallen | unread}
+        fallen = {
+            r.vault
+            for r in readings
+            if (above := r.above_floor_usdc_e6()) is not None and above <= 0
+        }
+        # one that waits to be read is not above its floor
+        unread = unknown & self._fallen_since.keys()
+        self._fallen_since = {
+            vault: self._fallen_since.get(vault, now) for vault in fallen | unread
+        }
         self._unknown_since = {vault: self._unknown_since.get(vault, now) for vault in unknown}
         self._not_before = {vault: at for vault, at in self._not_before.items() if now < at}
 
@@ -84,20 +125,34 @@ class LastResort:
     def _why(self, reading: VaultReading, near: Collection[str]) -> str | None:
         if reading.worth_usdc_e6 is None:
             return WHY_UNKNOWN if reading.vault in near else None
-        return WHY_FALLEN if self._is_long(self._fallen_since.get(reading.vault), FALLEN_S) else None
+        return (
+            WHY_FALLEN if self._is_long(self._fallen_since.get(reading.vault), FALLEN_S) else None
+        )
 
     def _near_the_floor(self, readings: Collection[VaultReading]) -> set[str]:
         """Those whose last known worth was near their floor, or below it."""
-        floors = {reading.vault: floor for reading in readings if (floor := reading.floor_usdc_e6) is not None}
+        floors = {
+            reading.vault: floor
+            for reading in readings
+            if (floor := reading.floor_usdc_e6) is not None
+        }
         if not floors:
             return set()
         with self._database.read() as session:
             worths = watched_rows.last_known_worths(session, self._chain_id, floors)
-        return {vault for vault, worth in worths.items() if worth * BPS_ONE <= floors[vault] * (BPS_ONE + NEAR_BPS)}
+        return {
+            vault
+            for vault, worth in worths.items()
+            if worth * BPS_ONE <= floors[vault] * (BPS_ONE + NEAR_BPS)
+        }
 
     def _heard(self, readings: Sequence[VaultReading]) -> tuple[set[str], set[str]]:
         """Whose agents may be removed, and for which vaults a node speaks against it."""
-        floors = {reading.vault: floor for reading in readings if (floor := reading.floor_usdc_e6) is not None}
+        floors = {
+            reading.vault: floor
+            for reading in readings
+            if (floor := reading.floor_usdc_e6) is not None
+        }
         if not self._witnesses.are_several:
             return set(floors), set()
         said = self._witnesses.said(floors)

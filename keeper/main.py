@@ -1,8 +1,11 @@
-"""The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | work | status`
+"""The keeper's process: settings in, one tick a block out.
 
-It leads or waits to lead; leading, it judges every vault each tick and says how it is (row `leader`). The slow jobs of the contexts
-have a process of their own, without keys (`work`, keeper.worker). An outside failure makes it try again at the next tick, never end;
-a tick that hangs ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
+`python -m keeper.main run | once | work | status`
+
+It leads or waits to lead; leading, it judges every vault each tick and says how it is (row
+`leader`). The slow jobs of the contexts have a process of their own, without keys (`work`,
+keeper.worker). An outside failure makes it try again at the next tick, never end; a tick that hangs
+ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
 import os
@@ -77,7 +80,10 @@ def key_places(settings: Settings) -> dict[Role, KeyPlace]:
 
 
 def _key_place(settings: Settings, name: str) -> KeyPlace:
-    """`name`: what the role's settings begin with. How long a remote signer may take is one setting for all."""
+    """`name`: what the role's settings begin with.
+
+    How long a remote signer may take is one setting for all.
+    """
     return KeyPlace(
         private_key=getattr(settings, f"{name}_private_key"),
         keystore=getattr(settings, f"{name}_keystore"),
@@ -90,7 +96,10 @@ def _key_place(settings: Settings, name: str) -> KeyPlace:
 
 
 def custody_signer_of(settings: Settings) -> CustodySigner | None:
-    """What signs for custodial wallets; None without CUSTODY_KEY. Errors: InvalidParameterError naming the variable."""
+    """What signs for custodial wallets; None without CUSTODY_KEY.
+
+    Errors: InvalidParameterError naming the variable.
+    """
     keys = settings.custody_keys()
     return CustodySigner(KeyRing(keys)) if keys else None
 
@@ -105,14 +114,24 @@ class Keeper:
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
         custody = custody_signer_of(settings)
-        builders = {} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, deployment.contracts["usdc"])}
+        builders = (
+            {}
+            if custody is None
+            else {CUSTODIAL_TRANSFER: custodial_transfers(custody, deployment.contracts["usdc"])}
+        )
         self._planner = OutboxPlanner(builders)
         self._database = Database(settings.database_url, application_name=NAME)
-        self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
+        self._leadership = Leadership(
+            settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"
+        )
         self._contracts = deployment.contracts
-        self._serves_requests = bool(self._signers) and (custody is not None or Role.CUSTODY in self._signers)
+        self._serves_requests = bool(self._signers) and (
+            custody is not None or Role.CUSTODY in self._signers
+        )
         share = share_of(settings.rpc_requests_per_s) if self._serves_requests else 0
-        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share)
+        rpc = Rpc(
+            settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share
+        )
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
@@ -133,7 +152,10 @@ class Keeper:
         self._ended.set()
 
     def run(self) -> None:
-        """A tick for each new block, and at least every KEEPER_TICK_S, until `end`. Ticks never overlap."""
+        """A tick for each new block, and at least every KEEPER_TICK_S, until `end`.
+
+        Ticks never overlap.
+        """
         self._watchdog.start()
         while not self._ended.is_set():
             self.job()
@@ -145,7 +167,10 @@ class Keeper:
         self.close()
 
     def _await_block(self) -> None:
-        """Until the head is another than the last tick's, or the next tick is due. A node that does not answer is met by the tick."""
+        """Until the head is another than the last tick's, or the next tick is due.
+
+        A node that does not answer is met by the tick.
+        """
         due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
         while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
             try:
@@ -155,17 +180,32 @@ class Keeper:
                 continue
 
     def serve_metrics(self) -> Server | None:
-        """None when no port is set or it is taken. A scrape has a connection of its own and waits for nothing long."""
+        """None when no port is set or it is taken.
+
+        A scrape has a connection of its own and waits for nothing long.
+        """
         settings = self._settings
         if settings.keeper_metrics_port:
-            self._scraped = Database(settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE)
+            self._scraped = Database(
+                settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE
+            )
             self._metrics.read_rows(self._scraped, settings.chain_id, now_utc)
-        return serve_or_tell(self._metrics.registry, settings.host, settings.keeper_metrics_port, "KEEPER_METRICS_PORT")
+        return serve_or_tell(
+            self._metrics.registry,
+            settings.host,
+            settings.keeper_metrics_port,
+            "KEEPER_METRICS_PORT",
+        )
 
     def job(self) -> None:
-        """One tick at the process's edge: whatever it raises is told, and only a lost lead or a refused key ends the process."""
+        """One tick at the process's edge: whatever it raises is told, and only a lost lead or a
+        refused key ends the process.
+        """
         try:
-            if not self._ended.is_set() and self.once(patience_s=self._settings.keeper_tick_s) is not None:
+            if (
+                not self._ended.is_set()
+                and self.once(patience_s=self._settings.keeper_tick_s) is not None
+            ):
                 self._schedule = self._schedule or self._started_jobs()
                 self._start_requests()
         except LeadershipLostError as error:
@@ -184,7 +224,10 @@ class Keeper:
             self._watchdog.sign()
 
     def once(self, patience_s: float = 0) -> TickReport | None:
-        """One tick now; None while another process leads, after `patience_s`. Errors: as Tick.run, and SignerRefusedError."""
+        """One tick now; None while another process leads, after `patience_s`.
+
+        Errors: as Tick.run, and SignerRefusedError.
+        """
         if not self._lead_within(patience_s):
             self._tell_waiting()
             return None
@@ -224,7 +267,9 @@ class Keeper:
         chain_id = self._settings.chain_id
         right_chain.keep_to(self._reader, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
-        own: dict[Role, Signer] = {role: signer for role, signer in self._signers.items() if role is not Role.CUSTODY}
+        own: dict[Role, Signer] = {
+            role: signer for role, signer in self._signers.items() if role is not Role.CUSTODY
+        }
         sender = self._sender(observer, own) if own else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
@@ -237,14 +282,24 @@ class Keeper:
             removes=Role.PAUSER in self._signers,
             sign=self._got_on,
         )
-        log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
+        log.info(
+            "watching",
+            chain_id=chain_id,
+            mode=tick.mode,
+            accounts=accounts,
+            epoch=self._leadership.epoch,
+        )
         return tick
 
     def _sender(self, observer: Observer, signers: Mapping[Role, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         for role, signer in self._signers.items():
-            require_allowed(signer.address, client, plain_variable=plain_variable(role, self._key_places[role]))
-        require_gas_key(client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers)
+            require_allowed(
+                signer.address, client, plain_variable=plain_variable(role, self._key_places[role])
+            )
+        require_gas_key(
+            client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers
+        )
         return Sender(
             reader=self._reader,
             observer=observer,
@@ -306,7 +361,9 @@ class Keeper:
         self._watchdog.sign()
 
     def _fence(self, session: Session) -> None:
-        """A transition that is about to be committed: the tick gets on, however many there are in it."""
+        """A transition that is about to be committed: the tick gets on, however many there are in
+        it.
+        """
         self._leadership.fence(session)
         self._watchdog.sign()
 
@@ -317,7 +374,13 @@ class Keeper:
 
     def _started_jobs(self) -> Schedule:
         """Of the keeper's own accounts; the jobs of the contexts are the worker's."""
-        balances = Funds(self._reader, self._database, self._signers, self._caps.stops_wei, self._settings.custody_gas_wei_per_day)
+        balances = Funds(
+            self._reader,
+            self._database,
+            self._signers,
+            self._caps.stops_wei,
+            self._settings.custody_gas_wei_per_day,
+        )
         schedule = Schedule(
             database=self._database,
             jobs=(Job(funds.NAME, funds.EVERY_S, balances.run),),
@@ -384,7 +447,9 @@ def run() -> None:
 
 @app.command()
 def work() -> None:
-    """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take over."""
+    """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
+    over.
+    """
     settings = read_settings()
     with refusals():
         worker = Worker(
@@ -419,24 +484,37 @@ def once() -> None:
     if report is None:
         log.error("another keeper leads", see="python -m keeper.main status")
         raise typer.Exit(1)
-    log.info("tick", vaults=report.vaults, unknown=report.unknown, actions=report.actions, tick_ms=report.took_ms)
+    log.info(
+        "tick",
+        vaults=report.vaults,
+        unknown=report.unknown,
+        actions=report.actions,
+        tick_ms=report.took_ms,
+    )
 
 
 def _require_all_open(session: Session, settings: Settings) -> None:
     """Errors: InvalidParameterError; the log names the wallets."""
     unknown = tell_unknown(session, settings.custody_keys())
     if unknown:
-        raise InvalidParameterError("CUSTODY_OLD_KEYS", f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again")
+        raise InvalidParameterError(
+            "CUSTODY_OLD_KEYS",
+            f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again",
+        )
 
 
 @app.command()
 def reseal() -> None:
-    """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be forgotten."""
+    """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be
+    forgotten.
+    """
     settings = read_settings()
     with refusals():
         signer = custody_signer_of(settings)
         if signer is None:
-            raise InvalidParameterError("CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS")
+            raise InvalidParameterError(
+                "CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS"
+            )
     database = Database(settings.database_url, application_name=f"{NAME} reseal")
     try:
         with database.write() as session:
@@ -461,7 +539,11 @@ def show_status() -> None:
         with database.read() as session:
             report = status.read(session, settings.chain_id, NAME, now_utc())
     except SQLAlchemyError as error:
-        typer.echo(f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__}).", err=True)
+        typer.echo(
+            "The database does not answer; check DATABASE_URL and that it is migrated "
+            f"({type(error).__name__}).",
+            err=True,
+        )
         raise typer.Exit(1) from None
     finally:
         database.close()

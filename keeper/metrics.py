@@ -1,9 +1,10 @@
 """The keeper in figures: a registry of its own, served as Prometheus text on a port of its own.
 
 Laws
-- The loop only counts. What has to be true at the moment of the scrape (the age of the last tick) is computed there.
-- What stands in Postgres is read from Postgres at the scrape: leader and spare show the same. While it does not answer, these
-  figures are absent.
+- The loop only counts. What has to be true at the moment of the scrape (the age of the last tick)
+  is computed there.
+- What stands in Postgres is read from Postgres at the scrape: leader and spare show the same. While
+  it does not answer, these figures are absent.
 - A figure that is not known is absent or NaN, never 0: an alert does not fire on it.
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
 """
@@ -39,25 +40,50 @@ LATENCY_BLOCKS = (0, 1, 2, 3, 5, 10, 30)
 
 
 class Metrics:
-    """Every figure of one keeper process that its loop tells. `clock` gives seconds that only rise. Counting is thread-safe."""
+    """Every figure of one keeper process that its loop tells.
+
+    `clock` gives seconds that only rise. Counting is thread-safe.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
         self._clock = clock
         self._ticked_at: float | None = None
-        age = self._gauge("tick_age_seconds", "Time since the last tick that ended well, or since this process leads.")
+        age = self._gauge(
+            "tick_age_seconds",
+            "Time since the last tick that ended well, or since this process leads.",
+        )
         age.set_function(self._tick_age_s)
-        self.tick_seconds = Histogram(PREFIX + "tick_seconds", "A tick, from start to end.", buckets=TICK_SECONDS, registry=self.registry)
-        self.failures = Counter(PREFIX + "tick_failures", "Ticks that ended in an error, by its kind.", ["kind"], registry=self.registry)
+        self.tick_seconds = Histogram(
+            PREFIX + "tick_seconds",
+            "A tick, from start to end.",
+            buckets=TICK_SECONDS,
+            registry=self.registry,
+        )
+        self.failures = Counter(
+            PREFIX + "tick_failures",
+            "Ticks that ended in an error, by its kind.",
+            ["kind"],
+            registry=self.registry,
+        )
         self.vaults = self._gauge("vaults", "Vaults that the last tick judged.")
         self.unknown = self._gauge("vaults_unknown", "Vaults that the last tick could not judge.")
-        self.at_cost = self._gauge("vaults_at_cost", "Working vaults that the last tick judged with money at cost: no adapter values it.")
-        self.head_age = self._gauge("head_age_seconds", "Age of the block that the last tick judged at.")
+        self.at_cost = self._gauge(
+            "vaults_at_cost",
+            "Working vaults that the last tick judged with money at cost: no adapter values it.",
+        )
+        self.head_age = self._gauge(
+            "head_age_seconds", "Age of the block that the last tick judged at."
+        )
         for unknown_yet in self._judged:
             unknown_yet.set(UNKNOWN)
         self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
-        self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
-        self.gas_budget = self._gauge("requests_gas_budget_wei", "What requests of agents may cost in gas in a UTC day.")
+        self.epoch = self._gauge(
+            "leader_epoch", "Epoch that this process writes with; 0 before it leads."
+        )
+        self.gas_budget = self._gauge(
+            "requests_gas_budget_wei", "What requests of agents may cost in gas in a UTC day."
+        )
 
     def _gauge(self, name: str, says: str) -> Gauge:
         return Gauge(PREFIX + name, says, registry=self.registry)
@@ -79,7 +105,9 @@ class Metrics:
         if self._ticked_at is None:
             self._ticked_at = self._clock()
 
-    def ticked(self, seconds: float, *, vaults: int, unknown: int, at_cost: int, head_age_s: int) -> None:
+    def ticked(
+        self, seconds: float, *, vaults: int, unknown: int, at_cost: int, head_age_s: int
+    ) -> None:
         """A tick ended well."""
         self._ticked_at = self._clock()
         self.tick_seconds.observe(seconds)
@@ -111,7 +139,10 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What Postgres knows at one moment. `stop_waits_blocks` None: the head that the keeper saw last is not known."""
+    """What Postgres knows at one moment.
+
+    `stop_waits_blocks` None: the head that the keeper saw last is not known.
+    """
 
     under_way: Sequence[UnderWay] = ()
     stop_latencies: Mapping[int, int] = field(default_factory=dict)
@@ -172,7 +203,12 @@ class _RowFigures(Collector):
 
 def _intents(found: Iterable[UnderWay]) -> tuple[Metric, ...]:
     count = _family("intents_live", "Intents under way.", "kind", "state")
-    oldest = _family("intents_live_oldest_seconds", "Time since the oldest intent of that kind and state was planned.", "kind", "state")
+    oldest = _family(
+        "intents_live_oldest_seconds",
+        "Time since the oldest intent of that kind and state was planned.",
+        "kind",
+        "state",
+    )
     for some in found:
         count.add_metric([some.kind, some.state], some.count)
         oldest.add_metric([some.kind, some.state], some.oldest_s)
@@ -180,7 +216,10 @@ def _intents(found: Iterable[UnderWay]) -> tuple[Metric, ...]:
 
 
 def _waits(blocks: int | None) -> Metric:
-    waits = _family("stop_waits_blocks", "Blocks since the trigger of the stop that waits longest to be mined; 0: none waits.")
+    waits = _family(
+        "stop_waits_blocks",
+        "Blocks since the trigger of the stop that waits longest to be mined; 0: none waits.",
+    )
     if blocks is not None:
         waits.add_metric([], blocks)
     return waits
@@ -188,7 +227,11 @@ def _waits(blocks: int | None) -> Metric:
 
 def _requests(waiting: int | None, gas_wei: tuple[int, int] | None) -> tuple[Metric, ...]:
     count = _family("requests_waiting", "Requests of agents that nothing has ended yet.")
-    used = _family("requests_gas_wei", "Gas of requests in this UTC day: spent, or kept for what is under way.", "state")
+    used = _family(
+        "requests_gas_wei",
+        "Gas of requests in this UTC day: spent, or kept for what is under way.",
+        "state",
+    )
     if waiting is not None:
         count.add_metric([], waiting)
     for state, amount_wei in zip(("spent", "kept"), gas_wei or (), strict=False):
@@ -202,19 +245,31 @@ def _family(name: str, says: str, *labels: str) -> GaugeMetricFamily:
 
 def _latency(stops: Mapping[int, int]) -> Metric:
     """`stops`: how many were mined so many blocks after their trigger."""
-    counts = [(str(float(bound)), sum(n for blocks, n in stops.items() if blocks <= bound)) for bound in LATENCY_BLOCKS]
+    counts = [
+        (str(float(bound)), sum(n for blocks, n in stops.items() if blocks <= bound))
+        for bound in LATENCY_BLOCKS
+    ]
     buckets: list[Any] = [*counts, ("+Inf", sum(stops.values()))]
     total = sum(blocks * n for blocks, n in stops.items())
     return HistogramMetricFamily(
-        PREFIX + "stop_latency_blocks", "Blocks from a stop's trigger to the block that mined it.", buckets=buckets, sum_value=total
+        PREFIX + "stop_latency_blocks",
+        "Blocks from a stop's trigger to the block that mined it.",
+        buckets=buckets,
+        sum_value=total,
     )
 
 
 def _jobs(runs: Iterable[LastRun]) -> Iterable[Metric]:
-    started = _family("job_last_start_timestamp_seconds", "When the job was last started, unix time.", "job")
+    started = _family(
+        "job_last_start_timestamp_seconds", "When the job was last started, unix time.", "job"
+    )
     every = _family("job_every_seconds", "How often the job is due.", "job")
     failures = _family("job_failures", "Runs that failed since the last one that did not.", "job")
-    duration = _family("job_duration_seconds", "How long the job's newest run took; absent while it is under way.", "job")
+    duration = _family(
+        "job_duration_seconds",
+        "How long the job's newest run took; absent while it is under way.",
+        "job",
+    )
     for run in runs:
         started.add_metric([run.name], run.started_at.timestamp())
         every.add_metric([run.name], run.every_s)
@@ -229,17 +284,25 @@ def _balances(runs: Iterable[LastRun]) -> Iterable[Metric]:
     did = next((run.did for run in runs if run.name == funds.NAME), {})
     shown = {
         "balance_wei": _family("signer_balance_wei", "What a role's account holds.", "role"),
-        "stops_left": _family("stops_left", "Stops that the account can pay for at the cap of the fee.", "role"),
+        "stops_left": _family(
+            "stops_left", "Stops that the account can pay for at the cap of the fee.", "role"
+        ),
         "nonce_gap": _family("nonce_gap", "Nonces that nobody holds below one that waits.", "role"),
     }
     for purse in did.get("signers", ()):
         for name, family in shown.items():
             if purse[name] is not None:
                 family.add_metric([purse["role"]], purse[name])
-    named = _family("is_named_by_factory", "1 while the factory names this keeper's account; 0: vaults refuse its marks.")
+    named = _family(
+        "is_named_by_factory",
+        "1 while the factory names this keeper's account; 0: vaults refuse its marks.",
+    )
     if "is_named_by_factory" in did:
         named.add_metric([], did["is_named_by_factory"])
-    pauser = _family("is_pauser", "1 while the factory knows the pauser's account as one; 0: it can't remove agents.")
+    pauser = _family(
+        "is_pauser",
+        "1 while the factory knows the pauser's account as one; 0: it can't remove agents.",
+    )
     if "is_pauser" in did:
         pauser.add_metric([], did["is_pauser"])
     return *shown.values(), named, pauser

@@ -12,8 +12,10 @@ from keeper.attempts import Lost, Mined, Pending, Verdict
 from keeper.state import STOPS, Kind
 
 SUCCESS = 1
-RECORDED_AS_ENDED = (*CLOSED, SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
-EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
+# a ledger that lacks facts can't say it: the vault's own word is enough
+RECORDED_AS_ENDED = (*CLOSED, SHORT)
+# what a vault must be once the transaction is on chain
+EFFECT: Mapping[str, frozenset[VaultStatus]] = {
     **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
     Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
 }
@@ -30,7 +32,9 @@ class Move:
 
 def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[Move]:
     """What a verdict on a nonce means for each of these intents that has an attempt there."""
-    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live):
+    for intent_id in dict.fromkeys(
+        tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live
+    ):
         move = _move_by(verdict, live[intent_id], head_number)
         if move is not None:
             yield move
@@ -40,35 +44,59 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
     own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
     match verdict:
         case Lost():
-            return Move(intent, IntentState.NONCE_LOST, tuple((tx, TxState.LOST, None) for tx in own))
+            return Move(
+                intent, IntentState.NONCE_LOST, tuple((tx, TxState.LOST, None) for tx in own)
+            )
         case Pending():
             return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
-        ends = ((TxState.MINED, verdict.receipt) if tx is verdict.tx else (TxState.LOST, None) for tx in own)
-        return Move(intent, IntentState.SUPERSEDED, tuple((tx, *end) for tx, end in zip(own, ends, strict=True)))
+        ends = (
+            (TxState.MINED, verdict.receipt) if tx is verdict.tx else (TxState.LOST, None)
+            for tx in own
+        )
+        return Move(
+            intent,
+            IntentState.SUPERSEDED,
+            tuple((tx, *end) for tx, end in zip(own, ends, strict=True)),
+        )
     return _mined_move(verdict, intent, own)
 
 
-def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> Move | None:
-    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew, as it does where the
-    height at which it was offered was never reached."""
+def _pending_move(
+    verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int
+) -> Move | None:
+    """Known to the node: broadcast.
+
+    A block that held it and is gone: broadcast again, and patience begins anew, as it does where
+    the height at which it was offered was never reached.
+    """
     newest = own[-1]
     if intent.state in ON_CHAIN and verdict.is_seen:
         return None  # one node's word takes nothing back
     if intent.state in ON_CHAIN:
         again = (replace(newest, offered_block=head_number), TxState.BROADCAST, None)
         return Move(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
-    unreached = [replace(tx, offered_block=head_number) for tx in own if tx.offered_block > head_number]
+    unreached = [
+        replace(tx, offered_block=head_number) for tx in own if tx.offered_block > head_number
+    ]
     offered = {tx.id: (tx, tx.state, None) for tx in unreached}
-    if newest.id == verdict.slot.newest.id and newest.state is TxState.SIGNED and not verdict.unknown:
+    if (
+        newest.id == verdict.slot.newest.id
+        and newest.state is TxState.SIGNED
+        and not verdict.unknown
+    ):
         offered[newest.id] = (offered.get(newest.id, (newest,))[0], TxState.BROADCAST, None)
         return Move(intent, IntentState.BROADCAST, tuple(offered.values()))
     return Move(intent, intent.state, tuple(offered.values())) if offered else None
 
 
 def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, TxState, Receipt | None], ...]:
-    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
-    return tuple((tx, TxState.BROADCAST, None) for tx in own if tx.state is TxState.MINED and tx.id != but.id)
+    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is
+    mined, and its row says so.
+    """
+    return tuple(
+        (tx, TxState.BROADCAST, None) for tx in own if tx.state is TxState.MINED and tx.id != but.id
+    )
 
 
 def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> Move | None:
@@ -84,8 +112,12 @@ def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> Move | Non
     return Move(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
 
 
-def confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> IntentState | None:
-    """The next state of an intent that is on chain below the head; None when the vault or the record has to say more."""
+def confirmed(
+    intent: Intent, status: VaultStatus | None, recorded: str | None
+) -> IntentState | None:
+    """The next state of an intent that is on chain below the head; None when the vault or the
+    record has to say more.
+    """
     wanted = EFFECT.get(intent.kind)
     if intent.kind == Kind.MARK:
         return IntentState.DONE

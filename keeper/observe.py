@@ -1,12 +1,16 @@
-"""All watched vaults at one block hash. Which vaults and their floors: Postgres; their numbers: the chain, in batches of eth_call.
+"""All watched vaults at one block hash.
+
+Which vaults and their floors: Postgres; their numbers: the chain, in batches of eth_call.
 
 Laws
-- One block: every call of a state names the same block by its hash (EIP-1898), so a node on another branch or behind
-  answers an error, never another block's numbers.
-- One vault's trouble is its own: a call has a gas limit, and a batch that fails is asked in halves down to the vault that is at
-  fault (keeper.trouble), within the caller's patience. Only a pool that answers nothing at all ends the reading.
-- What the preferred node does not say is asked of each other one before it counts as unknown; a node that refuses what another one knows
-  rests (keeper.witness), and so does one whose head is not believed (keeper.heads).
+- One block: every call of a state names the same block by its hash (EIP-1898), so a node on another
+  branch or behind answers an error, never another block's numbers.
+- One vault's trouble is its own: a call has a gas limit, and a batch that fails is asked in halves
+  down to the vault that is at fault (keeper.trouble), within the caller's patience. Only a pool
+  that answers nothing at all ends the reading.
+- What the preferred node does not say is asked of each other one before it counts as unknown; a
+  node that refuses what another one knows rests (keeper.witness), and so does one whose head is not
+  believed (keeper.heads).
 """
 
 import time
@@ -38,7 +42,8 @@ VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
 NEAR_BPS = 500  # of the floor above it: a vault that was read there last is looked at again soon
 ALONE_A_LOOK = 400  # vaults in trouble whose status is read by itself
-ALONE_REST_S, MOST_ALONE_REST_S = 2.0, 300.0  # after not even that was answered: twice as long each time
+# after not even that was answered: twice as long each time
+ALONE_REST_S, MOST_ALONE_REST_S = 2.0, 300.0
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 
@@ -46,7 +51,13 @@ _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper"
 class Observer:
     """Reads vaults, and keeps which of them are in trouble."""
 
-    def __init__(self, reader: VaultReader, chain_id: int, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        reader: VaultReader,
+        chain_id: int,
+        max_head_age_s: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)
@@ -57,28 +68,59 @@ class Observer:
         self._reader = reader
         self._clock = clock
         self._alone_from, self._alone_rest_s = clock(), ALONE_REST_S
-        self._far: set[str] = set()  # vaults that were well above their floor when they were read last
+        # vaults that were well above their floor when they were read last
+        self._far: set[str] = set()
 
     def head(self, now: UnixSeconds) -> Head:
-        """The newest block that is believed. `now`: of this machine's clock. Errors: NoHeadError, RpcError."""
+        """The newest block that is believed.
+
+        `now`: of this machine's clock. Errors: NoHeadError, RpcError.
+        """
         self.told_by, head = self.heads.newest(now)
         return head
 
     def readings(
-        self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], head: Head, patience_s: float = 0.0
+        self,
+        watched: Sequence[WatchedVault],
+        live: Mapping[str, frozenset[str]],
+        head: Head,
+        patience_s: float = 0.0,
     ) -> tuple[VaultReading, ...]:
-        """Everything the jobs decide from. `live`: kinds of unfinished intents by vault. Errors: RpcError, as `numbers`."""
-        self.floors.tell({vault.vault: vault.floor_usdc_e6 for vault in watched if vault.floor_usdc_e6 is not None})
-        self.floors.agree([vault.vault for vault in watched if vault.vault not in self.trouble])
-        ended = {vault.vault for vault in watched if vault.ends_at is not None and vault.ends_at <= head.at}
-        numbers = self.numbers([vault.vault for vault in watched], head, ended, patience_s)
-        return tuple(_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
+        """Everything the jobs decide from.
 
-    def numbers(self, vaults: Sequence[str], head: Head, with_fee: Collection[str] = (), patience_s: float = PART_S) -> dict[str, Numbers]:
+        `live`: kinds of unfinished intents by vault. Errors: RpcError, as `numbers`.
+        """
+        self.floors.tell(
+            {
+                vault.vault: vault.floor_usdc_e6
+                for vault in watched
+                if vault.floor_usdc_e6 is not None
+            }
+        )
+        self.floors.agree([vault.vault for vault in watched if vault.vault not in self.trouble])
+        ended = {
+            vault.vault
+            for vault in watched
+            if vault.ends_at is not None and vault.ends_at <= head.at
+        }
+        numbers = self.numbers([vault.vault for vault in watched], head, ended, patience_s)
+        return tuple(
+            _reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset()))
+            for vault in watched
+        )
+
+    def numbers(
+        self,
+        vaults: Sequence[str],
+        head: Head,
+        with_fee: Collection[str] = (),
+        patience_s: float = PART_S,
+    ) -> dict[str, Numbers]:
         """Status, worth and floor of each vault at the head's hash, and the fee owed of some.
 
-        Vaults in trouble are asked last, until `patience_s` is over; of those that were not read only the status is asked. A floor
-        that nobody told is read from the vault's code. Errors: RpcError when no node answers anything.
+        Vaults in trouble are asked last, until `patience_s` is over; of those that were not read
+        only the status is asked. A floor that nobody told is read from the vault's code. Errors:
+        RpcError when no node answers anything.
         """
         found: dict[str, Numbers] = {}
         sound = [vault for vault in vaults if vault not in self.trouble]
@@ -87,15 +129,27 @@ class Observer:
             try:
                 found |= self._read(part, head, with_fee)
             except RpcError:
-                self._reader.block_number()  # a node that does not even answer this is the trouble itself
+                # a node that does not even answer this is the trouble itself
+                self._reader.block_number()
                 self.trouble.suspect(part)
-        found |= self._troubled([vault for vault in vaults if vault not in found], head, with_fee, patience_s)
-        found |= self._said_by_others([vault for vault, numbers in found.items() if numbers.is_open], head, with_fee, len(found))
+        found |= self._troubled(
+            [vault for vault in vaults if vault not in found], head, with_fee, patience_s
+        )
+        found |= self._said_by_others(
+            [vault for vault, numbers in found.items() if numbers.is_open],
+            head,
+            with_fee,
+            len(found),
+        )
         unread = [vault for vault in vaults if vault not in found]
         statuses = self._statuses(unread[:ALONE_A_LOOK], head)
-        return found | {v: Numbers(statuses.get(v), None, self.floors.of(v), views.UNREADABLE) for v in unread}
+        return found | {
+            v: Numbers(statuses.get(v), None, self.floors.of(v), views.UNREADABLE) for v in unread
+        }
 
-    def _troubled(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], patience_s: float) -> dict[str, Numbers]:
+    def _troubled(
+        self, vaults: Sequence[str], head: Head, with_fee: Collection[str], patience_s: float
+    ) -> dict[str, Numbers]:
         until = self._clock() + patience_s
         found: dict[str, Numbers] = {}
         due = self.trouble.due(vaults)
@@ -112,11 +166,29 @@ class Observer:
     def _is_near(self, vault: str) -> bool:
         return vault not in self._far
 
-    def _read(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], within_s: float | None = None) -> dict[str, Numbers]:
-        """As the pool answers. Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's."""
-        said = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self.floors.kept, with_fee)
-        found = {v: one if one.floor_usdc_e6 is not None else replace(one, floor_usdc_e6=self.floors.of(v)) for v, one in said.items()}
-        if len(found) > 1 and all(numbers.has_burnt and numbers.status is None for numbers in found.values()):
+    def _read(
+        self,
+        vaults: Sequence[str],
+        head: Head,
+        with_fee: Collection[str],
+        within_s: float | None = None,
+    ) -> dict[str, Numbers]:
+        """As the pool answers.
+
+        Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's.
+        """
+        said = views.read(
+            partial(self._ask, within_s=within_s), vaults, head.hash, self.floors.kept, with_fee
+        )
+        found = {
+            v: one
+            if one.floor_usdc_e6 is not None
+            else replace(one, floor_usdc_e6=self.floors.of(v))
+            for v, one in said.items()
+        }
+        if len(found) > 1 and all(
+            numbers.has_burnt and numbers.status is None for numbers in found.values()
+        ):
             raise RpcUnreachableError("eth_call", ["every call of the batch failed"])
         for vault, numbers in found.items():
             self._note(vault, numbers)
@@ -124,15 +196,29 @@ class Observer:
                 self.trouble.waits(vault, is_near=self._is_near(vault))
         return found
 
-    def _said_by_others(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], asked: int) -> dict[str, Numbers]:
-        """Numbers of vaults that the node that was asked does not know, of the same block. It rests when others know most of `asked`."""
-        preferred, left = self._reader.rpc.pinned_name or self.told_by, list(vaults[:VAULTS_A_BATCH])
+    def _said_by_others(
+        self, vaults: Sequence[str], head: Head, with_fee: Collection[str], asked: int
+    ) -> dict[str, Numbers]:
+        """Numbers of vaults that the node that was asked does not know, of the same block.
+
+        It rests when others know most of `asked`.
+        """
+        preferred, left = (
+            self._reader.rpc.pinned_name or self.told_by,
+            list(vaults[:VAULTS_A_BATCH]),
+        )
         found: dict[str, Numbers] = {}
         for name in self.witnesses.others(preferred):
             if not left:
                 break
             try:
-                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self.floors.kept, with_fee)
+                said = views.read(
+                    partial(self.witnesses.ask_of, name),
+                    left,
+                    head.hash,
+                    self.floors.kept,
+                    with_fee,
+                )
             except RpcError:
                 continue
             found |= {vault: numbers for vault, numbers in said.items() if not numbers.is_open}
@@ -171,11 +257,18 @@ class Observer:
 
     def safe_number(self) -> int | None:
         """The highest block that any node calls safe; None when none names one."""
-        said = self._reader.rpc.batch_of_each([("eth_getBlockByNumber", ["safe", False])], PART_S, parse=[results.header])
-        return max((safe.number for (safe,) in said.values() if isinstance(safe, BlockHeader)), default=None)
+        said = self._reader.rpc.batch_of_each(
+            [("eth_getBlockByNumber", ["safe", False])], PART_S, parse=[results.header]
+        )
+        return max(
+            (safe.number for (safe,) in said.values() if isinstance(safe, BlockHeader)),
+            default=None,
+        )
 
     def statuses_of_each(self, vaults: Sequence[str], tag: str) -> list[dict[str, VaultStatus]]:
-        """What each node says of these at the block that it calls `safe` or `latest`; a node without one says nothing."""
+        """What each node says of these at the block that it calls `safe` or `latest`; a node
+        without one says nothing.
+        """
         found = []
         for name in self._reader.rpc.names:
             try:
@@ -185,14 +278,20 @@ class Observer:
         return found
 
     def keepers(self, head: Head, own: str | None) -> FactoryKeepers | None:
-        """Whom the factory names at the head's hash; None when it gives no usable answer. Errors: RpcUnreachableError.
+        """Whom the factory names at the head's hash; None when it gives no usable answer.
+
+        Errors: RpcUnreachableError.
 
         One node that names `own` is enough; a proposal of `own` counts when every node tells it.
         """
         found = self._keepers(self._ask, head)
         if own is None or (found is not None and found.named == own != found.pending):
             return found
-        others = [said for name in self.witnesses.others(self.told_by) if (said := self._keepers_of(name, head)) is not None]
+        others = [
+            said
+            for name in self.witnesses.others(self.told_by)
+            if (said := self._keepers_of(name, head)) is not None
+        ]
         if found is None:
             return others[0] if others else None
         named = own if any(said.named == own for said in others) else found.named
@@ -208,18 +307,27 @@ class Observer:
     def _keepers(self, ask: Ask, head: Head) -> FactoryKeepers | None:
         factory = self._reader.contracts["factory"]
         calls: list[Request] = [
-            ("eth_call", [{"to": factory, "data": called.selector, "gas": hex(VIEW_GAS)}, {"blockHash": head.hash}])
+            (
+                "eth_call",
+                [
+                    {"to": factory, "data": called.selector, "gas": hex(VIEW_GAS)},
+                    {"blockHash": head.hash},
+                ],
+            )
             for called in (_KEEPER, _PENDING)
         ]
         named, pending = ask(calls)
-        if not (isinstance(named, str) and isinstance(pending, str)):  # an error stands in its place
+        # an error stands in its place
+        if not (isinstance(named, str) and isinstance(pending, str)):
             return None
         try:
             (named_address,) = _KEEPER.decode_output(bytes_of(named))
             proposed, eta = _PENDING.decode_output(bytes_of(pending))
         except (AbiDecodeError, ValueError):
             return None
-        return FactoryKeepers(factory, named_address, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta))
+        return FactoryKeepers(
+            factory, named_address, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta)
+        )
 
     def _ask(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any]:
         return self._reader.rpc.batch_settled(requests, within_s=within_s)
@@ -249,4 +357,6 @@ def _last_sent(vault: WatchedVault) -> SentMark:
 
 
 def _written(mark: SourcedMark) -> WrittenMark:
-    return WrittenMark(mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source)
+    return WrittenMark(
+        mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source
+    )

@@ -3,8 +3,9 @@
     unread and at work by the record, nearest to the floor ... farthest, unread of any other status, unfunded
 
 Laws
-- What the chain calls funding has nothing to lose yet: it comes last, once in UNFUNDED_S, and once in OVER_S when its mandate is over, a
-  few a tick: that it has no money is one node's word. The record that calls its mandate working brings it back at once.
+- What the chain calls funding has nothing to lose yet: it comes last, once in UNFUNDED_S, and once
+  in OVER_S when its mandate is over, a few a tick: that it has no money is one node's word. The
+  record that calls its mandate working brings it back at once.
 - This is what one process saw: the next one looks at each vault once.
 """
 

@@ -1,8 +1,11 @@
-"""What the keeper plans of the API's requests, and the call data of those whose asker could not write it, by kind.
+"""What the keeper plans of the API's requests, and the call data of those whose asker could not
+write it, by kind.
 
 Laws
-- A builder answers the same bytes for the same request, whenever it is asked: a request that is planned again is no second one.
-- A request that cannot be built holds nothing up: it waits and is reported once, and it ends `refused` when it can never be built.
+- A builder answers the same bytes for the same request, whenever it is asked: a request that is
+  planned again is no second one.
+- A request that cannot be built holds nothing up: it waits and is reported once, and it ends
+  `refused` when it can never be built.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,20 +43,37 @@ Builder = Callable[[Session, Request, datetime], bytes]
 
 @dataclass(slots=True)
 class OutboxPlanner:
-    """`builders` by kind. Requests that brought their call data need none, and are signed by the key of the role that they name."""
+    """`builders` by kind.
+
+    Requests that brought their call data need none, and are signed by the key of the role that they
+    name.
+    """
 
     builders: Mapping[str, Builder] = field(default_factory=dict)
     _told: set[int] = field(default_factory=set)
 
-    def intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, IntentState] | None:
-        """What is to be written down of a request: planned, or ended before it began. None: it cannot be built now."""
-        return spared(partial(self._intent, session, request, head, now), request=request.id, kind=request.kind)
+    def intent(
+        self, session: Session, request: Request, head: Head, now: datetime
+    ) -> tuple[NewIntent, IntentState] | None:
+        """What is to be written down of a request: planned, or ended before it began.
 
-    def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, IntentState] | None:
+        None: it cannot be built now.
+        """
+        return spared(
+            partial(self._intent, session, request, head, now),
+            request=request.id,
+            kind=request.kind,
+        )
+
+    def _intent(
+        self, session: Session, request: Request, head: Head, now: datetime
+    ) -> tuple[NewIntent, IntentState] | None:
         if request.data is None:
             request = replace(request, role=Role.CUSTODY)
         try:
-            return intent_of_request(request, self._data(session, request, now), head), IntentState.PLANNED
+            return intent_of_request(
+                request, self._data(session, request, now), head
+            ), IntentState.PLANNED
         except LapsedError as error:
             log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
             return intent_of_request(request, b"", head), IntentState.REFUSED
@@ -68,12 +88,16 @@ class OutboxPlanner:
             return request.data
         builder = self.builders.get(request.kind)
         if builder is None:
-            raise OutsideError(f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY")
+            raise OutsideError(
+                f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
+            )
         return builder(session, request, now)
 
 
 def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
-    """Builds a transfer as the wallet's own EIP-3009 authorization, which the custody's gas key sends and pays for."""
+    """Builds a transfer as the wallet's own EIP-3009 authorization, which the custody's gas key
+    sends and pays for.
+    """
 
     def build(session: Session, request: Request, now: datetime) -> bytes:
         found = payment_of_request(session, request.id)
@@ -81,14 +105,19 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
             raise OutsideError("no custodial transfer belongs to this request")
         wallet, transfer = found.wallet, found.transfer
         if found.is_void:
-            raise LapsedError("its recipient is not linked any more, or the agent's secrets were replaced since it was asked for")
+            raise LapsedError(
+                "its recipient is not linked any more, or the agent's secrets were replaced "
+                "since it was asked for"
+            )
         if now >= transfer.expires_at:
             raise LapsedError(f"its authorization was good until {transfer.expires_at.isoformat()}")
         if found.payable_at is None or now < found.payable_at:
             raise OutsideError("the linked wallet waits for its owner")
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
         message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
-        signature = signer.sign_digest(wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message))
+        signature = signer.sign_digest(
+            wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message)
+        )
         return bytes_of(calldata.transfer_with_authorization(*message, signature))
 
     return build

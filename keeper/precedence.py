@@ -1,12 +1,13 @@
-"""Who gives out the nonces of an account that two loops share, as on a local chain: the loop of the stops, and the other one while that
-rests.
+"""Who gives out the nonces of an account that two loops share, as on a local chain: the loop of the
+stops, and the other one while that rests.
 
     stops   first: look, sign, commit .....                first ...
     others  look, sign, commit?  no: the stops are at it          look, sign, commit?  no: they have taken a nonce since
 
 Laws
 - The loop of the stops waits for nothing but a commit of the other one that is under way.
-- The other loop commits what it signed only when no stop is being signed, and none was since it looked.
+- The other loop commits what it signed only when no stop is being signed, and none was since it
+  looked.
 """
 
 import threading
@@ -25,7 +26,9 @@ class Precedence:
 
     @property
     def turns(self) -> int:
-        """How often the loop of the stops had its turn: what the other one remembers when it looks."""
+        """How often the loop of the stops had its turn: what the other one remembers when it
+        looks.
+        """
         return self._turns
 
     @contextmanager

@@ -1,4 +1,6 @@
-"""Slow jobs beside a loop, in the leader's process alone. The keeper runs `balances`, the worker the jobs of the contexts (keeper.areas).
+"""Slow jobs beside a loop, in the leader's process alone.
+
+The keeper runs `balances`, the worker the jobs of the contexts (keeper.areas).
 
     the lead is gained --> runs that ended with their process are marked as failed --> each job is due every_s after its last start
     due --> row "under way" --> run --> row: ok, failed or skipped, with what it did
@@ -6,8 +8,10 @@
 Laws
 - A job never overlaps itself, and a missed time is made up once, not as often as it was missed.
 - A failure is logged and recorded, and the next run still happens.
-- All writes are fenced by the leader's epoch. They are no sign of the tick: a job that goes on must not hide a tick that hangs.
-- What a row keeps of an error is one sentence of our own; an error of a library is named by its type, since its text may hold anything.
+- All writes are fenced by the leader's epoch. They are no sign of the tick: a job that goes on must
+  not hide a tick that hangs.
+- What a row keeps of an error is one sentence of our own; an error of a library is named by its
+  type, since its text may hold anything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +43,12 @@ class JobSkippedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to do every `every_s` seconds. `run` is given the time, and says in few words and numbers (JSON) what it did.
+    """Something to do every `every_s` seconds.
 
-    Under `core.jobs.rules.ATTENTION` it may say what a person has to do. Errors of `run`: JobSkippedError; any other is a failure.
+    `run` is given the time, and says in few words and numbers (JSON) what it did.
+
+    Under `core.jobs.rules.ATTENTION` it may say what a person has to do. Errors of `run`:
+    JobSkippedError; any other is a failure.
     """
 
     name: str
@@ -51,7 +58,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What the jobs of contexts work with. `fence`: of the leader's epoch, to be called first in each writing transaction."""
+    """What the jobs of contexts work with.
+
+    `fence`: of the leader's epoch, to be called first in each writing transaction.
+    """
 
     database: Database
     reader: VaultReader
@@ -61,7 +71,10 @@ class Place:
 
 
 class Schedule:
-    """Runs jobs while its process leads. `fence`: of the leader's epoch, called first in each transaction."""
+    """Runs jobs while its process leads.
+
+    `fence`: of the leader's epoch, called first in each transaction.
+    """
 
     def __init__(
         self,
@@ -86,7 +99,11 @@ class Schedule:
         now = self._clock()
         last_starts = self._tidied(now)
         for job in self._jobs:
-            due_at = last_starts[job.name] + timedelta(seconds=job.every_s) if job.name in last_starts else now
+            due_at = (
+                last_starts[job.name] + timedelta(seconds=job.every_s)
+                if job.name in last_starts
+                else now
+            )
             self._scheduler.add_job(
                 self._due,
                 "interval",
@@ -106,7 +123,10 @@ class Schedule:
             self._scheduler.shutdown(wait=False)
 
     def _due(self, job: Job) -> None:
-        """The scheduler's call. An outside failure is told once, by its run; a defect goes on to the scheduler's log."""
+        """The scheduler's call.
+
+        An outside failure is told once, by its run; a defect goes on to the scheduler's log.
+        """
         try:
             self.run(job)
         except (LeadershipLostError, OperationalError) as error:
@@ -124,7 +144,9 @@ class Schedule:
         with self._database.write() as session:
             self._fence(session)
             names = [job.name for job in self._jobs]
-            abandoned = [ended for name in names for ended in rows.end_abandoned(session, now, name)]
+            abandoned = [
+                ended for name in names for ended in rows.end_abandoned(session, now, name)
+            ]
             last_starts = {run.name: run.started_at for run in rows.last_runs(session)}
         for name in abandoned:
             log.warning("job ended with its process", job=name)
@@ -154,7 +176,12 @@ class _Recorded(AbstractContextManager["_Recorded"]):
         self._id, self.started_at = self._schedule.begin(self._job)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
         if isinstance(error, LeadershipLostError):
             return False  # the next leader ends the row
         if error is None:
@@ -162,7 +189,9 @@ class _Recorded(AbstractContextManager["_Recorded"]):
             return False
         is_skipped = isinstance(error, JobSkippedError)
         if not is_skipped:
-            log.error("job failed", job=self._job.name, error=text_of(error), kind=type(error).__name__)
+            log.error(
+                "job failed", job=self._job.name, error=text_of(error), kind=type(error).__name__
+            )
         self._schedule.end(self._id, "skipped" if is_skipped else "failed", _told(error), {})
         return is_skipped
 

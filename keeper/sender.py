@@ -1,19 +1,25 @@
-"""The only module that sends transactions: look, settle what the chain decided, sign what is due, send, look again.
+"""The only module that sends transactions: look, settle what the chain decided, sign what is due,
+send, look again.
 
     rows: live intents, attempts --> chain: one look --> rows: what became of them
         --> a turn of drafts, signed --> rows: the signed bytes --> chain: eth_sendRawTransaction --> the next turn
         --> chain: one look --> rows
 
 Laws
-- What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
-- `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
-- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0019).
-- All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there its word is one of several
-  (docs/decisions/0020). A stop's bytes go to every other node of the pool as well, and a node that took bytes
-  and has no block with them a few blocks later rests while others are asked.
+- What is sent was committed before, and each commit is fenced: a leader that lost its lead writes
+  and sends nothing more.
+- `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for
+  by its hash.
+- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing
+  (docs/decisions/0019).
+- All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there
+  its word is one of several (docs/decisions/0020). A stop's bytes go to every other node of the
+  pool as well, and a node that took bytes and has no block with them a few blocks later rests while
+  others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
-- A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more, whichever round signed them: that it
-  is not void is held until its bytes are committed (core.identity.evictions), and looked up again before each send.
+- A request whose asker was evicted is not signed, and bytes of it that were signed are sent no
+  more, whichever round signed them: that it is not void is held until its bytes are committed
+  (core.identity.evictions), and looked up again before each send.
 """
 
 import time
@@ -57,26 +63,35 @@ from keeper.trials import ERROR_CHARACTERS
 SECOND_AFTER_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
 REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
-UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
+# what a signer that cannot sign may raise
+UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)
 T = TypeVar("T", NewTx, Tx)
 SILENT_S = 5.0  # for so long a signer that failed is asked last
-REPEATABLE = ("custodial_transfer",)  # kinds of requests that the chain carries out once, however often they are sent
+# kinds of requests that the chain carries out once, however often they are sent
+REPEATABLE = ("custodial_transfer",)
 
 log = structlog.get_logger("keeper")
 
 
 class IntentMovedError(RuntimeError):
-    """The intent's row is not in the state that this process read: two leaders, or a hand in the table."""
+    """The intent's row is not in the state that this process read: two leaders, or a hand in the
+    table.
+    """
 
 
 class VoidRequestError(RuntimeError):
-    """A request that was drafted became void before its bytes were committed: nothing of the turn was written."""
+    """A request that was drafted became void before its bytes were committed: nothing of the turn
+    was written.
+    """
 
 
 class Sender:
-    """Moves the intents of one loop. `signers`: by role; the keeper's among them where stops are sent. `sign`: the loop gets on.
+    """Moves the intents of one loop.
 
-    `allowance`: of the loop of requests. `precedence`: what it shares with the loop of the stops where both have one key.
+    `signers`: by role; the keeper's among them where stops are sent. `sign`: the loop gets on.
+
+    `allowance`: of the loop of requests. `precedence`: what it shares with the loop of the stops
+    where both have one key.
     """
 
     def __init__(
@@ -113,10 +128,15 @@ class Sender:
         self._silent_until: dict[str, float] = {}  # by account
         self._taken = Taken()
 
-    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
-        """Take every intent as far as it goes now; answers those that are not finished. `is_stood_down`: the factory names another keeper.
+    def advance(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]:
+        """Take every intent as far as it goes now; answers those that are not finished.
 
-        Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, IntentMovedError, the database's.
+        `is_stood_down`: the factory names another keeper.
+
+        Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError,
+        IntentMovedError, the database's.
         """
         if not live:
             return []
@@ -134,7 +154,9 @@ class Sender:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
         with self._reader.rpc.pinned(), self._turn():
             sight = self._look(live)
-            return self._signed_in_turns(live, sight, now, urgent_alone=True, is_stood_down=is_stood_down)[0]
+            return self._signed_in_turns(
+                live, sight, now, urgent_alone=True, is_stood_down=is_stood_down
+            )[0]
 
     def _turn(self) -> AbstractContextManager[None]:
         return self._precedence.first() if self._is_first else nullcontext()
@@ -143,14 +165,32 @@ class Sender:
 
     def _look(self, live: Sequence[Intent]) -> Sight:
         self._turns = self._precedence.turns
-        once = {intent.id for intent in live if intent.outbox_id is not None and intent.kind not in REPEATABLE}
-        return look(self._reader.rpc, self._observer.heads, self._signers, self._attempts(live), self._counts, once)
+        once = {
+            intent.id
+            for intent in live
+            if intent.outbox_id is not None and intent.kind not in REPEATABLE
+        }
+        return look(
+            self._reader.rpc,
+            self._observer.heads,
+            self._signers,
+            self._attempts(live),
+            self._counts,
+            once,
+        )
 
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
-        """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
+        """Every intent as the chain has it.
+
+        One that is settled twice goes on until nothing changes.
+        """
         sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
-        moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
+        moves = [
+            move
+            for verdict in sight.verdicts
+            for move in moves_by(verdict, by_id, sight.head.number)
+        ]
         if any(move.state is IntentState.REVERTED and move.intent.kind in STOPS for move in moves):
             self._observer.heads.failed()
         live = self._committed(live, moves, now)
@@ -159,30 +199,60 @@ class Sender:
         return sight, live
 
     def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[Move]:
-        seen = [(i, m.receipt) for i in live if i.state in ON_CHAIN and (m := sight.mined_of(i.id)) is not None]
-        later = [(intent, receipt) for intent, receipt in seen if sight.head.number > receipt.block_number]
+        seen = [
+            (i, m.receipt)
+            for i in live
+            if i.state in ON_CHAIN and (m := sight.mined_of(i.id)) is not None
+        ]
+        later = [
+            (intent, receipt)
+            for intent, receipt in seen
+            if sight.head.number > receipt.block_number
+        ]
         statuses, recorded = self._effects([intent for intent, _ in later], sight)
         for intent, receipt in later:
-            state = confirmed(intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or ""))
+            state = confirmed(
+                intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or "")
+            )
             is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
             if state is not None and (state is not IntentState.SAFE or is_safe):
                 yield Move(intent, state)
 
-    def _effects(self, intents: Sequence[Intent], sight: Sight) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
+    def _effects(
+        self, intents: Sequence[Intent], sight: Sight
+    ) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
         """The vaults' statuses at the head, and what the record says of them."""
-        vaults = list(dict.fromkeys(i.vault for i in intents if i.kind in EFFECT and i.vault is not None))
+        vaults = list(
+            dict.fromkeys(i.vault for i in intents if i.kind in EFFECT and i.vault is not None)
+        )
         if not vaults:
             return {}, {}
         with self._database.read() as session:
             recorded = recorded_statuses(session, self._observer.chain_id, vaults)
-        return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
+        return {
+            vault: numbers.status
+            for vault, numbers in self._observer.numbers(vaults, sight.head).items()
+        }, recorded
 
     # What is signed
 
     def _with_fillings(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
-        """Plan what fills the gaps that a reorg left where a transaction was that is not ours: there are no bytes to send again."""
-        gaps = [(role, signer, nonce) for role, signer in self._addresses.items() for nonce in self._without_bytes(signer, sight)]
-        return self._planned(live, [filling(signer, role, nonce, live[0].chain_id, sight.head) for role, signer, nonce in gaps], now)
+        """Plan what fills the gaps that a reorg left where a transaction was that is not ours:
+        there are no bytes to send again.
+        """
+        gaps = [
+            (role, signer, nonce)
+            for role, signer in self._addresses.items()
+            for nonce in self._without_bytes(signer, sight)
+        ]
+        return self._planned(
+            live,
+            [
+                filling(signer, role, nonce, live[0].chain_id, sight.head)
+                for role, signer, nonce in gaps
+            ],
+            now,
+        )
 
     def _without_bytes(self, signer: str, sight: Sight) -> list[int]:
         gap = sight.gap_of(signer)
@@ -192,14 +262,20 @@ class Sender:
         return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
     def _with_seconds(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
-        """Plan the same stop by another key, for each that was sent SECOND_AFTER_BLOCKS ago and is not mined."""
-        if len({self._addresses.get(role) for role in (Role.KEEPER, Role.STOP)} - {None}) < len((Role.KEEPER, Role.STOP)):
+        """Plan the same stop by another key, for each that was sent SECOND_AFTER_BLOCKS ago and is
+        not mined.
+        """
+        if len({self._addresses.get(role) for role in (Role.KEEPER, Role.STOP)} - {None}) < len(
+            (Role.KEEPER, Role.STOP)
+        ):
             return list(live)
         seconds = {intent.vault for intent in live if intent.kind == Kind.SECOND}
         oldest: dict[int, int] = {}
         for slot in sight.pending:
             for tx in slot.attempts:
-                oldest[tx.intent_id] = min(oldest.get(tx.intent_id, tx.offered_block), tx.offered_block)
+                oldest[tx.intent_id] = min(
+                    oldest.get(tx.intent_id, tx.offered_block), tx.offered_block
+                )
         waiting = [
             intent
             for intent in live
@@ -207,9 +283,15 @@ class Sender:
             and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
         needed = self._drafter.restated(waiting, sight)
-        return self._planned(live, [second_of(intent, sight.head) for intent in waiting if needed[intent.id] is not None], now)
+        return self._planned(
+            live,
+            [second_of(intent, sight.head) for intent in waiting if needed[intent.id] is not None],
+            now,
+        )
 
-    def _planned(self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime) -> list[Intent]:
+    def _planned(
+        self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime
+    ) -> list[Intent]:
         if not planned:
             return list(live)
         with self._database.write() as session:
@@ -217,28 +299,54 @@ class Sender:
             added = [rows.add_intent(session, intent, self._epoch(), now) for intent in planned]
         return [*live, *(intent for intent in added if intent is not None)]
 
-    def _sent_in_turns(self, live: Sequence[Intent], sight: Sight, now: datetime, *, is_stood_down: bool) -> tuple[list[Intent], bool]:
-        """What was signed before goes out first, stops and what fills gaps before the rest; then what is signed now, in turns.
+    def _sent_in_turns(
+        self, live: Sequence[Intent], sight: Sight, now: datetime, *, is_stood_down: bool
+    ) -> tuple[list[Intent], bool]:
+        """What was signed before goes out first, stops and what fills gaps before the rest; then
+        what is signed now, in turns.
 
         True when the node took anything that it did not have.
         """
         urgent = {intent.id for intent in live if intent.kind in URGENT}
         before = list(self._to_send(live, sight))
         filling = [tx for signer in self._signers for tx in self._bytes_in_gap(signer, sight)]
-        has_sent = self._sent([*filling, *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True)
-        live, has_sent_now = self._signed_in_turns(live, sight, now, urgent_alone=False, is_stood_down=is_stood_down)
+        has_sent = self._sent(
+            [*filling, *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True
+        )
+        live, has_sent_now = self._signed_in_turns(
+            live, sight, now, urgent_alone=False, is_stood_down=is_stood_down
+        )
         newest = {(tx.signer, tx.nonce): tx.id for tx in self._attempts(live)}
-        rest = [tx for tx in before if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id]
+        rest = [
+            tx
+            for tx in before
+            if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id
+        ]
         return live, any((has_sent, has_sent_now, self._sent(self._not_void(rest), sight)))
 
     def _signed_in_turns(
-        self, live: Sequence[Intent], sight: Sight, now: datetime, *, urgent_alone: bool, is_stood_down: bool
+        self,
+        live: Sequence[Intent],
+        sight: Sight,
+        now: datetime,
+        *,
+        urgent_alone: bool,
+        is_stood_down: bool,
     ) -> tuple[list[Intent], bool]:
-        """Each turn is signed, committed and sent before the next one is drafted. True when the node took anything."""
-        age_s, after, has_sent = sight.head.age_s(UnixSeconds(int(now.timestamp()))), list(live), False
+        """Each turn is signed, committed and sent before the next one is drafted.
+
+        True when the node took anything.
+        """
+        age_s, after, has_sent = (
+            sight.head.age_s(UnixSeconds(int(now.timestamp()))),
+            list(live),
+            False,
+        )
         if age_s > self._max_head_age_s:
             if any(intent.state is IntentState.PLANNED for intent in live):
-                log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
+                log.warning(
+                    "nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s
+                )
             self._reader.rpc.distrust("stale")
             return after, False
         drafted: set[int] = set()
@@ -256,7 +364,10 @@ class Sender:
         for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
-            moves = [*(Move(intent, IntentState.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
+            moves = [
+                *(Move(intent, IntentState.SUPERSEDED) for intent in turn.unneeded),
+                *_given_up(turn.given_up, after),
+            ]
             with self._commit() as may:
                 signed = signed if may else []
                 try:
@@ -268,7 +379,11 @@ class Sender:
             self._sign()
         if urgent_alone:
             return after, has_sent
-        refused = [Move(i, IntentState.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
+        refused = [
+            Move(i, IntentState.REFUSED)
+            for i in after
+            if i.id not in drafted and _is_refused(i, now)
+        ]
         return self._committed(after, refused, now), has_sent
 
     def _void(self, live: Sequence[Intent]) -> frozenset[int]:
@@ -292,8 +407,14 @@ class Sender:
         return nullcontext(True) if self._is_first else self._precedence.second(self._turns)
 
     def _without_hopeless(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
-        """Without what is planned once more although it reverted so often in a day: whose word it was must not burn the keeper's ETH."""
-        doubted = [i for i in live if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state is IntentState.PLANNED]
+        """Without what is planned once more although it reverted so often in a day: whose word it
+        was must not burn the keeper's ETH.
+        """
+        doubted = [
+            i
+            for i in live
+            if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state is IntentState.PLANNED
+        ]
         if not doubted:
             return list(live)
         with self._database.read() as session:
@@ -301,15 +422,27 @@ class Sender:
         hopeless = {i.id for i in doubted if reverted.get((i.subject, i.kind), 0) >= REVERTS_A_DAY}
         return [intent for intent in live if intent.id not in hopeless]
 
-    def _bytes_of(self, drafts: Sequence[Draft], sight: Sight, failed: set[str]) -> Iterator[tuple[Draft, NewTx]]:
-        """The signed ones. Once a signer fails, nothing more of it is signed in this advance: a nonce left out would hold up the rest."""
+    def _bytes_of(
+        self, drafts: Sequence[Draft], sight: Sight, failed: set[str]
+    ) -> Iterator[tuple[Draft, NewTx]]:
+        """The signed ones.
+
+        Once a signer fails, nothing more of it is signed in this advance: a nonce left out would
+        hold up the rest.
+        """
         for draft in drafts:
             if draft.signer in failed:
                 continue
             try:
                 tx = self._tx_of(draft, sight)
             except UNSIGNED as error:
-                log.warning("intent waits", intent=draft.intent.id, kind=draft.intent.kind, why="it is not signed", error=_words(error))
+                log.warning(
+                    "intent waits",
+                    intent=draft.intent.id,
+                    kind=draft.intent.kind,
+                    why="it is not signed",
+                    error=_words(error),
+                )
                 failed.add(draft.signer)
                 self._silent_until[draft.signer] = self._clock() + SILENT_S
             else:
@@ -317,11 +450,19 @@ class Sender:
 
     def _silent(self) -> frozenset[str]:
         """Signers that failed a moment ago."""
-        return frozenset(signer for signer, until in self._silent_until.items() if self._clock() < until)
+        return frozenset(
+            signer for signer, until in self._silent_until.items() if self._clock() < until
+        )
 
     def _reverted(self, live: Sequence[Intent]) -> dict[str, int]:
-        """How many stops of the vaults with a stop to sign reverted: whoever can make `enforceStopLine` revert can do it again."""
-        vaults = {i.vault for i in live if i.kind in STOPS and i.state is IntentState.PLANNED and i.vault is not None}
+        """How many stops of the vaults with a stop to sign reverted: whoever can make
+        `enforceStopLine` revert can do it again.
+        """
+        vaults = {
+            i.vault
+            for i in live
+            if i.kind in STOPS and i.state is IntentState.PLANNED and i.vault is not None
+        }
         if not vaults:
             return {}
         with self._database.read() as session:
@@ -345,12 +486,20 @@ class Sender:
 
     def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], sight: Sight) -> bool:
         """Send what was committed just now."""
-        by_haste = {is_urgent: [tx for draft, tx in signed if (draft.intent.kind in URGENT) == is_urgent] for is_urgent in (True, False)}
-        sent = [self._sent(by_haste[True], sight, to_all=True), self._sent(self._not_void(by_haste[False]), sight)]
+        by_haste = {
+            is_urgent: [tx for draft, tx in signed if (draft.intent.kind in URGENT) == is_urgent]
+            for is_urgent in (True, False)
+        }
+        sent = [
+            self._sent(by_haste[True], sight, to_all=True),
+            self._sent(self._not_void(by_haste[False]), sight),
+        ]
         return any(sent)
 
     def _sent(self, due: Sequence[NewTx], sight: Sight, *, to_all: bool = False) -> bool:
-        """Send bytes, `to_all` nodes of the pool if so wished; True when the node that is asked took any."""
+        """Send bytes, `to_all` nodes of the pool if so wished; True when the node that is asked
+        took any.
+        """
         if not due:
             return False
         rpc = self._reader.rpc
@@ -358,11 +507,21 @@ class Sender:
         answers = settled_apart(rpc, requests)
         if to_all:
             rpc.batch_of_others(requests, OTHERS_S)
-        taken = [tx.hash for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcError)]
+        taken = [
+            tx.hash
+            for tx, answer in zip(due, answers, strict=True)
+            if not isinstance(answer, RpcError)
+        ]
         self._taken.note(rpc.pinned_name or "", taken, sight.head.number)
         for tx, answer in zip(due, answers, strict=True):
             if isinstance(answer, RpcError):
-                log.warning("the node does not take it", intent=tx.intent_id, nonce=tx.nonce, signer=tx.signer, error=_words(answer))
+                log.warning(
+                    "the node does not take it",
+                    intent=tx.intent_id,
+                    nonce=tx.nonce,
+                    signer=tx.signer,
+                    error=_words(answer),
+                )
         return bool(taken)
 
     def _judge_node(self, live: Sequence[Intent], sight: Sight) -> None:
@@ -374,15 +533,22 @@ class Sender:
             self._reader.rpc.distrust("swallows", SWALLOWER_REST_S)
 
     def _to_send(self, live: Sequence[Intent], sight: Sight) -> Iterator[Tx]:
-        """The newest attempt of each pending nonce, unless the node has it: one that restarted forgot it."""
-        known = {v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown}
+        """The newest attempt of each pending nonce, unless the node has it: one that restarted
+        forgot it.
+        """
+        known = {
+            v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown
+        }
         settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, Pending)}
-        newest: dict[tuple[str, int], Tx] = {(tx.signer, tx.nonce): tx for tx in self._attempts(live)}
+        newest: dict[tuple[str, int], Tx] = {
+            (tx.signer, tx.nonce): tx for tx in self._attempts(live)
+        }
         yield from (tx for tx in newest.values() if tx.id not in known | settled)
 
     def _bytes_in_gap(self, signer: str, sight: Sight) -> list[Tx]:
-        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck. Those of a void
-        request are none: their nonce is filled."""
+        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent
+        again, or it is stuck. Those of a void request are none: their nonce is filled.
+        """
         gap = sight.gap_of(signer)
         if gap is None:
             return []
@@ -396,12 +562,21 @@ class Sender:
         """Of these, and what pends of our accounts for the other loop: it holds nonces too."""
         ids = [intent.id for intent in live]
         with self._database.read() as session:
-            return [*rows.attempts_of(session, ids), *rows.pending_beside(session, self._signers, ids)]
+            return [
+                *rows.attempts_of(session, ids),
+                *rows.pending_beside(session, self._signers, ids),
+            ]
 
     def _committed(
-        self, live: Sequence[Intent], moves: Sequence[Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
+        self,
+        live: Sequence[Intent],
+        moves: Sequence[Move],
+        now: datetime,
+        signed: Sequence[tuple[Draft, NewTx]] = (),
     ) -> list[Intent]:
-        """Write the moves and the signed bytes in one fenced transaction. Answers the intents that are not finished.
+        """Write the moves and the signed bytes in one fenced transaction.
+
+        Answers the intents that are not finished.
 
         Errors: VoidRequestError; LeadershipLostError, IntentMovedError, the database's.
         """
@@ -418,8 +593,14 @@ class Sender:
             _tell(move)
         return [intent for intent in after.values() if NEXT[intent.state]]
 
-    def _require_not_void(self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]) -> None:
-        requests = [draft.intent.outbox_id for draft, _ in signed if draft.intent.outbox_id is not None and not draft.is_filler]
+    def _require_not_void(
+        self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]
+    ) -> None:
+        requests = [
+            draft.intent.outbox_id
+            for draft, _ in signed
+            if draft.intent.outbox_id is not None and not draft.is_filler
+        ]
         void = void_requests_held(session, requests)
         if void:
             raise VoidRequestError(sorted(void))
@@ -433,14 +614,23 @@ class Sender:
         return replace(move.intent, state=move.state)
 
     def _keep(self, session: WriteSession, draft: Draft, tx: NewTx, now: datetime) -> Intent:
-        """The signed bytes. A filler says nothing new of its intent; a replacement changes its words, not its state."""
+        """The signed bytes.
+
+        A filler says nothing new of its intent; a replacement changes its words, not its state.
+        """
         was = draft.intent.state
-        intent = replace(draft.intent, state=IntentState.SIGNED) if was is IntentState.PLANNED else draft.intent
+        intent = (
+            replace(draft.intent, state=IntentState.SIGNED)
+            if was is IntentState.PLANNED
+            else draft.intent
+        )
         self._change(session, intent, was, now)
         rows.add_tx(session, tx, now)
         return intent
 
-    def _change(self, session: WriteSession, intent: Intent, was: IntentState, now: datetime) -> None:
+    def _change(
+        self, session: WriteSession, intent: Intent, was: IntentState, now: datetime
+    ) -> None:
         if not rows.move_intent(session, intent, was, self._epoch(), now):
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
 
@@ -450,25 +640,43 @@ def _given_up(slots: Sequence[Slot], live: Iterable[Intent]) -> Iterator[Move]:
     by_id = {intent.id: intent for intent in live}
     for slot in slots:
         intent = by_id[slot.newest.intent_id]
-        yield Move(intent, IntentState.SUPERSEDED, tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id))
+        yield Move(
+            intent,
+            IntentState.SUPERSEDED,
+            tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id),
+        )
 
 
 def _is_refused(intent: Intent, now: datetime) -> bool:
-    """A request of the outbox is tried for an hour; the removal of an agent once, since it is planned anew while it is needed."""
+    """A request of the outbox is tried for an hour; the removal of an agent once, since it is
+    planned anew while it is needed.
+    """
     if intent.state is not IntentState.PLANNED:
         return False
-    return intent.kind == Kind.REMOVE or (intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE)
+    return intent.kind == Kind.REMOVE or (
+        intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE
+    )
 
 
 def _words(error: Exception) -> str:
     """What is told of an error; one that is not ours may hold anything."""
-    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[:ERROR_CHARACTERS]
+    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[
+        :ERROR_CHARACTERS
+    ]
 
 
 def _tell(move: Move) -> None:
     if move.state == move.intent.state:
         return
     intent = move.intent
-    gas_used = next((receipt.gas_used for _, _, receipt in move.attempts if receipt is not None), None)
-    told = {"intent": intent.id, "kind": intent.kind, "vault": intent.vault, "was": intent.state, "state": move.state}
+    gas_used = next(
+        (receipt.gas_used for _, _, receipt in move.attempts if receipt is not None), None
+    )
+    told = {
+        "intent": intent.id,
+        "kind": intent.kind,
+        "vault": intent.vault,
+        "was": intent.state,
+        "state": move.state,
+    }
     log.info("intent moved", **told, gas_used=gas_used)

@@ -1,14 +1,17 @@
-"""What the chain says of everything that is under way: of transactions one node, of the head and of our accounts' nonces every
-node of the pool.
+"""What the chain says of everything that is under way: of transactions one node, of the head and of
+our accounts' nonces every node of the pool.
 
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
-- What pends of an account whose key this process does not hold cannot be raised, nor its nonce filled: after STRANDED_BLOCKS it is given up
-  and signed anew by a key that it holds.
-- What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
-- What the asked node calls mined is mined when one more node has it in the same block, with the same end; of what must not be done twice
-  one node's word is enough, since nothing is sent in its place.
-- What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
+- What pends of an account whose key this process does not hold cannot be raised, nor its nonce
+  filled: after STRANDED_BLOCKS it is given up and signed anew by a key that it holds.
+- What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is
+  given up and signed anew.
+- What the asked node calls mined is mined when one more node has it in the same block, with the
+  same end; of what must not be done twice one node's word is enough, since nothing is sent in its
+  place.
+- What must not be done twice is given up only when every node's count is past its nonce and no node
+  knows it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,7 +41,10 @@ OTHERS_S = 1.0  # that each other node may take
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """`safe_block` None: the node names none. `counts`: transactions of each signer that are mined at the head."""
+    """`safe_block` None: the node names none.
+
+    `counts`: transactions of each signer that are mined at the head.
+    """
 
     head: Head
     safe_block: int | None
@@ -54,7 +60,11 @@ class Sight:
     @property
     def unknown(self) -> list[Slot]:
         """What pends, and the node that was asked has no bytes of."""
-        return [verdict.slot for verdict in self.verdicts if isinstance(verdict, Pending) and verdict.unknown]
+        return [
+            verdict.slot
+            for verdict in self.verdicts
+            if isinstance(verdict, Pending) and verdict.unknown
+        ]
 
     @property
     def pending(self) -> list[Slot]:
@@ -70,24 +80,41 @@ class Sight:
         return lowest if lowest is not None and lowest.nonce <= count + MOST_GAP else None
 
     def gap_of(self, signer: str) -> tuple[int, int] | None:
-        """The nonces, both included and at most MOST_GAP, that hold up everything of this signer that is pending."""
+        """The nonces, both included and at most MOST_GAP, that hold up everything of this signer
+        that is pending.
+        """
         lowest = self.lowest_of(signer)
         return None if lowest is None else gap_below(self.counts[signer], [lowest])
 
     def mined_of(self, intent_id: int) -> Mined | None:
-        found = (verdict for verdict in self.verdicts if isinstance(verdict, Mined) and verdict.tx.intent_id == intent_id)
+        found = (
+            verdict
+            for verdict in self.verdicts
+            if isinstance(verdict, Mined) and verdict.tx.intent_id == intent_id
+        )
         return next(found, None)
 
 
-def look(rpc: Rpc, heads: Heads, signers: Collection[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
-    """`signers`: accounts whose keys this process holds. `once`: intents that must not be carried out twice.
+def look(
+    rpc: Rpc,
+    heads: Heads,
+    signers: Collection[str],
+    attempts: Sequence[Tx],
+    counts: Counts,
+    once: Collection[int] = (),
+) -> Sight:
+    """`signers`: accounts whose keys this process holds.
+
+    `once`: intents that must not be carried out twice.
 
     Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
     """
     slots = slots_of(attempts)
     accounts = sorted({*signers, *(slot.signer for slot in slots)})
     hashes = list(dict.fromkeys(tx.hash for tx in attempts))
-    asked_counts: list[Request] = [("eth_getTransactionCount", [account, "latest"]) for account in accounts]
+    asked_counts: list[Request] = [
+        ("eth_getTransactionCount", [account, "latest"]) for account in accounts
+    ]
     receipts = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     bodies = [("eth_getTransactionByHash", [tx_hash]) for tx_hash in hashes]
     safe_block: Request = ("eth_getBlockByNumber", ["safe", False])
@@ -105,8 +132,15 @@ def look(rpc: Rpc, heads: Heads, signers: Collection[str], attempts: Sequence[Tx
     head = _head(rpc, heads, newest, theirs)
     told = _told(rpc, accounts, own_counts, {name: said[1:] for name, said in others.items()})
     waited = _waited(slots, receipt_by_hash, head)
-    believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
-    single = {(slot.signer, slot.nonce) for slot in slots if any(tx.intent_id in once for tx in slot.attempts)}
+    believed = {
+        account: counts.of(account, told[account], waited.get(account, 0), head.number)
+        for account in accounts
+    }
+    single = {
+        (slot.signer, slot.nonce)
+        for slot in slots
+        if any(tx.intent_id in once for tx in slot.attempts)
+    }
     verdicts = list[Verdict]()
     for slot in slots:
         is_single = (slot.signer, slot.nonce) in single
@@ -122,35 +156,62 @@ def look(rpc: Rpc, heads: Heads, signers: Collection[str], attempts: Sequence[Tx
     for account, count in believed.items():
         counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
-    return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts))
+    return Sight(
+        head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts)
+    )
 
 
-def _of_others(rpc: Rpc, requests: Sequence[Request], parse: Sequence[Parse[Any]]) -> dict[str, list[Any]]:
-    return rpc.batch_of_each(requests, OTHERS_S, [name for name in rpc.names if name != rpc.pinned_name], parse)
+def _of_others(
+    rpc: Rpc, requests: Sequence[Request], parse: Sequence[Parse[Any]]
+) -> dict[str, list[Any]]:
+    return rpc.batch_of_each(
+        requests, OTHERS_S, [name for name in rpc.names if name != rpc.pinned_name], parse
+    )
 
 
-def _read(hashes: Sequence[str], answers: Sequence[Any]) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
-    """By hash: the receipt, and whether the node knows the transaction; an error in place of an answer says that it may."""
+def _read(
+    hashes: Sequence[str], answers: Sequence[Any]
+) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
+    """By hash: the receipt, and whether the node knows the transaction; an error in place of an
+    answer says that it may.
+    """
     told, bodies = answers[: len(hashes)], answers[len(hashes) :]
-    receipts = {tx_hash: one if isinstance(one, Receipt) else None for tx_hash, one in zip(hashes, told, strict=True)}
+    receipts = {
+        tx_hash: one if isinstance(one, Receipt) else None
+        for tx_hash, one in zip(hashes, told, strict=True)
+    }
     of_both = zip(hashes, told, bodies, strict=True)
-    return receipts, {tx_hash: body is not None or isinstance(one, RpcRefusedError) for tx_hash, one, body in of_both}
+    return receipts, {
+        tx_hash: body is not None or isinstance(one, RpcRefusedError)
+        for tx_hash, one, body in of_both
+    }
 
 
-def _waited(slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head: Head) -> dict[str, int]:
+def _waited(
+    slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head: Head
+) -> dict[str, int]:
     """Blocks since the first attempt that is in none was signed, by account."""
     first: dict[str, int] = {}
     for slot in slots:
         if all(receipts[tx.hash] is None for tx in slot.attempts):
-            first[slot.signer] = min(first.get(slot.signer, head.number), slot.attempts[0].offered_block)
+            first[slot.signer] = min(
+                first.get(slot.signer, head.number), slot.attempts[0].offered_block
+            )
     return {signer: head.number - block for signer, block in first.items()}
 
 
-def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
+def _told(
+    rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]
+) -> dict[str, list[int]]:
     """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
     by_node = [own, *others.values()]
-    told = {account: [one for counts in by_node if isinstance(one := counts[n], int)] for n, account in enumerate(accounts)}
-    refused = next((one for account, one in zip(accounts, own, strict=True) if not told[account]), None)
+    told = {
+        account: [one for counts in by_node if isinstance(one := counts[n], int)]
+        for n, account in enumerate(accounts)
+    }
+    refused = next(
+        (one for account, one in zip(accounts, own, strict=True) if not told[account]), None
+    )
     if refused is not None:
         rpc.distrust("no count")
         raise refused
@@ -167,10 +228,14 @@ def _head(rpc: Rpc, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> He
 
 
 def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
-    """As it is, unless the asked node alone does not know what it calls lost: then it pends, and another node is asked next."""
+    """As it is, unless the asked node alone does not know what it calls lost: then it pends, and
+    another node is asked next.
+    """
     if not isinstance(verdict, Lost):
         return verdict
-    requests: list[Request] = [("eth_getTransactionByHash", [tx.hash]) for tx in verdict.slot.attempts]
+    requests: list[Request] = [
+        ("eth_getTransactionByHash", [tx.hash]) for tx in verdict.slot.attempts
+    ]
     said = rpc.batch_of_others(requests, OTHERS_S).values()
     if not any(isinstance(answer, dict) for answers in said for answer in answers):
         return verdict
@@ -178,13 +243,23 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
     return Pending(verdict.slot, unknown=True, is_seen=True)
 
 
-def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int], single: Collection[tuple[str, int]]) -> list[Verdict]:
-    """What the asked node calls mined, anew or in another block, is mined when one more node has the same receipt. `heights`: of the other
-    nodes whose newest block is recent; where there is none, or none answers, the asked one's word is all there is, as it is of `single`:
-    (signer, nonce) of what is not sent again in any case.
+def _witnessed(
+    rpc: Rpc,
+    verdicts: Sequence[Verdict],
+    heights: Mapping[str, int],
+    single: Collection[tuple[str, int]],
+) -> list[Verdict]:
+    """What the asked node calls mined, anew or in another block, is mined when one more node has
+    the same receipt. `heights`: of the other nodes whose newest block is recent; where there is
+    none, or none answers, the asked one's word is all there is, as it is of `single`: (signer,
+    nonce) of what is not sent again in any case.
     """
     found = list(verdicts)
-    mined_now = [(n, one) for n, one in enumerate(verdicts) if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash]
+    mined_now = [
+        (n, one)
+        for n, one in enumerate(verdicts)
+        if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash
+    ]
     news = [(n, one) for n, one in mined_now if (one.slot.signer, one.slot.nonce) not in single]
     if not news or not heights:
         return found
@@ -192,8 +267,14 @@ def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]
     requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     said = rpc.batch_of_each(requests, OTHERS_S, heights, list(map(receipt_of, hashes)))
     for place, (n, mined) in enumerate(news):
-        told = {name: one for name, answers in said.items() if not isinstance(one := answers[place], RpcRefusedError)}
-        if not told or any(one is not None and _is_same(one, mined.receipt) for one in told.values()):
+        told = {
+            name: one
+            for name, answers in said.items()
+            if not isinstance(one := answers[place], RpcRefusedError)
+        }
+        if not told or any(
+            one is not None and _is_same(one, mined.receipt) for one in told.values()
+        ):
             continue
         is_denied = any(heights[name] >= mined.receipt.block_number for name in told)
         if is_denied:
@@ -205,7 +286,9 @@ def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]
 def _is_stranded(verdict: Verdict, head: Head) -> bool:
     newest = verdict.slot.newest
     # What a reorg took out begins anew.
-    is_pending = isinstance(verdict, Pending) and not verdict.is_seen and newest.state is not TxState.MINED
+    is_pending = (
+        isinstance(verdict, Pending) and not verdict.is_seen and newest.state is not TxState.MINED
+    )
     return is_pending and head.number - newest.offered_block >= STRANDED_BLOCKS
 
 
@@ -214,7 +297,10 @@ def _is_same(one: Receipt, other: Receipt) -> bool:
 
 
 def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
-    """Each slot, lowest nonce of a signer first, and whether it pends beyond reach. `counts` go up over what was seen in blocks."""
+    """Each slot, lowest nonce of a signer first, and whether it pends beyond reach.
+
+    `counts` go up over what was seen in blocks.
+    """
     held: dict[str, int] = {}  # the lowest nonce above all that is used or held
     for verdict in verdicts:
         signer, nonce = verdict.slot.signer, verdict.slot.nonce

@@ -1,8 +1,10 @@
-"""The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind anything else, `pauser` to
-remove agents that cannot be stopped, `custody` to send what the API asks for.
+"""The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind
+anything else, `pauser` to remove agents that cannot be stopped, `custody` to send what the API asks
+for.
 
-A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a remote signer; in one of
-these places, never two. No role has one = dry run. Built by keeper.main alone (law 4).
+A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a
+remote signer; in one of these places, never two. No role has one = dry run. Built by keeper.main
+alone (law 4).
 """
 
 from collections.abc import Mapping
@@ -51,8 +53,15 @@ def plain_variable(role: Role, place: KeyPlace) -> str | None:
 
 
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
-    """The roles that have a key. Nothing is asked over the network. Errors: InvalidParameterError naming the variable."""
-    signers = {role: signer for role, place in places.items() if (signer := _signer_of(PREFIXES[role], place)) is not None}
+    """The roles that have a key.
+
+    Nothing is asked over the network. Errors: InvalidParameterError naming the variable.
+    """
+    signers = {
+        role: signer
+        for role, place in places.items()
+        if (signer := _signer_of(PREFIXES[role], place)) is not None
+    }
     for role in ALONE:
         _require_beside_keeper(signers, role)
     _require_own_account(signers, Role.PAUSER, Role.STOP, "this is the account of the stops")
@@ -63,7 +72,9 @@ def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
 
 def _require_own_account(signers: Mapping[Role, Signer], role: Role, other: Role, why: str) -> None:
     if role in signers and other in signers and signers[role].address == signers[other].address:
-        raise InvalidParameterError(f"{PREFIXES[role]}_*", f"{why}; two keys of one account share its nonces")
+        raise InvalidParameterError(
+            f"{PREFIXES[role]}_*", f"{why}; two keys of one account share its nonces"
+        )
 
 
 def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:
@@ -71,13 +82,23 @@ def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:
         return
     name = f"{PREFIXES[role]}_*"
     if Role.KEEPER not in signers:
-        raise InvalidParameterError(name, f"{ALONE[role]}; set the keeper's own key too (KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL)")
+        raise InvalidParameterError(
+            name,
+            f"{ALONE[role]}; set the keeper's own key too (KEEPER_KEYSTORE or "
+            "KEEPER_REMOTE_SIGNER_URL)",
+        )
     if signers[role].address == signers[Role.KEEPER].address:
-        raise InvalidParameterError(name, "this is the keeper's own account; two keys of one account share its nonces")
+        raise InvalidParameterError(
+            name, "this is the keeper's own account; two keys of one account share its nonces"
+        )
 
 
 def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:
-    places = {"PRIVATE_KEY": place.private_key, "KEYSTORE": place.keystore, "REMOTE_SIGNER_URL": place.remote_url}
+    places = {
+        "PRIVATE_KEY": place.private_key,
+        "KEYSTORE": place.keystore,
+        "REMOTE_SIGNER_URL": place.remote_url,
+    }
     named = [f"{prefix}_{name}" for name, value in places.items() if value is not None]
     if len(named) > 1:
         raise InvalidParameterError(named[1], f"set it or {named[0]}, not both")
@@ -97,12 +118,15 @@ def _of_key(prefix: str, key: SecretStr) -> Signer:
 
 def _of_keystore(prefix: str, keystore: Path, password_file: Path | None) -> Signer:
     if password_file is None:
-        raise InvalidParameterError(f"{prefix}_KEYSTORE_PASSWORD_FILE", "name the file that holds the keystore's password")
+        raise InvalidParameterError(
+            f"{prefix}_KEYSTORE_PASSWORD_FILE", "name the file that holds the keystore's password"
+        )
     try:
         return LocalKeySigner.from_keystore(keystore, _first_line(password_file))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidParameterError(
-            f"{prefix}_KEYSTORE", f"{keystore} can't be opened ({type(error).__name__}); check file and password"
+            f"{prefix}_KEYSTORE",
+            f"{keystore} can't be opened ({type(error).__name__}); check file and password",
         ) from None
 
 
@@ -113,10 +137,15 @@ def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
         raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_URL", "write http(s)://host:port")
     address = place.remote_address or ""
     if not address.startswith("0x") or not is_address(address):
-        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_ADDRESS", "name the account that it signs with, 0x and 40 hex digits")
+        raise InvalidParameterError(
+            f"{prefix}_REMOTE_SIGNER_ADDRESS",
+            "name the account that it signs with, 0x and 40 hex digits",
+        )
     token = None if place.remote_token_file is None else _token(prefix, place.remote_token_file)
     if token is not None and parts.scheme != "https" and parts.hostname not in LOOPBACK:
-        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent over https only; write https://")
+        raise InvalidParameterError(
+            f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent over https only; write https://"
+        )
     return RemoteSigner(url, address, token=token, answer_s=place.remote_answer_s)
 
 
@@ -124,9 +153,13 @@ def _token(prefix: str, file: Path) -> str:
     try:
         token = _first_line(file)
     except (OSError, ValueError) as error:
-        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} can't be read ({type(error).__name__})") from None
+        raise InvalidParameterError(
+            f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} can't be read ({type(error).__name__})"
+        ) from None
     if not token.isascii() or not token.isprintable() or not token or " " in token:
-        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} holds no token of one line")
+        raise InvalidParameterError(
+            f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} holds no token of one line"
+        )
     return token
 
 

@@ -1,4 +1,6 @@
-"""The one place of the tick where whatever goes wrong is held: with one vault, one request or one row, while the others go on."""
+"""The one place of the tick where whatever goes wrong is held: with one vault, one request or one
+row, while the others go on.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +16,10 @@ log = structlog.get_logger("keeper")
 
 
 def spared(do: Callable[[], T], **about: object) -> T | None:
-    """What `do` answers; None when it raised, which is told with `about`. A lost lead and a database in trouble are everybody's."""
+    """What `do` answers; None when it raised, which is told with `about`.
+
+    A lost lead and a database in trouble are everybody's.
+    """
     try:
         return do()
     except (LeadershipLostError, SQLAlchemyError):

@@ -1,4 +1,6 @@
-"""What the keeper knows at one block, and what it may decide to do about it. Values only; the jobs map one to the other.
+"""What the keeper knows at one block, and what it may decide to do about it.
+
+Values only; the jobs map one to the other.
 
 Laws
 - All numbers of one KeeperState are of one block hash.
@@ -16,16 +18,19 @@ from core.chain.blocks import BlockHeader
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
-SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
-SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value
+# own cash plus the listed adapters' valueOf, summed by the vault itself
+SOURCE_VAULT_WORTH = "vault.worth"
+# the same plus, at cost, money out where no adapter values it: no market value
+SOURCE_AT_COST = "vault.worth_at_cost"
 
 
 class Kind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
-    STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key of its own a stop is the
-    vault's `enforceStopLine`, but not one at cost, which only `mark` can do. FILL is a transfer of nothing to the signer itself, at
-    a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key
+    of its own a stop is the vault's `enforceStopLine`, but not one at cost, which only `mark` can
+    do. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up.
+    ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
@@ -41,8 +46,12 @@ STOPS = (Kind.STOP, Kind.SECOND)
 
 
 class Role(StrEnum):
-    """Whose key signs. KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has pending; PAUSER
-    is a pauser of the factory, and removes agents where nothing else can stop them; CUSTODY sends what the API asks for."""
+    """Whose key signs.
+
+    KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has
+    pending; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
+    CUSTODY sends what the API asks for.
+    """
 
     KEEPER = "keeper"
     STOP = "stop"
@@ -52,8 +61,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The block that everything was read at. `at` is its own timestamp, not when it was seen. `lowest`: the least height that a node
-    tells which is near this one; None: nobody was asked."""
+    """The block that everything was read at.
+
+    `at` is its own timestamp, not when it was seen. `lowest`: the least height that a node tells
+    which is near this one; None: nobody was asked.
+    """
 
     number: int
     hash: str
@@ -63,7 +75,9 @@ class Head:
 
     @classmethod
     def of(cls, answer: object) -> "Head | None":
-        """Of a node's answer as `results.header` reads it; None: an error, no block, or one without a base fee."""
+        """Of a node's answer as `results.header` reads it; None: an error, no block, or one without
+        a base fee.
+        """
         if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
             return None
         return cls(answer.number, answer.hash, UnixSeconds(answer.timestamp), answer.base_fee_wei)
@@ -74,7 +88,9 @@ class Head:
         return self.number if self.lowest is None else self.lowest
 
     def age_s(self, now: UnixSeconds) -> int:
-        """Seconds from the block's timestamp to now; negative when this machine's clock is behind the chain's."""
+        """Seconds from the block's timestamp to now; negative when this machine's clock is behind
+        the chain's.
+        """
         return now - self.at
 
 
@@ -82,7 +98,8 @@ class Head:
 class SentMark:
     """What the next mark is measured against: the last one sent, or the funding when none was.
 
-    `as_of_block` is 0 when none was sent; `at` is when the mark was decided, or when the vault was created.
+    `as_of_block` is 0 when none was sent; `at` is when the mark was decided, or when the vault was
+    created.
     """
 
     worth_usdc_e6: UsdcE6
@@ -92,7 +109,10 @@ class SentMark:
 
 @dataclass(frozen=True, slots=True)
 class WrittenMark:
-    """The newest row of the vault's marks, sent or not. `worth_usdc_e6` None: it could not be read then."""
+    """The newest row of the vault's marks, sent or not.
+
+    `worth_usdc_e6` None: it could not be read then.
+    """
 
     worth_usdc_e6: UsdcE6 | None
     block_number: int
@@ -102,9 +122,12 @@ class WrittenMark:
 
 @dataclass(frozen=True, slots=True)
 class VaultReading:
-    """A vault at the state's block. Status, worth and floor are None when the node gave no usable answer.
+    """A vault at the state's block.
 
-    `source` says where the worth comes from, or why there is none: the error's name, or `unreadable`.
+    Status, worth and floor are None when the node gave no usable answer.
+
+    `source` says where the worth comes from, or why there is none: the error's name, or
+    `unreadable`.
     """
 
     vault: str
@@ -120,28 +143,41 @@ class VaultReading:
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
 
     def above_floor_usdc_e6(self) -> int | None:
-        """Distance to the stop line; 0 or less is at or below it. None when worth or floor is unknown."""
+        """Distance to the stop line; 0 or less is at or below it.
+
+        None when worth or floor is unknown.
+        """
         if self.worth_usdc_e6 is None or self.floor_usdc_e6 is None:
             return None
         return self.worth_usdc_e6 - self.floor_usdc_e6
 
     @property
     def is_at_cost(self) -> bool:
-        """True when money is out where no adapter values it: the worth counts it at cost, and `enforceStopLine` is off."""
+        """True when money is out where no adapter values it: the worth counts it at cost, and
+        `enforceStopLine` is off.
+        """
         return self.source == SOURCE_AT_COST
 
     def is_for_anyone(self, head: Head) -> bool:
-        """True while the vault takes `enforceStopLine`, and judges by itself whether it fell. Source: MandateVault.enforceStopLine."""
+        """True while the vault takes `enforceStopLine`, and judges by itself whether it fell.
+
+        Source: MandateVault.enforceStopLine.
+        """
         return not self.is_at_cost and (self.ends_at is None or head.at < self.ends_at)
 
     def action(self, kind: Kind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
-        return Action(kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source)
+        return Action(
+            kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FactoryKeepers:
-    """Whom the factory names as keeper. `pending` may accept from `eta` (unix seconds) on; None: nobody is proposed."""
+    """Whom the factory names as keeper.
+
+    `pending` may accept from `eta` (unix seconds) on; None: nobody is proposed.
+    """
 
     factory: str
     named: str
@@ -151,9 +187,12 @@ class FactoryKeepers:
 
 @dataclass(frozen=True, slots=True)
 class KeeperState:
-    """All watched vaults at one block. A head older than `max_head_age_s` is stale; exactly that age is not.
+    """All watched vaults at one block.
 
-    `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a dry run.
+    A head older than `max_head_age_s` is stale; exactly that age is not.
+
+    `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a
+    dry run.
     """
 
     chain_id: int
@@ -168,15 +207,19 @@ class KeeperState:
 
     @property
     def is_stood_down(self) -> bool:
-        """True when the factory names another keeper: the vaults take no mark of this one, and from anyone enforceStopLine."""
+        """True when the factory names another keeper: the vaults take no mark of this one, and from
+        anyone enforceStopLine.
+        """
         return self.own is not None and self.keepers is not None and self.keepers.named != self.own
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One transaction to be sent: to which contract (a vault or the factory), as of which block, and why.
+    """One transaction to be sent: to which contract (a vault or the factory), as of which block,
+    and why.
 
-    `why`: `at_or_below_floor`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for marks and stops.
+    `why`: `at_or_below_floor`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for
+    marks and stops.
     """
 
     kind: Kind
@@ -188,8 +231,10 @@ class Action:
     source: str | None = None
 
     def reason(self, chain_id: int) -> dict[str, Any]:
-        """What led to it, as JSON: kept with the intent, and hashed as a mark's evidence. `at` is the block's time: with it
-        stands how old the worth was."""
+        """What led to it, as JSON: kept with the intent, and hashed as a mark's evidence.
+
+        `at` is the block's time: with it stands how old the worth was.
+        """
         return {
             "chain_id": chain_id,
             "vault": self.to,
@@ -204,5 +249,7 @@ class Action:
 
 
 def evidence_hash(reason: dict[str, Any]) -> str:
-    """SHA-256 over the canonical JSON (RFC 8785) of an action's reason, 0x lower-case hex: `mark`'s third argument."""
+    """SHA-256 over the canonical JSON (RFC 8785) of an action's reason, 0x lower-case hex: `mark`'s
+    third argument.
+    """
     return "0x" + hashlib.sha256(rfc8785.dumps(reason)).hexdigest()

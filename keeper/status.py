@@ -1,4 +1,6 @@
-"""What the keeper last saw of each vault and what it has under way: read from Postgres, shown as tables."""
+"""What the keeper last saw of each vault and what it has under way: read from Postgres, shown as
+tables.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +39,13 @@ class Report:
 def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
     live = rows.live_intents(session, chain_id)
     attempts = rows.attempts_of(session, [intent.id for intent in live])
-    return Report(leader_row(session, leader_name), watched_rows.watched_vaults(session, chain_id, now), live, attempts, now)
+    return Report(
+        leader_row(session, leader_name),
+        watched_rows.watched_vaults(session, chain_id, now),
+        live,
+        attempts,
+        now,
+    )
 
 
 def tables(report: Report) -> list[Table]:
@@ -48,23 +56,61 @@ def tables(report: Report) -> list[Table]:
 def under_way(report: Report) -> Table:
     """A row an intent: fees in gwei, ages in seconds; `-` before anything was signed."""
     shown = Table(title="under way", title_justify="left")
-    for heading in ("intent", "kind", "about", "key", "state", "nonce", "attempts", "max fee", "age"):
+    for heading in (
+        "intent",
+        "kind",
+        "about",
+        "key",
+        "state",
+        "nonce",
+        "attempts",
+        "max fee",
+        "age",
+    ):
         shown.add_column(
-            heading, justify="right" if heading in ("intent", "nonce", "attempts", "max fee", "age") else "left", overflow="fold"
+            heading,
+            justify="right"
+            if heading in ("intent", "nonce", "attempts", "max fee", "age")
+            else "left",
+            overflow="fold",
         )
     for intent in report.live:
         signed = [tx for tx in report.attempts if tx.intent_id == intent.id]
-        newest = (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / GWEI:.3f} gwei") if signed else ("-", "0", "-")
+        newest = (
+            (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / GWEI:.3f} gwei")
+            if signed
+            else ("-", "0", "-")
+        )
         about = intent.vault or intent.subject
-        shown.add_row(str(intent.id), intent.kind, about, intent.role, intent.state, *newest, f"{_age_s(intent.created_at, report.now)} s")
+        shown.add_row(
+            str(intent.id),
+            intent.kind,
+            about,
+            intent.role,
+            intent.state,
+            *newest,
+            f"{_age_s(intent.created_at, report.now)} s",
+        )
     return shown
 
 
 def table(report: Report) -> Table:
     """A row a vault: amounts in USDC, ages in seconds; what is not known says so."""
     shown = Table(title=_title(report), title_justify="left")
-    for heading in ("mandate", "vault", "floor", "worth", "above floor", "judged", "last mark sent"):
-        shown.add_column(heading, justify="right" if heading in ("floor", "worth", "above floor") else "left", overflow="fold")
+    for heading in (
+        "mandate",
+        "vault",
+        "floor",
+        "worth",
+        "above floor",
+        "judged",
+        "last mark sent",
+    ):
+        shown.add_column(
+            heading,
+            justify="right" if heading in ("floor", "worth", "above floor") else "left",
+            overflow="fold",
+        )
     for vault in report.vaults:
         shown.add_row(*_cells(vault, report.now))
     return shown
@@ -76,7 +122,15 @@ def _cells(vault: WatchedVault, now: datetime) -> tuple[str, ...]:
     how = " (at cost)" if seen is not None and seen.source == SOURCE_AT_COST else ""
     above = None if worth is None or floor is None else usdc_text(worth - floor)
     judged = "never" if seen is None else f"block {seen.block_number}, {_age_s(seen.at, now)} s ago"
-    return vault.public_id, vault.vault, _text(floor), _text(worth) + how, above or UNKNOWN, judged, _sent(vault.last_sent, now)
+    return (
+        vault.public_id,
+        vault.vault,
+        _text(floor),
+        _text(worth) + how,
+        above or UNKNOWN,
+        judged,
+        _sent(vault.last_sent, now),
+    )
 
 
 def _text(amount_usdc_e6: int | None) -> str:
@@ -95,7 +149,10 @@ def _title(report: Report) -> str:
     state = said.get("state", "starting") if report.is_alive else "no heartbeat"
     beat = f"beat {leader.silent_s(report.now)} s ago"
     trouble = f"\n{said['error']}" if said.get("error") else ""
-    return f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch {leader.epoch}, {leader.holder}, {beat}{trouble}"
+    return (
+        f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch "
+        f"{leader.epoch}, {leader.holder}, {beat}{trouble}"
+    )
 
 
 def _age_s(then: datetime, now: datetime) -> int:

@@ -8,7 +8,9 @@ SWALLOWED_BLOCKS = 3
 
 
 class Taken:
-    """By node: the height at which it took bytes, or first said to have them, by their hash; None once it was told of."""
+    """By node: the height at which it took bytes, or first said to have them, by their hash; None
+    once it was told of.
+    """
 
     def __init__(self) -> None:
         self._by_node: dict[str, dict[str, int | None]] = {}
@@ -17,10 +19,12 @@ class Taken:
         self._by_node.setdefault(node, {}).update(dict.fromkeys(hashes, height))
 
     def swallowed(self, node: str, sight: Sight, known: Collection[str]) -> list[str]:
-        """Hashes that are in no block SWALLOWED_BLOCKS later, though nothing stands before them and they pay what is asked; each is told
-        once. What is not among `known` is forgotten.
+        """Hashes that are in no block SWALLOWED_BLOCKS later, though nothing stands before them and
+        they pay what is asked; each is told once. What is not among `known` is forgotten.
 
-        What was sent before this process began counts from when the node first says that it waits there."""
+        What was sent before this process began counts from when the node first says that it waits
+        there.
+        """
         taken = self._by_node.setdefault(node, {})
         for tx_hash in taken.keys() - set(known):
             del taken[tx_hash]
@@ -30,6 +34,10 @@ class Taken:
         for tx_hash in set(paying) - denied:
             taken.setdefault(tx_hash, sight.head.number)
         heights = {tx_hash: taken.get(tx_hash) for tx_hash in paying}
-        found = [tx_hash for tx_hash, height in heights.items() if height is not None and sight.head.number - height >= SWALLOWED_BLOCKS]
+        found = [
+            tx_hash
+            for tx_hash, height in heights.items()
+            if height is not None and sight.head.number - height >= SWALLOWED_BLOCKS
+        ]
         taken.update(dict.fromkeys(found, None))
         return found

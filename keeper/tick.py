@@ -1,17 +1,22 @@
-"""One tick: observe every vault at one block, plan, write down what is decided, move what is under way.
+"""One tick: observe every vault at one block, plan, write down what is decided, move what is under
+way.
 
-        Postgres: watched vaults, live intents --> chain: a batch of them, nearest to their floors first, all at one hash
+        Postgres: watched vaults, live intents --> chain: a batch of them, nearest to their floors
+        first, all at one hash
         --> stops: planned intents, signed and sent --> the next batch ... --> those in trouble, for a few seconds
         --> what the other nodes say of a few of them
         --> Postgres: marks and the other planned intents, one fenced transaction --> sender: as far as each goes now
 
 Laws
-- Stops go first: what else a tick has to do comes after the last batch's stops. Each batch that was answered is a sign of the tick.
+- Stops go first: what else a tick has to do comes after the last batch's stops. Each batch that was
+  answered is a sign of the tick.
 - One vault's trouble is its own: it is told, and the others go on.
-- Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends none of them.
+- Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends
+  none of them.
 
-Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
-factory does not name stands down: it judges, and plans nothing but its own acceptance and the stops that anyone may send.
+Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent.
+A keeper that the factory does not name stands down: it judges, and plans nothing but its own
+acceptance and the stops that anyone may send.
 """
 
 import time
@@ -86,22 +91,32 @@ class TickReport:
     def trouble(self) -> str | None:
         """What keeps the keeper from its work, in words; None when nothing does."""
         if self.is_stood_down:
-            return "the factory names another keeper; this one marks nothing, and stops only what anyone may stop"
+            return (
+                "the factory names another keeper; this one marks nothing, and stops only what "
+                "anyone may stop"
+            )
         return "the head is stale" if self.is_stale else None
 
 
 class Moves(Protocol):
     """What a tick asks of a Sender; both answer the intents that are not finished."""
 
-    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
+    def advance(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]: ...
 
-    def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
+    def rush(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]: ...
 
 
 class Tick:
-    """Everything that one tick needs. `sender` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
+    """Everything that one tick needs.
 
-    `marks_a_day`: the most marks of one vault that are sent in 24 hours; stops are never counted. `removes`: a pauser's key is set.
+    `sender` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
+
+    `marks_a_day`: the most marks of one vault that are sent in 24 hours; stops are never counted.
+    `removes`: a pauser's key is set.
     """
 
     def __init__(
@@ -124,7 +139,9 @@ class Tick:
         self._sender = sender
         self._own = own
         self._marks_a_day = marks_a_day
-        self._last_resort = LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
+        self._last_resort = (
+            LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
+        )
         self._ended = Ended(database, observer)
         self._order = Order(clock)
         self._audit = Audit(observer)
@@ -137,7 +154,11 @@ class Tick:
         return "dry_run" if self._sender is None else "sending"
 
     def run(self, now: datetime) -> TickReport:
-        """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
+        """One tick.
+
+        Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the
+        database's.
+        """
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
@@ -145,7 +166,9 @@ class Tick:
         self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
-        state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own)
+        state = KeeperState(
+            self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own
+        )
         self._tell_changes(state, seconds)
         live = self._rushed(state, live, now)
         stops: list[Action] = []
@@ -165,10 +188,20 @@ class Tick:
         if self._sender is not None:
             live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
         self._retire(state, now)
-        return _report(state, seconds, [*stops, *removals, *others], live, round((self._clock() - started) * 1000))
+        return _report(
+            state,
+            seconds,
+            [*stops, *removals, *others],
+            live,
+            round((self._clock() - started) * 1000),
+        )
 
-    def _parts(self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head) -> Iterator[tuple[VaultReading, ...]]:
-        """Readings of sound vaults, batch by batch, and of those in trouble, as far as there is time for them."""
+    def _parts(
+        self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head
+    ) -> Iterator[tuple[VaultReading, ...]]:
+        """Readings of sound vaults, batch by batch, and of those in trouble, as far as there is
+        time for them.
+        """
         trouble, kinds = self._observer.trouble, live_kinds(live)
         trouble.forget_others({vault.vault for vault in watched})
         due = self._order.due(watched, head.at)
@@ -185,10 +218,17 @@ class Tick:
     def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
         """One that stands down plans what anyone may stop."""
         if state.is_stood_down:
-            state = replace(state, vaults=tuple(reading for reading in state.vaults if reading.is_for_anyone(state.head)))
+            state = replace(
+                state,
+                vaults=tuple(
+                    reading for reading in state.vaults if reading.is_for_anyone(state.head)
+                ),
+            )
         return _actions(stop_line.plan, state, seconds)
 
-    def _stopped(self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
+    def _stopped(
+        self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime
+    ) -> list[Intent]:
         """Plan the stops of a slice and send them at once."""
         planned = self._planned(actions, now)
         return self._rushed(state, [*live, *planned], now) if planned else live
@@ -205,8 +245,14 @@ class Tick:
     def _removed(
         self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds, now: datetime
     ) -> tuple[list[Intent], list[Action]]:
-        """With the removals of agents that are due, each part of them written down before the next one is asked about."""
-        parts = self._last_resort.plan(state, seconds) if self._last_resort is not None and not state.is_stood_down else ()
+        """With the removals of agents that are due, each part of them written down before the next
+        one is asked about.
+        """
+        parts = (
+            self._last_resort.plan(state, seconds)
+            if self._last_resort is not None and not state.is_stood_down
+            else ()
+        )
         after, actions = list(live), list[Action]()
         for part in parts:
             after += self._planned(part, now)
@@ -215,9 +261,14 @@ class Tick:
         return after, actions
 
     def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
-        """Planned stops are sent before anything else is done. A node that fails now is met again by what follows, which goes on from what
-        was committed until then."""
-        if self._sender is None or not any(intent.kind in STOPS and intent.state is IntentState.PLANNED for intent in live):
+        """Planned stops are sent before anything else is done.
+
+        A node that fails now is met again by what follows, which goes on from what was committed
+        until then.
+        """
+        if self._sender is None or not any(
+            intent.kind in STOPS and intent.state is IntentState.PLANNED for intent in live
+        ):
             return live
         try:
             return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
@@ -236,21 +287,40 @@ class Tick:
         return self._within_budget(actions, now)
 
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
-        """Without the marks of vaults whose worth was sent often enough today: who moves a price must not burn the keeper's ETH."""
+        """Without the marks of vaults whose worth was sent often enough today: who moves a price
+        must not burn the keeper's ETH.
+        """
         vaults = [action.to for action in actions if action.kind is Kind.MARK]
         if not vaults:
             return list(actions)
         with self._database.read() as session:
             sent = rows.marks_sent(session, self._chain_id, vaults, now - timedelta(days=1))
-        return [action for action in actions if action.kind is not Kind.MARK or sent.get(action.to, 0) < self._marks_a_day]
+        return [
+            action
+            for action in actions
+            if action.kind is not Kind.MARK or sent.get(action.to, 0) < self._marks_a_day
+        ]
 
     def _written(
-        self, state: KeeperState, stops: Sequence[Action], actions: Sequence[Action], seconds: UnixSeconds, now: datetime
+        self,
+        state: KeeperState,
+        stops: Sequence[Action],
+        actions: Sequence[Action],
+        seconds: UnixSeconds,
+        now: datetime,
     ) -> list[Intent]:
-        """Write the judgements, and the actions as planned intents unless this is a dry run. Answers the new intents."""
+        """Write the judgements, and the actions as planned intents unless this is a dry run.
+
+        Answers the new intents.
+        """
         readings = mark.rows_to_write(state, seconds, {action.to for action in (*stops, *actions)})
         for reading in filter(_is_unknown, readings):
-            log.warning("worth unknown", vault=reading.vault, mandate=reading.public_id, source=reading.source)
+            log.warning(
+                "worth unknown",
+                vault=reading.vault,
+                mandate=reading.public_id,
+                source=reading.source,
+            )
         self._tell(actions)
         planned = list(_intents(actions, self._chain_id)) if self._sender is not None else []
         if not readings and not planned:
@@ -260,9 +330,13 @@ class Tick:
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
             return self._added(session, planned, now)
 
-    def _added(self, session: WriteSession, planned: Iterable[NewIntent], now: datetime) -> list[Intent]:
+    def _added(
+        self, session: WriteSession, planned: Iterable[NewIntent], now: datetime
+    ) -> list[Intent]:
         """Those that were taken."""
-        added = [rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned]
+        added = [
+            rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned
+        ]
         return [intent for intent in added if intent is not None]
 
     def _tell(self, actions: Sequence[Action]) -> None:
@@ -270,7 +344,10 @@ class Tick:
             log.info("planned" if self._sender is not None else "would send", **_told(action))
 
     def _retire(self, state: KeeperState, now: datetime) -> None:
-        """Vaults that ended are watched no more, and those that work after all are again. What fails is tried again at the next tick."""
+        """Vaults that ended are watched no more, and those that work after all are again.
+
+        What fails is tried again at the next tick.
+        """
         try:
             block_number, ended = self._ended.at_safe(state)
             at_work = self._ended.at_work(state)
@@ -290,10 +367,19 @@ class Tick:
         if is_stale != was_stale:
             tell = log.warning if is_stale else log.info
             what = "stale head, nothing is judged" if is_stale else "head is fresh again"
-            tell(what, head=state.head.number, head_age_s=state.head.age_s(now), max_head_age_s=state.max_head_age_s)
+            tell(
+                what,
+                head=state.head.number,
+                head_age_s=state.head.age_s(now),
+                max_head_age_s=state.max_head_age_s,
+            )
         if stood_down != was_stood_down:
             tell = log.error if stood_down else log.info
-            what = "the factory names another keeper, standing down" if stood_down else "the factory names this keeper"
+            what = (
+                "the factory names another keeper, standing down"
+                if stood_down
+                else "the factory names this keeper"
+            )
             tell(what, keeper=state.own, factory_keeper=state.keepers and state.keepers.named)
         self._was_told = (is_stale, stood_down)
 
@@ -303,13 +389,19 @@ def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:
     planned = spared(partial(job, state, now), job=job.__module__)
     if planned is not None:
         return planned
-    each = (spared(partial(job, replace(state, vaults=(reading,)), now), vault=reading.vault) for reading in state.vaults)
+    each = (
+        spared(partial(job, replace(state, vaults=(reading,)), now), vault=reading.vault)
+        for reading in state.vaults
+    )
     return [action for actions in each for action in actions or ()]
 
 
 def _intents(actions: Iterable[Action], chain_id: int) -> Iterator[NewIntent]:
     """The actions as intents; one that cannot be written as call data is left out."""
-    written = (spared(partial(intent_of, action, chain_id), vault=action.to, kind=action.kind.value) for action in actions)
+    written = (
+        spared(partial(intent_of, action, chain_id), vault=action.to, kind=action.kind.value)
+        for action in actions
+    )
     return (intent for intent in written if intent is not None)
 
 
@@ -343,14 +435,22 @@ def _told(action: Action) -> dict[str, Any]:
     }
 
 
-def _report(state: KeeperState, now: UnixSeconds, actions: Sequence[Action], live: Sequence[Intent], took_ms: int) -> TickReport:
+def _report(
+    state: KeeperState,
+    now: UnixSeconds,
+    actions: Sequence[Action],
+    live: Sequence[Intent],
+    took_ms: int,
+) -> TickReport:
     return TickReport(
         head_number=state.head.number,
         head_age_s=state.head.age_s(now),
         is_stale=state.is_stale(now),
         vaults=len(state.vaults),
         unknown=sum(map(_is_unknown, state.vaults)),
-        at_cost=sum(reading.is_at_cost and reading.status is VaultStatus.WORKING for reading in state.vaults),
+        at_cost=sum(
+            reading.is_at_cost and reading.status is VaultStatus.WORKING for reading in state.vaults
+        ),
         actions=len(actions),
         live_intents=len(live),
         is_stood_down=state.is_stood_down,

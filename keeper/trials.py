@@ -1,10 +1,11 @@
 """What nodes say to a transaction before it is signed: would it pass, and for how much gas.
 
 Laws
-- The node that is asked decides. In favour of what stops a vault the others are asked as well where it refuses, where a stop reverted
-  before, and where too few nodes call the vault fallen: it is sent when it would pass at any of them, with the most gas that any of them
-  names.
-- No word makes a stop run out of gas at less than STOP_GAS, as long as the purse pays for that much.
+- The node that is asked decides. In favour of what stops a vault the others are asked as well where
+  it refuses, where a stop reverted before, and where too few nodes call the vault fallen: it is
+  sent when it would pass at any of them, with the most gas that any of them names.
+- No word makes a stop run out of gas at less than STOP_GAS, as long as the purse pays for that
+  much.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,7 +26,8 @@ from keeper.sight import OTHERS_S
 from keeper.state import STOPS, Head, Kind
 
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
-TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
+# that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
+TRIAL_GAS = 10_000_000
 ERROR_CHARACTERS = 300
 SAVING = (*STOPS, Kind.REMOVE)  # what ends a loss: any node that lets it pass is enough
 
@@ -47,29 +49,55 @@ class Trial:
     def or_else(self, other: "Trial") -> "Trial":
         """The same at another node: what passes at either passes, with the more of gas."""
         more = max(self, other, key=lambda one: one.gas or 0)
-        return replace(more, passed_at=self.passed_at | other.passed_at, refused_at=self.refused_at | other.refused_at)
+        return replace(
+            more,
+            passed_at=self.passed_at | other.passed_at,
+            refused_at=self.refused_at | other.refused_at,
+        )
 
     def gas_limits(self) -> list[int]:
-        """What may be sent along, most first; the less is for a purse that does not pay for more."""
+        """What may be sent along, most first; the less is for a purse that does not pay for
+        more.
+        """
         assert self.gas is not None
-        return sorted({self.gas, STOP_GAS}, reverse=True) if self.intent.kind in STOPS else [self.gas]
+        return (
+            sorted({self.gas, STOP_GAS}, reverse=True) if self.intent.kind in STOPS else [self.gas]
+        )
 
     @property
     def why(self) -> str | None:
         """The refusal's name, or its words."""
-        return (refusal_name(self.refused.revert_data) if isinstance(self.refused, RpcRevertedError) else None) or str(self.refused)
+        return (
+            refusal_name(self.refused.revert_data)
+            if isinstance(self.refused, RpcRevertedError)
+            else None
+        ) or str(self.refused)
 
 
-def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: Head, doubted: Collection[str]) -> list[Trial]:
-    """Each as an eth_call at the head's hash and as a gas estimate. `doubted`: vaults whose stop reverted before, or that too few nodes
-    call fallen."""
+def tried(
+    rpc: Rpc,
+    intents: Sequence[tuple[Intent, str, Slot | None]],
+    head: Head,
+    doubted: Collection[str],
+) -> list[Trial]:
+    """Each as an eth_call at the head's hash and as a gas estimate.
+
+    `doubted`: vaults whose stop reverted before, or that too few nodes call fallen.
+    """
     if not intents:
         return []
     requests = [_requests(intent, signer, head) for intent, signer, _ in intents]
     answers = settled_apart(rpc, [request for pair in requests for request in pair])
     asked = rpc.pinned_name or ""
-    trials = [_trial(*intent, *pair, asked) for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)]
-    doubtful = [n for n, one in enumerate(trials) if one.intent.kind in SAVING and (one.gas is None or one.intent.vault in doubted)]
+    trials = [
+        _trial(*intent, *pair, asked)
+        for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)
+    ]
+    doubtful = [
+        n
+        for n, one in enumerate(trials)
+        if one.intent.kind in SAVING and (one.gas is None or one.intent.vault in doubted)
+    ]
     if not doubtful:
         return trials
     said = rpc.batch_of_others([request for n in doubtful for request in requests[n]], OTHERS_S)
@@ -84,13 +112,27 @@ def _requests(intent: Intent, signer: str, head: Head) -> tuple[Request, Request
     return ("eth_call", [call, {"blockHash": head.hash}]), ("eth_estimateGas", [call])
 
 
-def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any, node: str) -> Trial:
+def _trial(
+    intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any, node: str
+) -> Trial:
     at = frozenset({node})
     if isinstance(called, RpcError):
-        return Trial(intent, signer, slot, None, called, refused_at=at if isinstance(called, RpcRefusedError) else frozenset())
+        return Trial(
+            intent,
+            signer,
+            slot,
+            None,
+            called,
+            refused_at=at if isinstance(called, RpcRefusedError) else frozenset(),
+        )
     gas = _gas_of(estimated)
     if gas is None:
-        log.warning("gas not estimated", intent=intent.id, error=str(estimated)[:ERROR_CHARACTERS], gas=STOP_GAS)
+        log.warning(
+            "gas not estimated",
+            intent=intent.id,
+            error=str(estimated)[:ERROR_CHARACTERS],
+            gas=STOP_GAS,
+        )
         return Trial(intent, signer, slot, STOP_GAS, None, at)
     return Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None, at)
 

@@ -1,12 +1,15 @@
-"""Vaults that a node cannot be asked about together with the others, and how often each is looked at again. Pure: no socket.
+"""Vaults that a node cannot be asked about together with the others, and how often each is looked
+at again. Pure: no socket.
 
     a batch fails --> its vaults are a group --> the group fails --> two halves --> ... --> one vault: it is at fault
     a group that answers is asked apart from the others for DOUBT_S, then with them again
 
 Laws
-- What one vault's adapters do costs the others nothing but their place in a batch: groups are asked after all other vaults.
-- A vault that fails alone is looked at again after 1, 2, 4 .. MOST_WAIT_S seconds; one that was near its floor when it was read
-  last, or was never read, waits MOST_WAIT_NEAR_S at most. None is given up.
+- What one vault's adapters do costs the others nothing but their place in a batch: groups are asked
+  after all other vaults.
+- A vault that fails alone is looked at again after 1, 2, 4 .. MOST_WAIT_S seconds; one that was
+  near its floor when it was read last, or was never read, waits MOST_WAIT_NEAR_S at most. None is
+  given up.
 - Who waits longest is asked first, so that no group starves another.
 """
 
@@ -26,7 +29,10 @@ log = structlog.get_logger("keeper")
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Vaults that are asked together, apart from the others. `failures` in a row, of one vault alone; times: the clock's seconds."""
+    """Vaults that are asked together, apart from the others.
+
+    `failures` in a row, of one vault alone; times: the clock's seconds.
+    """
 
     vaults: tuple[str, ...]
     due_at: float
@@ -56,8 +62,15 @@ class Trouble:
     def due(self, among: Collection[str]) -> deque[Group]:
         """The groups of any of these vaults that are due, the one that waits longest first."""
         now = self._clock()
-        found = {id(group): group for vault in among if (group := self._group_of.get(vault)) is not None}
-        return deque(sorted((group for group in found.values() if group.due_at <= now), key=lambda group: group.due_at))
+        found = {
+            id(group): group for vault in among if (group := self._group_of.get(vault)) is not None
+        }
+        return deque(
+            sorted(
+                (group for group in found.values() if group.due_at <= now),
+                key=lambda group: group.due_at,
+            )
+        )
 
     def answered(self, group: Group) -> None:
         now = self._clock()
@@ -75,13 +88,17 @@ class Trouble:
         return []
 
     def waits(self, vault: str, *, is_near: bool) -> None:
-        """This vault alone is at fault: told once, and looked at again later, each time twice as late."""
+        """This vault alone is at fault: told once, and looked at again later, each time twice as
+        late.
+        """
         now = self._clock()
         was = self._group_of.get(vault)
         failures = 1 if was is None or len(was.vaults) > 1 else was.failures + 1
         if failures == 1:
             log.error("vault cannot be read", vault=vault)
-        wait_s = min(FIRST_WAIT_S * 2 ** min(failures - 1, 16), MOST_WAIT_NEAR_S if is_near else MOST_WAIT_S)
+        wait_s = min(
+            FIRST_WAIT_S * 2 ** min(failures - 1, 16), MOST_WAIT_NEAR_S if is_near else MOST_WAIT_S
+        )
         self._leave(vault)
         self._keep(Group((vault,), now + wait_s, now + DOUBT_S, failures))
 

@@ -1,9 +1,11 @@
 """What a vault's views answer, as numbers. Pure but for `ask`, which asks one node or the pool.
 
 Laws
-- An answer that is missing, reverted, malformed or beyond any amount of USDC is unknown (None), never 0.
-- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for its worth at cost. A venue
-  that reverts, with whatever error, makes that call revert too, so its vault stays unknown.
+- An answer that is missing, reverted, malformed or beyond any amount of USDC is unknown (None),
+  never 0.
+- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for
+  its worth at cost. A venue that reverts, with whatever error, makes that call revert too, so its
+  vault stays unknown.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,44 +23,70 @@ UNREADABLE = "unreadable"
 OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 WORTH_UNKNOWN = "WorthUnknown"
 
-Ask = Callable[[Sequence[Request]], list[Any]]  # a batch's answers in order, a refused call as its error in place. Errors: RpcError
+# a batch's answers in order, a refused call as its error in place. Errors: RpcError
+Ask = Callable[[Sequence[Request]], list[Any]]
 
 _STATUSES = {int(status): status for status in VaultStatus}
-_STATUS, _WORTH, _FLOOR, _FEE = (function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed"))
+_STATUS, _WORTH, _FLOOR, _FEE = (
+    function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed")
+)
 _AT_COST = function("MandateVault", "worthAtCost")
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What one vault answered. `source` says where worth comes from, or why it is None. The fee is read only when asked for."""
+    """What one vault answered.
+
+    `source` says where worth comes from, or why it is None. The fee is read only when asked for.
+    """
 
     status: VaultStatus | None
     worth_usdc_e6: UsdcE6 | None
     floor_usdc_e6: UsdcE6 | None
     source: str
     fee_owed_usdc_e6: UsdcE6 | None = None
-    has_burnt: bool = False  # its code failed otherwise than by a revert: it may have used all the gas that it could
+    # its code failed otherwise than by a revert: it may have used all the gas that it could
+    has_burnt: bool = False
 
     @property
     def is_open(self) -> bool:
         """True when the vault may be working and can't be judged."""
-        return self.status in (VaultStatus.WORKING, None) and (self.status is None or self.worth_usdc_e6 is None)
+        return self.status in (VaultStatus.WORKING, None) and (
+            self.status is None or self.worth_usdc_e6 is None
+        )
 
 
-def read(ask: Ask, vaults: Sequence[str], at: str, floors: Mapping[str, UsdcE6], with_fee: Collection[str] = ()) -> dict[str, Numbers]:
-    """Status and worth of each, the floors that are not in `floors`, and the fee owed of some, at a block's hash or a tag.
+def read(
+    ask: Ask,
+    vaults: Sequence[str],
+    at: str,
+    floors: Mapping[str, UsdcE6],
+    with_fee: Collection[str] = (),
+) -> dict[str, Numbers]:
+    """Status and worth of each, the floors that are not in `floors`, and the fee owed of some, at a
+    block's hash or a tag.
 
-    In one batch, and a second one for vaults whose money no adapter values. Errors: RpcError, of the whole batch.
+    In one batch, and a second one for vaults whose money no adapter values. Errors: RpcError, of
+    the whole batch.
     """
-    wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in vaults if v not in floors)]
+    wanted = [
+        *((v, _STATUS) for v in vaults),
+        *((v, _WORTH) for v in vaults),
+        *((v, _FLOOR) for v in vaults if v not in floors),
+    ]
     wanted += [(v, _FEE) for v in vaults if v in with_fee]
     answers = ask([_view(vault, called.selector, at) for vault, called in wanted])
-    by_call = {(vault, called.name): answer for (vault, called), answer in zip(wanted, answers, strict=True)}
+    by_call = {
+        (vault, called.name): answer
+        for (vault, called), answer in zip(wanted, answers, strict=True)
+    }
     worths = {v: _worth(by_call[v, "worth"]) for v in vaults}
     at_cost = [v for v, worth in worths.items() if worth.source == WORTH_UNKNOWN]
     if at_cost:
         costs = ask([_view(vault, _AT_COST.selector, at) for vault in at_cost])
-        worths |= {vault: _worth_at_cost(answer) for vault, answer in zip(at_cost, costs, strict=True)}
+        worths |= {
+            vault: _worth_at_cost(answer) for vault, answer in zip(at_cost, costs, strict=True)
+        }
     return {
         v: Numbers(
             _status(by_call[v, "status"]),
@@ -75,7 +103,11 @@ def read(ask: Ask, vaults: Sequence[str], at: str, floors: Mapping[str, UsdcE6],
 def statuses(ask: Ask, vaults: Sequence[str], at: str) -> dict[str, VaultStatus]:
     """Of those that answer. Errors: RpcError."""
     answers = ask([_view(vault, _STATUS.selector, at) for vault in vaults]) if vaults else []
-    return {vault: status for vault, answer in zip(vaults, answers, strict=True) if (status := _status(answer)) is not None}
+    return {
+        vault: status
+        for vault, answer in zip(vaults, answers, strict=True)
+        if (status := _status(answer)) is not None
+    }
 
 
 def floor_request(vault: str) -> Request:
@@ -102,22 +134,35 @@ def _status(answer: Any) -> VaultStatus | None:
 
 def _worth(answer: Any) -> _Worth:
     worth = _uint(answer)
-    return _Worth(None, _why_unknown(answer)) if worth is None else _in_range(worth, SOURCE_VAULT_WORTH)
+    return (
+        _Worth(None, _why_unknown(answer))
+        if worth is None
+        else _in_range(worth, SOURCE_VAULT_WORTH)
+    )
 
 
 def _worth_at_cost(answer: Any) -> _Worth:
-    """Two words: the worth, and the part of it at cost. A part of 0 contradicts WorthUnknown of the same block."""
+    """Two words: the worth, and the part of it at cost.
+
+    A part of 0 contradicts WorthUnknown of the same block.
+    """
     if not isinstance(answer, str):
         return _Worth(None, _why_unknown(answer))
     try:
         worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(answer_words(answer, 2))
     except AbiDecodeError:
         return _Worth(None, UNREADABLE)
-    return _in_range(int(worth_usdc_e6), SOURCE_AT_COST) if unvalued_out_usdc_e6 else _Worth(None, UNREADABLE)
+    return (
+        _in_range(int(worth_usdc_e6), SOURCE_AT_COST)
+        if unvalued_out_usdc_e6
+        else _Worth(None, UNREADABLE)
+    )
 
 
 def _in_range(worth: int, source: str) -> _Worth:
-    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is absurd."""
+    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is
+    absurd.
+    """
     return _Worth(UsdcE6(worth), source) if worth <= MAX_ABS_USDC_E6 else _Worth(None, OUT_OF_RANGE)
 
 
@@ -128,7 +173,9 @@ def usdc(answer: Any) -> UsdcE6 | None:
 
 
 def _uint(answer: Any) -> int | None:
-    """One uint word, or None for an error and for anything that is not one word (an address without code answers 0x)."""
+    """One uint word, or None for an error and for anything that is not one word (an address without
+    code answers 0x).
+    """
     if not isinstance(answer, str):
         return None
     try:

@@ -1,17 +1,21 @@
-"""What each node of the pool says of a vault, at its own newest block: no single node decides what cannot be taken back.
+"""What each node of the pool says of a vault, at its own newest block: no single node decides what
+cannot be taken back.
 
     each node: its newest block --> if that is recent: status and worth of some vaults --> fallen, above, not working, unreadable
 
 Laws
-- A node whose newest block is not recent has no opinion, and neither has one that does not answer. One that tells its newest block and
-  fails at a vault that is asked alone calls it unreadable.
+- A node whose newest block is not recent has no opinion, and neither has one that does not answer.
+  One that tells its newest block and fails at a vault that is asked alone calls it unreadable.
 - Recent is what this machine's clock calls so, whatever the preferred node says.
-- Two voices carry, and more than the other side has. Where one node is configured, or only one told a newest block, old or not, in
-  SILENT_S, its word is all there is.
-- Each node reads the floor itself, unless it is that of the signed terms, or two nodes agreed on it (keeper.floors).
+- Two voices carry, and more than the other side has. Where one node is configured, or only one told
+  a newest block, old or not, in SILENT_S, its word is all there is.
+- Each node reads the floor itself, unless it is that of the signed terms, or two nodes agreed on it
+  (keeper.floors).
 - A node that rests is asked all the same: it may be the honest one.
-- Nodes that are outvoted rest. Where it is word against word none does: the nodes take turns, tick by tick, so that no one's word rules.
-- A stop that too few nodes call for goes by the contract alone, and seldom on the word of a node whose last ones were in vain.
+- Nodes that are outvoted rest. Where it is word against word none does: the nodes take turns, tick
+  by tick, so that no one's word rules.
+- A stop that too few nodes call for goes by the contract alone, and seldom on the word of a node
+  whose last ones were in vain.
 """
 
 import time
@@ -34,7 +38,8 @@ from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take
 SILENT_S = 60.0  # a node that tells no newest block for so long is as good as not configured
-FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
+# so long a vault stays unreadable at a node that failed at it, and is not asked again at once
+FAILED_S = 10.0
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
 
@@ -42,8 +47,10 @@ log = structlog.get_logger("keeper")
 
 
 class Opinion(StrEnum):
-    """FALLEN: works, and its worth is at or below the floor. NOT_WORKING: it was never funded, or ended. UNREADABLE: may work, and its
-    worth can't be read."""
+    """FALLEN: works, and its worth is at or below the floor.
+
+    NOT_WORKING: it was never funded, or ended. UNREADABLE: may work, and its worth can't be read.
+    """
 
     FALLEN = "fallen"
     ABOVE = "above"
@@ -53,8 +60,11 @@ class Opinion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Which nodes say what of a vault. `against`: it is above its floor, or not at work. `needed`: so many voices carry anything that
-    cannot be undone, if the other side has fewer."""
+    """Which nodes say what of a vault.
+
+    `against`: it is above its floor, or not at work. `needed`: so many voices carry anything that
+    cannot be undone, if the other side has fewer.
+    """
 
     fallen: frozenset[str]
     against: frozenset[str]
@@ -97,7 +107,9 @@ class Said:
 class Witnesses:
     """`clock`: seconds that only rise."""
 
-    def __init__(self, rpc: Rpc, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, rpc: Rpc, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rpc = rpc
         self._heads = heads
         self._floors = floors
@@ -116,19 +128,28 @@ class Witnesses:
         """So many voices carry."""
         return 2 if sum(self.clock() - at < SILENT_S for at in self._heard_at.values()) > 1 else 1
 
-    def said(self, floors: Mapping[str, UsdcE6], among: Collection[str] | None = None) -> dict[str, Said]:
+    def said(
+        self, floors: Mapping[str, UsdcE6], among: Collection[str] | None = None
+    ) -> dict[str, Said]:
         """Of each vault of `floors`. `among`: names of nodes; None: all."""
         nodes: defaultdict[tuple[str, Opinion], set[str]] = defaultdict(set)
         for name in self._rpc.names if among is None else among:
             for vault, opinion in self._heard(name, floors).items():
                 nodes[vault, opinion].add(name)
         needed = self.needed
-        return {vault: _said({opinion: frozenset(nodes[vault, opinion]) for opinion in Opinion}, needed) for vault in floors}
+        return {
+            vault: _said({opinion: frozenset(nodes[vault, opinion]) for opinion in Opinion}, needed)
+            for vault in floors
+        }
 
     def _heard(self, name: str, floors: Mapping[str, UsdcE6]) -> dict[str, Opinion]:
-        """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
+        """What the node says now; it failed at what it called unreadable a moment ago, and may be
+        left alone for that.
+        """
         now, found = self.clock(), dict[str, Opinion]()
-        self._unreadable_at = {about: at for about, at in self._unreadable_at.items() if now - at < FAILED_S}
+        self._unreadable_at = {
+            about: at for about, at in self._unreadable_at.items() if now - at < FAILED_S
+        }
         if self._is_recent(name):
             found = dict(self._opinions(name, floors))
         for vault, opinion in found.items():
@@ -138,7 +159,9 @@ class Witnesses:
         failed = {v for v in floors if v not in found and (name, v) in self._unreadable_at}
         return found | dict.fromkeys(failed, Opinion.UNREADABLE)
 
-    def ask_of(self, name: str, requests: Sequence[Request], within_s: float = ASKED_S) -> list[Any]:
+    def ask_of(
+        self, name: str, requests: Sequence[Request], within_s: float = ASKED_S
+    ) -> list[Any]:
         """As Rpc.batch_settled, of this node alone."""
         said = self._rpc.batch_of_each(requests, within_s, [name])
         if name not in said:
@@ -149,7 +172,9 @@ class Witnesses:
         return [name for name in self._rpc.names if name != than]
 
     def doubt(self, name: str | None, reason: str) -> None:
-        """What it says can't be so, or others say otherwise: these are preferred for a while, if any is at hand."""
+        """What it says can't be so, or others say otherwise: these are preferred for a while, if
+        any is at hand.
+        """
         if name is not None:
             self._heads.failed([name])
         if name is None or all(node.is_open for node in self._rpc.stats() if node.name != name):
@@ -157,7 +182,9 @@ class Witnesses:
         disbelieve(self._rpc, name, reason)
 
     def weigh(self, said: Collection[Said]) -> None:
-        """Whom to believe less from now on: those that are outvoted rest; of those that dispute each has its turn for a while."""
+        """Whom to believe less from now on: those that are outvoted rest; of those that dispute
+        each has its turn for a while.
+        """
         for name in sorted({name for one in said for name in one.outvoted}):
             self.doubt(name, "contradicts")
         disputing = sorted({name for one in said for name in one.disputing})
@@ -175,7 +202,10 @@ class Witnesses:
         self._rpc.prefer(self._rpc.names[self._turn])
 
     def _is_recent(self, name: str) -> bool:
-        """By this machine's clock. A node that tells a block at all is there: an old one must not leave another's word alone."""
+        """By this machine's clock.
+
+        A node that tells a block at all is there: an old one must not leave another's word alone.
+        """
         head = self._heads.told([name]).get(name)
         if head is not None:
             self._heard_at[name] = self.clock()
@@ -188,7 +218,11 @@ class Witnesses:
             try:
                 found = views.read(partial(self.ask_of, name), part, "latest", self._floors.kept)
             except RpcError:
-                found = {v: Numbers(None, None, floors[v], views.UNREADABLE) for v in part if len(part) == 1}
+                found = {
+                    v: Numbers(None, None, floors[v], views.UNREADABLE)
+                    for v in part
+                    if len(part) == 1
+                }
             for vault, numbers in found.items():
                 opinion = _opinion(numbers)
                 if opinion is not None:
@@ -212,8 +246,11 @@ def _opinion(numbers: Numbers) -> Opinion | None:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the nodes say of the vaults of some stops. `claimants`: of each vault that too few call fallen for a mark, those that do.
-    `denied`: enough nodes say that it has not fallen."""
+    """What the nodes say of the vaults of some stops.
+
+    `claimants`: of each vault that too few call fallen for a mark, those that do.
+    `denied`: enough nodes say that it has not fallen.
+    """
 
     claimants: Mapping[str, frozenset[str]] = field(default_factory=dict)
     denied: frozenset[str] = frozenset()
@@ -229,8 +266,11 @@ class _Wait:
 
 
 class Agreement:
-    """Which stops may go by `mark`. One that too few nodes call for goes by the contract alone, and if the contract refuses it, it costs
-    its gas: the node on whose word alone it went waits before its word on this vault is enough again, and no other node does.
+    """Which stops may go by `mark`.
+
+    One that too few nodes call for goes by the contract alone, and if the contract refuses it, it
+    costs its gas: the node on whose word alone it went waits before its word on this vault is
+    enough again, and no other node does.
     """
 
     def __init__(self, witnesses: Witnesses) -> None:
@@ -244,22 +284,44 @@ class Agreement:
             return Heard()
         said = self._witnesses.said(floors)
         self._witnesses.weigh(said.values())
-        claimants = {vault: one.fallen or frozenset({asked or ""}) for vault, one in said.items() if not one.agrees_to_mark}
+        claimants = {
+            vault: one.fallen or frozenset({asked or ""})
+            for vault, one in said.items()
+            if not one.agrees_to_mark
+        }
         return Heard(claimants, frozenset(vault for vault, one in said.items() if one.is_denied))
 
-    def may_try(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> bool:
-        """`passed_at`: the nodes that let the stop pass. `reverted`: so many stops of this vault did; one that ended otherwise was not in
-        vain."""
+    def may_try(
+        self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int
+    ) -> bool:
+        """`passed_at`: the nodes that let the stop pass.
+
+        `reverted`: so many stops of this vault did; one that ended otherwise was not in vain.
+        """
         waits = [self._waits.get((vault, name)) for name in claimants]
-        is_free = any(wait is None or self._clock() >= wait.until or reverted <= wait.reverted for wait in waits)
+        is_free = any(
+            wait is None or self._clock() >= wait.until or reverted <= wait.reverted
+            for wait in waits
+        )
         return bool(passed_at - claimants) or is_free
 
-    def tried(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> None:
-        """A node on whose word alone a stop goes waits AGAIN_S if it reverts, and each time twice as long. It is forgotten after
-        MOST_AGAIN_S more."""
+    def tried(
+        self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int
+    ) -> None:
+        """A node on whose word alone a stop goes waits AGAIN_S if it reverts, and each time twice
+        as long. It is forgotten after MOST_AGAIN_S more.
+        """
         now = self._clock()
-        self._waits = {about: wait for about, wait in self._waits.items() if now < wait.until + MOST_AGAIN_S}
+        self._waits = {
+            about: wait for about, wait in self._waits.items() if now < wait.until + MOST_AGAIN_S
+        }
         for name in claimants if not passed_at - claimants else ():
             was = self._waits.get((vault, name))
-            wait_s = AGAIN_S if was is None else min(2 * was.seconds, MOST_AGAIN_S) if reverted > was.reverted else was.seconds
+            wait_s = (
+                AGAIN_S
+                if was is None
+                else min(2 * was.seconds, MOST_AGAIN_S)
+                if reverted > was.reverted
+                else was.seconds
+            )
             self._waits[vault, name] = _Wait(now + wait_s, wait_s, reverted)

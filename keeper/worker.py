@@ -1,10 +1,12 @@
-"""The worker's process: the slow jobs of all contexts (keeper.areas), beside the keeper and without its keys. `python -m keeper.main work`
+"""The worker's process: the slow jobs of all contexts (keeper.areas), beside the keeper and without
+its keys. `python -m keeper.main work`
 
     settings --> lead `worker`, or wait to --> jobs of keeper/areas/*.py, each when it is due (keeper.schedule) --> a row a run
 
 Laws
 - A job that hangs, fails or eats memory holds up no stop: the keeper is another process.
-- One worker leads; a spare takes over as a keeper's does. Each write is fenced by the leader's epoch.
+- One worker leads; a spare takes over as a keeper's does. Each write is fenced by the leader's
+  epoch.
 """
 
 import os
@@ -39,8 +41,15 @@ log = structlog.get_logger(NAME)
 
 
 def jobs_of(place: Place) -> tuple[Job, ...]:
-    """Every slow job of the contexts. Errors: ValueError when two have one name: their runs are found by it."""
-    modules = [import_module(f"keeper.areas.{file.stem}") for file in sorted(AREAS.glob("*.py")) if file.stem != "__init__"]
+    """Every slow job of the contexts.
+
+    Errors: ValueError when two have one name: their runs are found by it.
+    """
+    modules = [
+        import_module(f"keeper.areas.{file.stem}")
+        for file in sorted(AREAS.glob("*.py"))
+        if file.stem != "__init__"
+    ]
     found = tuple(job for module in modules for job in module.jobs(place))
     names = [job.name for job in found]
     twice = {name for name in names if names.count(name) > 1} | ({funds.NAME} & set(names))

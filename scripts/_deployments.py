@@ -1,9 +1,10 @@
-"""The deployment record, scripts/deployments/<network>.json, read by deploy.py, verify.py and the processes; what is left to do after
-a deployment; and the facts that deploy.py and verify.py share.
+"""The deployment record, scripts/deployments/<network>.json, read by deploy.py, verify.py and the
+processes; what is left to do after a deployment; and the facts that deploy.py and verify.py share.
 
-{chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}], offices: {...}}; `block` is
-the height of the first contract, from which the indexer reads; creation_hash is keccak256 of the creation code with its
-arguments; `offices`, which a person writes, says which became another's since (scripts/_recorded.py has their names).
+{chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}],
+offices: {...}}; `block` is the height of the first contract, from which the indexer reads;
+creation_hash is keccak256 of the creation code with its arguments; `offices`, which a person
+writes, says which became another's since (scripts/_recorded.py has their names).
 """
 
 import json
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from ape.api import ProviderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
-# Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that clients which know only
-# this asset accept it.
+# Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
+# clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
 
@@ -48,7 +49,8 @@ class Record:
         return {one.name: one for one in self.contracts}
 
     def put(self, deployed: Deployed) -> None:
-        """Add or replace a contract in its place; the same code at the same address stays as it was recorded.
+        """Add or replace a contract in its place; the same code at the same address stays as it was
+        recorded.
 
         What the offices of a replaced contract became says nothing about the new one's.
         """
@@ -57,7 +59,11 @@ class Record:
             self.contracts.append(deployed)
         elif (known.address, known.creation_hash) != (deployed.address, deployed.creation_hash):
             self.contracts[self.contracts.index(known)] = deployed
-            self.offices = {office: who for office, who in self.offices.items() if not office.startswith(f"{deployed.name}.")}
+            self.offices = {
+                office: who
+                for office, who in self.offices.items()
+                if not office.startswith(f"{deployed.name}.")
+            }
 
     def save(self, path: Path) -> None:
         made = [one.block for one in self.contracts if one.tx is not None]
@@ -82,16 +88,34 @@ def load(path: Path, chain_id: int) -> Record:
         return Record(chain_id, current_commit())
     raw = json.loads(path.read_text())
     if raw["chain_id"] != chain_id:
-        raise SystemExit(f"{path} records chain {raw['chain_id']}, but the node answers for chain {chain_id}; check RPC_URL and --network")
-    return Record(chain_id, raw["commit"], [Deployed(**one) for one in raw["contracts"]], raw.get("offices", {}))
+        raise SystemExit(
+            f"{path} records chain {raw['chain_id']}, but the node answers for chain "
+            f"{chain_id}; check RPC_URL and --network"
+        )
+    return Record(
+        chain_id,
+        raw["commit"],
+        [Deployed(**one) for one in raw["contracts"]],
+        raw.get("offices", {}),
+    )
 
 
 def current_commit() -> str:
-    """The commit of the sources, with `+changes` when the tree differs from it; `unknown` outside git."""
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    """The commit of the sources, with `+changes` when the tree differs from it; `unknown` outside
+    git.
+    """
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if head.returncode != 0:
         return "unknown"
-    changes = subprocess.run(["git", "status", "--porcelain", "contracts"], cwd=ROOT, capture_output=True, text=True, check=False)
+    changes = subprocess.run(
+        ["git", "status", "--porcelain", "contracts"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return head.stdout.strip() + ("+changes" if changes.stdout.strip() else "")
 
 
@@ -114,7 +138,10 @@ def closing_text(left: Sequence[OpenCall]) -> str:
         return "nothing is left to do; read it back with `make verify`"
     lines = ["left to do, in this order, before the deployment can be used:"]
     for number, one in enumerate(left, start=1):
-        lines.append(f"{number:>3}. {one.office} {one.account} calls {one.call}" + (f" ({one.why})" if one.why else ""))
+        lines.append(
+            f"{number:>3}. {one.office} {one.account} calls {one.call}"
+            + (f" ({one.why})" if one.why else "")
+        )
         lines += [f"     to   {one.to} ({one.contract}), value 0", f"     data {one.data}"]
     return "\n".join([*lines, "then read it back with `make verify`, which finds what is missing"])
 

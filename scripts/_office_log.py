@@ -1,8 +1,11 @@
-"""Who holds roles and which adapters are listed, folded from a contract's logs since its creation. Pure: the caller asks the node.
+"""Who holds roles and which adapters are listed, folded from a contract's logs since its creation.
 
-A view answers about one account that the asker thought of; the logs name everybody. OpenZeppelin's constructor grants
-DEFAULT_ADMIN_ROLE first, and a later grant of it follows a revocation in the same transaction: so a first log that is that
-grant shows that the log is whole at its beginning. What a node leaves out later on, no fold can see.
+Pure: the caller asks the node.
+
+A view answers about one account that the asker thought of; the logs name everybody. OpenZeppelin's
+constructor grants DEFAULT_ADMIN_ROLE first, and a later grant of it follows a revocation in the
+same transaction: so a first log that is that grant shows that the log is whole at its beginning.
+What a node leaves out later on, no fold can see.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,11 +23,15 @@ def topic_of(signature: str) -> str:
     return "0x" + keccak(text=signature).hex()
 
 
-GRANTED, REVOKED = topic_of("RoleGranted(bytes32,address,address)"), topic_of("RoleRevoked(bytes32,address,address)")
+GRANTED, REVOKED = (
+    topic_of("RoleGranted(bytes32,address,address)"),
+    topic_of("RoleRevoked(bytes32,address,address)"),
+)
 LISTED, DELISTED = topic_of("AdapterListed(address)"), topic_of("AdapterDelisted(address)")
 TOPICS = (GRANTED, REVOKED, LISTED, DELISTED)
 DEFAULT_ADMIN_ROLE = "0x" + "00" * 32
-PAUSER_ROLE, KEEPER_ADMIN_ROLE = topic_of("PAUSER_ROLE"), topic_of("KEEPER_ADMIN_ROLE")  # keccak256 of the name, as in the contracts
+# keccak256 of the name, as in the contracts
+PAUSER_ROLE, KEEPER_ADMIN_ROLE = topic_of("PAUSER_ROLE"), topic_of("KEEPER_ADMIN_ROLE")
 
 
 class RangeRefusedError(Exception):
@@ -37,7 +44,9 @@ class LogsMissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """`roles`: the holders of each role that somebody holds, checksum addresses by the role's 0x hex."""
+    """`roles`: the holders of each role that somebody holds, checksum addresses by the role's 0x
+    hex.
+    """
 
     roles: Mapping[str, frozenset[str]]
     adapters: frozenset[str]
@@ -47,7 +56,8 @@ class Held:
 
 
 def read_ranges(ask: Callable[[int, int], list[Log]], first: int, last: int) -> Iterator[Log]:
-    """The logs of the blocks first to last, both included, by ranges that are halved whenever the node refuses one.
+    """The logs of the blocks first to last, both included, by ranges that are halved whenever the
+    node refuses one.
 
     Errors: LogsMissingError when it refuses a single block.
     """
@@ -58,7 +68,10 @@ def read_ranges(ask: Callable[[int, int], list[Log]], first: int, last: int) -> 
             logs = ask(first, until)
         except RangeRefusedError as refused:
             if until == first:
-                raise LogsMissingError(f"the node gives no logs of block {first}: {refused}; repeat with a node that does") from refused
+                raise LogsMissingError(
+                    f"the node gives no logs of block {first}: {refused}; repeat with a node "
+                    "that does"
+                ) from refused
             size = (until - first + 1) // 2
             continue
         yield from logs
@@ -66,12 +79,15 @@ def read_ranges(ask: Callable[[int, int], list[Log]], first: int, last: int) -> 
 
 
 def held(address: str, logs: Iterable[Log]) -> Held:
-    """The state that the logs of `address` lead to. Errors: LogsMissingError when they do not begin with its creation."""
+    """The state that the logs of `address` lead to.
+
+    Errors: LogsMissingError when they do not begin with its creation.
+    """
     mine = sorted((log for log in logs if log["address"].lower() == address.lower()), key=_place)
     if not mine or mine[0]["topics"][:2] != [GRANTED, DEFAULT_ADMIN_ROLE]:
         raise LogsMissingError(
-            f"the logs of {address} do not begin with its creation: the block of its record is too late, "
-            "or the node keeps no logs so old; repeat with a node that does"
+            f"the logs of {address} do not begin with its creation: the block of its record is "
+            "too late, or the node keeps no logs so old; repeat with a node that does"
         )
     holding: set[tuple[str, str]] = set()  # (role or LISTED, account)
     for log in mine:

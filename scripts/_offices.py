@@ -1,10 +1,13 @@
-"""Who holds which office of a deployment, and where test contracts may go. Pure: no chain; refusals are sentences.
+"""Who holds which office of a deployment, and where test contracts may go.
+
+Pure: no chain; refusals are sentences.
 
 Laws
-- Off the devnet the deployer holds no office: its key is on the machine that deploys. Nor does an account whose key everybody has.
+- Off the devnet the deployer holds no office: its key is on the machine that deploys. Nor does an
+  account whose key everybody has.
 - All that is wrong is said at once, before anything is sent.
-- Test contracts go to chains of a list, and the mock USDC and anvil's public keys to the devnet alone. What a node says of
-  itself opens nothing on its own.
+- Test contracts go to chains of a list, and the mock USDC and anvil's public keys to the devnet
+  alone. What a node says of itself opens nothing on its own.
 """
 
 from collections.abc import Mapping
@@ -28,7 +31,10 @@ PUBLIC = frozenset(address.lower() for address in PUBLIC_ACCOUNTS)
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """`variable` of the environment names who holds it. `falls_to_deployer`: on the devnet, when nobody is named."""
+    """`variable` of the environment names who holds it.
+
+    `falls_to_deployer`: on the devnet, when nobody is named.
+    """
 
     variable: str
     title: str
@@ -48,7 +54,9 @@ OFFICES = {
 
 
 class OfficesRefusedError(Exception):
-    """The environment names no offices that a deployment may have; the message has a sentence for each fault."""
+    """The environment names no offices that a deployment may have; the message has a sentence for
+    each fault.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +79,35 @@ def is_devnet(network: str, chain_id: int, client_version: str) -> bool:
 
 
 def belongs_on(name: str, chain_id: int) -> bool:
-    """Whether that contract of the record may be deployed to the chain: test contracts to test chains only."""
+    """Whether that contract of the record may be deployed to the chain: test contracts to test
+    chains only.
+    """
     return name not in TEST_CONTRACTS or chain_id in TEST_CHAIN_IDS
 
 
 def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool) -> Offices:
-    """The offices that the environment names. The relay's default is the keeper; on the devnet the deployer's are its own.
+    """The offices that the environment names.
+
+    The relay's default is the keeper; on the devnet the deployer's are its own.
 
     Errors: OfficesRefusedError with everything that is wrong.
     """
     named = {name: environment.get(office.variable, "").strip() for name, office in OFFICES.items()}
     if on_devnet:
-        named = {name: value or (deployer if OFFICES[name].falls_to_deployer else "") for name, value in named.items()}
-    faults = [fault for name, value in named.items() if (fault := _fault(name, value, deployer, on_devnet=on_devnet))]
+        named = {
+            name: value or (deployer if OFFICES[name].falls_to_deployer else "")
+            for name, value in named.items()
+        }
+    faults = [
+        fault
+        for name, value in named.items()
+        if (fault := _fault(name, value, deployer, on_devnet=on_devnet))
+    ]
     if not on_devnet and deployer.lower() in PUBLIC:
-        faults.append(f"the deployer is {deployer}, a public test account whose key everybody has: sign with a key that is yours alone")
+        faults.append(
+            f"the deployer is {deployer}, a public test account whose key everybody has: sign "
+            "with a key that is yours alone"
+        )
     if faults:
         raise OfficesRefusedError("\n".join(faults))
     named["relay"] = named["relay"] or named["keeper"]
@@ -96,24 +118,42 @@ def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | No
     variable, title = OFFICES[name].variable, OFFICES[name].title
     if not value:
         # The relay that nobody names is the keeper.
-        return None if name == "relay" else f"{variable} is not set: set it to the address of the {title}"
+        return (
+            None
+            if name == "relay"
+            else f"{variable} is not set: set it to the address of the {title}"
+        )
     if not _is_address(value):
-        return f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a right checksum if in mixed case"
+        return (
+            f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a "
+            "right checksum if in mixed case"
+        )
     if value.lower() in NOBODY:
-        return f"{variable} is {value}, and nobody could act as {title}: set it to an account that somebody holds"
+        return (
+            f"{variable} is {value}, and nobody could act as {title}: set it to an account that "
+            "somebody holds"
+        )
     return None if on_devnet else _fault_off_the_devnet(variable, title, value, deployer)
 
 
 def _fault_off_the_devnet(variable: str, title: str, value: str, deployer: str) -> str | None:
     if value.lower() == deployer.lower():
-        return f"{variable} is the deployer {deployer}, which may hold no office off the devnet: name another account as {title}"
+        return (
+            f"{variable} is the deployer {deployer}, which may hold no office off the devnet: "
+            f"name another account as {title}"
+        )
     if value.lower() in PUBLIC:
-        return f"{variable} is {value}, a public test account whose key everybody has: name another account as {title}"
+        return (
+            f"{variable} is {value}, a public test account whose key everybody has: name another "
+            f"account as {title}"
+        )
     return None
 
 
 def _is_address(value: str) -> bool:
-    """0x and 40 digits; in mixed case the checksum must be right, since it is there to find a digit that was mistyped."""
+    """0x and 40 digits; in mixed case the checksum must be right, since it is there to find a digit
+    that was mistyped.
+    """
     if not value.startswith("0x") or not is_hex_address(value):
         return False
     digits = value[2:]

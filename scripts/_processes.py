@@ -1,4 +1,6 @@
-"""Processes that the local stack starts: those that run until they are stopped, and commands that run to their end."""
+"""Processes that the local stack starts: those that run until they are stopped, and commands that
+run to their end.
+"""
 
 import ctypes
 import signal
@@ -65,7 +67,11 @@ class Child:
             self.process.wait(within_s)
 
     def last_lines(self, count: int = 15) -> str:
-        return "\n".join(self.log.read_text().splitlines()[-count:]) if self.log.exists() else "(no output)"
+        return (
+            "\n".join(self.log.read_text().splitlines()[-count:])
+            if self.log.exists()
+            else "(no output)"
+        )
 
 
 @contextmanager
@@ -87,12 +93,22 @@ def saying(what: str, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def run_shown(
-    command: Sequence[str], environment: Mapping[str, str], show: Callable[[str], None] = lambda line: None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    show: Callable[[str], None] = lambda line: None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, each line going to `show` as it comes; all of them are the result's `stdout`."""
+    """Run a command to its end, each line going to `show` as it comes; all of them are the result's
+    `stdout`.
+    """
     lines: list[str] = []
     with subprocess.Popen(
-        command, cwd=ROOT, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent
+        command,
+        cwd=ROOT,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=die_with_parent,
     ) as process:
         assert process.stdout is not None
         try:

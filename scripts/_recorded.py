@@ -1,9 +1,11 @@
 """What a deployment's record must hold, and who holds its offices by it. Pure: no chain, no files.
 
 Laws
-- What a contract is follows from its name here. The record's own label chooses no check; it must agree.
+- What a contract is follows from its name here. The record's own label chooses no check; it must
+  agree.
 - USDC is at one address a chain, and is Circle's anywhere but on the devnet.
-- An office is what the constructor was given, unless the record's `offices` says what it became: {"factory.keeper": "0x..."}.
+- An office is what the constructor was given, unless the record's `offices` says what it became:
+  {"factory.keeper": "0x..."}.
 """
 
 import json
@@ -32,13 +34,20 @@ Office = str | list[str] | int
 
 
 def contract_of(name: str, *, on_devnet: bool) -> str | None:
-    """The contract that belongs to a name of the record; None: no contract of a deployment has that name."""
+    """The contract that belongs to a name of the record; None: no contract of a deployment has that
+    name.
+    """
     return "MockUSDC" if name == "usdc" and on_devnet else CONTRACT_OF.get(name)
 
 
 def record_faults(record: Record, *, on_devnet: bool) -> list[str]:
     """What is wrong with a record before any chain is asked, as sentences."""
-    return [*_missing(record), *_labels(record, on_devnet=on_devnet), *_addresses(record), *_changed_offices(record)]
+    return [
+        *_missing(record),
+        *_labels(record, on_devnet=on_devnet),
+        *_addresses(record),
+        *_changed_offices(record),
+    ]
 
 
 def _missing(record: Record) -> Iterator[str]:
@@ -60,16 +69,27 @@ def _labels(record: Record, *, on_devnet: bool) -> Iterator[str]:
 
 
 def _addresses(record: Record) -> Iterator[str]:
-    yield from (f"{name} is recorded {count} times" for name, count in Counter(one.name for one in record.contracts).items() if count > 1)
+    yield from (
+        f"{name} is recorded {count} times"
+        for name, count in Counter(one.name for one in record.contracts).items()
+        if count > 1
+    )
     holders: dict[str, list[str]] = {}
     for one in record.contracts:
         holders.setdefault(one.address.lower(), []).append(one.name)
         if not is_checksum_address(one.address):
             yield f"{one.name} is at {one.address}, which is not an address with its checksum"
-    yield from (f"{' and '.join(names)} have one address" for names in holders.values() if len(set(names)) > 1)
+    yield from (
+        f"{' and '.join(names)} have one address"
+        for names in holders.values()
+        if len(set(names)) > 1
+    )
     usdc, known = record.by_name().get("usdc"), USDC_BY_CHAIN.get(record.chain_id)
     if usdc is not None and usdc.address != known:
-        yield f"usdc is at {usdc.address}, and USDC of chain {record.chain_id} is {'not known' if known is None else f'at {known}'}"
+        yield (
+            f"usdc is at {usdc.address}, and USDC of chain {record.chain_id} is "
+            f"{'not known' if known is None else f'at {known}'}"
+        )
 
 
 def _changed_offices(record: Record) -> Iterator[str]:
@@ -81,7 +101,10 @@ def _changed_offices(record: Record) -> Iterator[str]:
         if name not in created:
             yield f"offices: {name} is none of {', '.join(created)}"
         elif not _is_like(value, created[name]):
-            yield f"offices: {name} is {json.dumps(value)}, not of the form of {json.dumps(created[name])}"
+            yield (
+                f"offices: {name} is {json.dumps(value)}, not of the form of "
+                f"{json.dumps(created[name])}"
+            )
 
 
 def _is_like(value: Any, example: Office) -> bool:
@@ -114,9 +137,18 @@ def recorded_offices(record: Record) -> dict[str, Office]:
     return {**offices_at_creation(names["factory"], names["reserve_token"]), **record.offices}
 
 
-def differing_offices(recorded: Mapping[str, Office], found: Mapping[str, Office]) -> dict[str, Office]:
-    """What the chain has, of each office that the record has otherwise. The order of accounts is nothing."""
-    return {name: found[name] for name in recorded if _comparable(recorded[name]) != _comparable(found[name])}
+def differing_offices(
+    recorded: Mapping[str, Office], found: Mapping[str, Office]
+) -> dict[str, Office]:
+    """What the chain has, of each office that the record has otherwise.
+
+    The order of accounts is nothing.
+    """
+    return {
+        name: found[name]
+        for name in recorded
+        if _comparable(recorded[name]) != _comparable(found[name])
+    }
 
 
 def _comparable(office: Office) -> object:
@@ -133,7 +165,8 @@ def to_record(path: str, record: Record, differing: Mapping[str, Office]) -> str
     """What to do about offices that are not the record's."""
     offices = json.dumps({"offices": {**record.offices, **differing}}, indent=2)[2:-2]
     return (
-        f"Offices changed since {path} was written. If that was meant, write what they are now beside its `contracts`, and verify again:\n"
+        f"Offices changed since {path} was written. If that was meant, write what they are now "
+        "beside its `contracts`, and verify again:\n"
         f"{offices}\n"
         "If it was not meant, see `When offices differ` in docs/operations.md."
     )

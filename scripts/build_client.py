@@ -1,7 +1,7 @@
 """Builds the client's wheel: `python -m scripts.build_client [FOLDER]`, by default .build/client.
 
-In the wheel everything is one package, `mandate_wallet`: api/client as itself, and beneath it the part of core that it imports,
-directly or not. Only the import lines change; nothing is downloaded.
+In the wheel everything is one package, `mandate_wallet`: api/client as itself, and beneath it the
+part of core that it imports, directly or not. Only the import lines change; nothing is downloaded.
 """
 
 import re
@@ -24,12 +24,22 @@ _IMPORT = re.compile(r"^(\s*from )(api\.client|core)(?=[. ])", re.MULTILINE)
 
 
 def used_of_core() -> list[Path]:
-    """The modules of core that the client stands on, with the packages that hold them, from the repository's folder on."""
+    """The modules of core that the client stands on, with the packages that hold them, from the
+    repository's folder on.
+    """
     graph = grimp.build_graph("api", "core", cache_dir=None)
     modules = graph.find_upstream_modules("api.client", as_package=True)
-    names = {".".join(name.split(".")[:end]) for name in modules if name.startswith("core.") for end in range(1, name.count(".") + 2)}
+    names = {
+        ".".join(name.split(".")[:end])
+        for name in modules
+        if name.startswith("core.")
+        for end in range(1, name.count(".") + 2)
+    }
     paths = [Path(name.replace(".", "/")) for name in sorted(names)]
-    return [path / "__init__.py" if (ROOT / path).is_dir() else path.with_suffix(".py") for path in paths]
+    return [
+        path / "__init__.py" if (ROOT / path).is_dir() else path.with_suffix(".py")
+        for path in paths
+    ]
 
 
 def build(folder: Path) -> Path:
@@ -41,12 +51,29 @@ def build(folder: Path) -> Path:
             target = stage / PACKAGE / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, target)
-        shutil.copytree(ROOT / "core" / "chain" / "abis", stage / PACKAGE / "core" / "chain" / "abis", dirs_exist_ok=True)
+        shutil.copytree(
+            ROOT / "core" / "chain" / "abis",
+            stage / PACKAGE / "core" / "chain" / "abis",
+            dirs_exist_ok=True,
+        )
         for module in (stage / PACKAGE).rglob("*.py"):
-            module.write_text(_IMPORT.sub(lambda found: found[1] + _NAMES[found[2]], module.read_text()))
+            module.write_text(
+                _IMPORT.sub(lambda found: found[1] + _NAMES[found[2]], module.read_text())
+            )
         for file in ("pyproject.toml", "README.md"):
             shutil.copy(CLIENT / file, stage)
-        command = [sys.executable, "-m", "uv", "build", "--wheel", "--offline", "--quiet", "--out-dir", str(folder), str(stage)]
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "build",
+            "--wheel",
+            "--offline",
+            "--quiet",
+            "--out-dir",
+            str(folder),
+            str(stage),
+        ]
         subprocess.run(command, check=True, timeout=WITHIN_S)
     return max(folder.glob("*.whl"), key=lambda wheel: wheel.stat().st_mtime)
 

@@ -1,7 +1,8 @@
 """Hold the branch coverage of the three contracts at 100 %: `make coverage`.
 
-forge's coverage build has the optimizer off and its own instruments, so gas tests, invariants and proofs are left out of it:
-every branch has to be met by a unit test or an attack. Each branch that no test takes is named with its file and line.
+forge's coverage build has the optimizer off and its own instruments, so gas tests, invariants and
+proofs are left out of it: every branch has to be met by a unit test or an attack. Each branch that
+no test takes is named with its file and line.
 """
 
 import argparse
@@ -14,15 +15,33 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 REPORT = ROOT / ".build" / "lcov.info"
-CONTRACTS = ("contracts/MandateVault.sol", "contracts/MandateVaultFactory.sol", "contracts/ReserveToken.sol")
+CONTRACTS = (
+    "contracts/MandateVault.sol",
+    "contracts/MandateVaultFactory.sol",
+    "contracts/ReserveToken.sol",
+)
 LEFT_OUT = "tests/contracts/{gas,invariants,proofs}/*"
 BRANCH = re.compile(r"^BRDA:(\d+),(\d+),(\d+),(-|\d+)$")
 
 
 def measure() -> None:
-    """Run the tests under coverage; the report goes to REPORT. Errors: SystemExit when a test fails."""
-    command = [FORGE, "coverage", "--report", "lcov", "--report-file", REPORT, "--no-match-path", LEFT_OUT]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    """Run the tests under coverage; the report goes to REPORT.
+
+    Errors: SystemExit when a test fails.
+    """
+    command = [
+        FORGE,
+        "coverage",
+        "--report",
+        "lcov",
+        "--report-file",
+        REPORT,
+        "--no-match-path",
+        LEFT_OUT,
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
+    )
     if done.returncode != 0:
         sys.exit(f"forge coverage failed:\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
 
@@ -38,7 +57,9 @@ def branches(report: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     measure()
     found = list(branches(REPORT.read_text()))
     untaken = 0

@@ -1,7 +1,8 @@
 """One mandate from signature to withdrawal, told step by step and checked at each: `make demo`.
 
-It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper would (the public API and the
-chain), and ends with 0 only when every step came out as told. `STACK=.local/stack.json make demo` uses a running stack.
+It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper
+would (the public API and the chain), and ends with 0 only when every step came out as told.
+`STACK=.local/stack.json make demo` uses a running stack.
 """
 
 import json
@@ -27,13 +28,18 @@ FLOOR_BPS = 500  # the floor is 950 USDC
 
 
 class Story:
-    """What the steps share: the two keys of the API, the mandate, its vault, and the numbers that must add up."""
+    """What the steps share: the two keys of the API, the mandate, its vault, and the numbers that
+    must add up.
+    """
 
     def __init__(self, stack: dict[str, Any]) -> None:
         self.at: dict[str, str] = stack["contracts"]
         self.rpc_url: str = stack["rpc_url"]
         self.chain = chain_of(self.rpc_url)
-        wallets = {role: Wallet(self.chain, account["private_key"]) for role, account in stack["accounts"].items()}
+        wallets = {
+            role: Wallet(self.chain, account["private_key"])
+            for role, account in stack["accounts"].items()
+        }
         self.owner, self.agent, self.keeper = wallets["owner"], wallets["agent"], wallets["keeper"]
         self.operator, self.stranger = wallets["operator"], wallets["stranger"]
         self.owner_api = Api(stack["base_url"])
@@ -56,7 +62,9 @@ class Story:
     def usdc_of(self, holder: str) -> int:
         return int(self.chain.usdc(self.at["usdc"]).functions.balanceOf(holder).call())
 
-    def await_mandate(self, what: str, holds: Callable[[dict[str, Any]], bool], within_s: float = 15) -> dict[str, Any]:
+    def await_mandate(
+        self, what: str, holds: Callable[[dict[str, Any]], bool], within_s: float = 15
+    ) -> dict[str, Any]:
         """Read the mandate until `holds`, every 50 ms."""
         ends = time.monotonic() + within_s
         while True:
@@ -64,23 +72,41 @@ class Story:
             if holds(read):
                 return read
             if time.monotonic() > ends:
-                raise StepFailedError(f"{what}: not within {within_s:.0f} s; status {read['mandate']['status']}")
+                raise StepFailedError(
+                    f"{what}: not within {within_s:.0f} s; status {read['mandate']['status']}"
+                )
             time.sleep(0.05)
 
     def steps(self, read: dict[str, Any], **match: Any) -> list[dict[str, Any]]:
-        return [step for step in read["steps"] if all(step.get(key) == value for key, value in match.items())]
+        return [
+            step
+            for step in read["steps"]
+            if all(step.get(key) == value for key, value in match.items())
+        ]
 
     def build(self, function: str, amount_usdc: str, argument: int) -> dict[str, Any]:
         return self.agent_api.post(
             f"/mandate-wallet/mandates/{self.id}/execute-call",
-            {"target": self.at["test_venue_adapter"], "function": function, "args": [str(argument)], "amount_usdc": amount_usdc},
+            {
+                "target": self.at["test_venue_adapter"],
+                "function": function,
+                "args": [str(argument)],
+                "amount_usdc": amount_usdc,
+            },
         )
 
     def buy(self, amount_usdc: str) -> str:
-        """Build, send and report one buy at the test venue; wait for the chain's row. Returns the transaction's hash."""
+        """Build, send and report one buy at the test venue; wait for the chain's row.
+
+        Returns the transaction's hash.
+        """
         amount = int(amount_usdc.replace(".", ""))
         call = self.build("buy(uint256)", amount_usdc, amount)
-        expect("the API's own check of the call", (call["check"]["ok"], call["check"]["reason"]), (True, None))
+        expect(
+            "the API's own check of the call",
+            (call["check"]["ok"], call["check"]["reason"]),
+            (True, None),
+        )
         receipt = self.agent.send(call["to"], call["data"])
         expect("the chain's verdict on the call", receipt["status"], 1)
         tx = receipt["transactionHash"].to_0x_hex()
@@ -93,8 +119,17 @@ class Story:
                 "tx_hash": tx,
                 "why": "The price holds and the day's cap allows it.",
                 "payload": {
-                    "target": {"kind": "contract", "chain_id": self.chain.id, "address": self.at["test_venue_adapter"]},
-                    "position": {"id": "unit", "name": "Test venue unit", "qty": str(self.units), "cost_usdc": amount_usdc},
+                    "target": {
+                        "kind": "contract",
+                        "chain_id": self.chain.id,
+                        "address": self.at["test_venue_adapter"],
+                    },
+                    "position": {
+                        "id": "unit",
+                        "name": "Test venue unit",
+                        "qty": str(self.units),
+                        "cost_usdc": amount_usdc,
+                    },
                 },
             },
             idempotency_key=f"buy-{tx[2:34]}",
@@ -112,14 +147,23 @@ def expect(what: str, got: Any, wanted: Any) -> None:
 
 def sign_in(story: Story) -> None:
     """The owner signs in, the agent connects, the owner's policy accepts mandates"""
-    story.owner_api.bearer = story.owner_api.sign_in(story.owner, "login", "/auth/owner/login")["bearer_token"]
+    story.owner_api.bearer = story.owner_api.sign_in(story.owner, "login", "/auth/owner/login")[
+        "bearer_token"
+    ]
     connected = story.owner_api.post("/auth/agent/connect", {"agent_name": "demo-agent"})
     story.agent_id = str(connected["user_id"])
     story.agent_api.key = connected["api_key"]
-    Api(story.owner_api.base_url, bearer=connected["bearer_token"]).sign_in(story.agent, "link", "/auth/wallet/link")
-    policy = story.owner_api.put(f"/mandate-wallet/agents/{story.agent_id}/policy", {"accepts_mandates": True})
+    Api(story.owner_api.base_url, bearer=connected["bearer_token"]).sign_in(
+        story.agent, "link", "/auth/wallet/link"
+    )
+    policy = story.owner_api.put(
+        f"/mandate-wallet/agents/{story.agent_id}/policy", {"accepts_mandates": True}
+    )
     expect("accepts_mandates", policy["accepts_mandates"], True)
-    story.tell(f"owner {story.owner.address} has a session; agent {story.agent_id} has a key and wallet {story.agent.address}")
+    story.tell(
+        f"owner {story.owner.address} has a session; agent {story.agent_id} has a key and "
+        f"wallet {story.agent.address}"
+    )
 
 
 def sign_and_fund(story: Story) -> None:
@@ -141,19 +185,27 @@ def sign_and_fund(story: Story) -> None:
     path = f"/mandate-wallet/mandates/{story.id}"
     story.owner_api.post(f"{path}/assign", {"agent_id": story.agent_id})
     terms = story.owner_api.get(f"{path}/terms")
-    signed = story.owner_api.post(f"{path}/sign", {"signature": story.owner.sign_typed_data(terms["typed_data"])})["mandate"]
+    signed = story.owner_api.post(
+        f"{path}/sign", {"signature": story.owner.sign_typed_data(terms["typed_data"])}
+    )["mandate"]
     expect("status after the signature", signed["status"], "signed")
     offered = story.owner_api.get(f"{path}/deploy-call", fund="authorization")
     authorization = story.owner.sign_typed_data(offered["typed_data"])
-    call = story.owner_api.get(f"{path}/deploy-call", fund="authorization", authorization_signature=authorization)
+    call = story.owner_api.get(
+        f"{path}/deploy-call", fund="authorization", authorization_signature=authorization
+    )
     story.vault = call["vault_address"]
     story.owner_usdc_before = story.usdc_of(story.owner.address)
     expect("the vault's creation", story.owner.send(call["to"], call["data"])["status"], 1)
     expect("USDC in the vault", story.usdc_of(story.vault), 1_000_000_000)
-    read = story.await_mandate("funded mandate", lambda read: read["mandate"]["status"] == "working")
+    read = story.await_mandate(
+        "funded mandate", lambda read: read["mandate"]["status"] == "working"
+    )
     expect("vault in the record", read["mandate"]["vault_address"], story.vault)
     story.tell(f"{story.id}, digest {terms['digest']}")
-    story.tell(f"vault {story.vault} holds {BUDGET} USDC: two signatures, one transaction, no allowance")
+    story.tell(
+        f"vault {story.vault} holds {BUDGET} USDC: two signatures, one transaction, no allowance"
+    )
 
 
 def act(story: Story) -> None:
@@ -164,28 +216,49 @@ def act(story: Story) -> None:
     expect("left_today", used["left_today"]["value"], DAY)
     for amount in (CAP, CAP):
         tx = story.buy(amount)
-        story.await_mandate("the chain's row of the buy", lambda read, tx=tx: bool(story.steps(read, tx_hash=tx, confirmed_on_chain=True)))
+        story.await_mandate(
+            "the chain's row of the buy",
+            lambda read, tx=tx: bool(story.steps(read, tx_hash=tx, confirmed_on_chain=True)),
+        )
     used = story.mandate(story.agent_api)["limits"]["used"]
     expect("left_today after two buys", used["left_today"]["value"], "50.000000")
     expect("left_total after two buys", used["left_total"]["value"], "600.000000")
-    story.tell(f"bought twice for {CAP}; left today 50.000000 ({used['left_today']['source']}), left in total 600.000000")
+    story.tell(
+        f"bought twice for {CAP}; left today 50.000000 ({used['left_today']['source']}), "
+        "left in total 600.000000"
+    )
 
 
 def overreach(story: Story) -> None:
-    """It tries more than the per-action cap: the chain reverts, the block scan finds it without being told"""
+    """It tries more than the per-action cap: the chain reverts, the block scan finds it without
+    being told
+    """
     amount = 250_000_000
     call = story.build("buy(uint256)", "250.000000", amount)
-    expect("the API's own check", (call["check"]["ok"], call["check"]["reason"]), (False, "OverPerTxCap"))
+    expect(
+        "the API's own check",
+        (call["check"]["ok"], call["check"]["reason"]),
+        (False, "OverPerTxCap"),
+    )
     receipt = story.agent.send(call["to"], call["data"], gas=500_000)
     expect("the chain's verdict", receipt["status"], 0)
     tx = receipt["transactionHash"].to_0x_hex()
-    read = story.await_mandate("the block scan's row", lambda read: bool(story.steps(read, tx_hash=tx)))
+    read = story.await_mandate(
+        "the block scan's row", lambda read: bool(story.steps(read, tx_hash=tx))
+    )
     refused = story.steps(read, tx_hash=tx)
     expect("refusals of this transaction in the record", len(refused), 1)
     refusal = refused[0]["params"]
-    expect("its reason and source", (refusal["reason"], refusal["source"], refusal["check"]), ("OverPerTxCap", "chain", "block_scan"))
+    expect(
+        "its reason and source",
+        (refusal["reason"], refusal["source"], refusal["check"]),
+        ("OverPerTxCap", "chain", "block_scan"),
+    )
     expect("reverts.count", read["limits"]["breaches"]["reverts"]["count"], 1)
-    story.tell(f"OverPerTxCap on chain; nobody reported it; the record shows it once, source chain ({tx[:18]}...)")
+    story.tell(
+        "OverPerTxCap on chain; nobody reported it; the record shows it once, source chain "
+        f"({tx[:18]}...)"
+    )
 
 
 def stray(story: Story) -> None:
@@ -194,7 +267,13 @@ def stray(story: Story) -> None:
         "kind": "move",
         "amount_usdc": "10.000000",
         "why": "Sent to a pool that is not on the list.",
-        "payload": {"target": {"kind": "contract", "chain_id": story.chain.id, "address": story.stranger.address}},
+        "payload": {
+            "target": {
+                "kind": "contract",
+                "chain_id": story.chain.id,
+                "address": story.stranger.address,
+            }
+        },
     }
     answer = story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/events", body, status=202)
     expect("violation", answer["violation"], True)
@@ -210,28 +289,45 @@ def fall(story: Story) -> None:
     began = time.monotonic()
     read = story.await_mandate("the stop", lambda read: read["mandate"]["status"] == "stopped")
     took = time.monotonic() - began
-    stop = story.chain.logs(story.vault, "Stopped(address,bytes32,uint256,bool)", fallen["blockNumber"])
+    stop = story.chain.logs(
+        story.vault, "Stopped(address,bytes32,uint256,bool)", fallen["blockNumber"]
+    )
     marks = story.chain.logs(story.vault, "Marked(uint256,uint64,bytes32)", fallen["blockNumber"])
     expect("stops on chain", len(stop), 1)
-    expect("the mark's transaction is the stop's", stop[0]["transactionHash"] in [log["transactionHash"] for log in marks], True)
+    expect(
+        "the mark's transaction is the stop's",
+        stop[0]["transactionHash"] in [log["transactionHash"] for log in marks],
+        True,
+    )
     worth = int.from_bytes(stop[0]["data"][:32], "big")
     expect("worth at the stop", worth, 940_000_000)
-    expect("sender of the stop", story.chain.sender_of(stop[0]["transactionHash"]), story.keeper.address)
+    expect(
+        "sender of the stop",
+        story.chain.sender_of(stop[0]["transactionHash"]),
+        story.keeper.address,
+    )
     blocks = stop[0]["blockNumber"] - fallen["blockNumber"]
     expect("chain_state.stopped", read["chain_state"]["stopped"], True)
     story.tell(
-        f"worth 940.000000 <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s after the price, in the mark's transaction"
+        f"worth 940.000000 <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s "
+        "after the price, in the mark's transaction"
     )
 
 
 def after(story: Story) -> None:
     """The agent's next call is refused MandateStopped, and the limits read as unknown"""
     call = story.build("buy(uint256)", "1.000000", 1_000_000)
-    expect("the API's own check", (call["check"]["ok"], call["check"]["reason"]), (False, "MandateStopped"))
+    expect(
+        "the API's own check",
+        (call["check"]["ok"], call["check"]["reason"]),
+        (False, "MandateStopped"),
+    )
     receipt = story.agent.send(call["to"], call["data"], gas=500_000)
     expect("the chain's verdict", receipt["status"], 0)
     tx = receipt["transactionHash"].to_0x_hex()
-    read = story.await_mandate("the block scan's row", lambda read: bool(story.steps(read, tx_hash=tx)))
+    read = story.await_mandate(
+        "the block scan's row", lambda read: bool(story.steps(read, tx_hash=tx))
+    )
     expect("reason", story.steps(read, tx_hash=tx)[0]["params"]["reason"], "MandateStopped")
     unknown = {"value": None, "source": "none", "basis": "mandate_not_working"}
     for key in ("left_today", "left_total", "per_action_max", "window_frees_at"):
@@ -249,16 +345,32 @@ def leave(story: Story) -> None:
     expect("who signs the unwind", unwind["who_signs"], "owner")
     expect("the unwind", story.owner.send(unwind["to"], unwind["data"])["status"], 1)
     expect("USDC in the vault", story.usdc_of(story.vault), 940_000_000)
-    story.await_mandate("the unwind's row", lambda read: bool(story.steps(read, code="control_unwound")))
+    story.await_mandate(
+        "the unwind's row", lambda read: bool(story.steps(read, code="control_unwound"))
+    )
     call = story.owner_api.get(f"{path}/withdraw-call")
-    for role, thief in (("agent", story.agent), ("keeper", story.keeper), ("stranger", story.stranger)):
+    for role, thief in (
+        ("agent", story.agent),
+        ("keeper", story.keeper),
+        ("stranger", story.stranger),
+    ):
         theft = story.chain.withdraw_data(story.at["usdc"], thief.address, 940_000_000)
-        expect(f"withdrawal by the {role}", thief.send(story.vault, theft, gas=300_000)["status"], 0)
+        expect(
+            f"withdrawal by the {role}", thief.send(story.vault, theft, gas=300_000)["status"], 0
+        )
     expect("the owner's withdrawal", story.owner.send(call["to"], call["data"])["status"], 1)
     expect("USDC left in the vault", story.usdc_of(story.vault), 0)
-    expect("the owner's loss", story.owner_usdc_before - story.usdc_of(story.owner.address), 60_000_000)
-    read = story.await_mandate("the withdrawal's row", lambda read: bool(story.steps(read, code="funding_withdraw")))
-    expect("lock after it", (read["lock"]["withdrawable"], read["lock"]["reason"]), (False, "nothing_left"))
+    expect(
+        "the owner's loss", story.owner_usdc_before - story.usdc_of(story.owner.address), 60_000_000
+    )
+    read = story.await_mandate(
+        "the withdrawal's row", lambda read: bool(story.steps(read, code="funding_withdraw"))
+    )
+    expect(
+        "lock after it",
+        (read["lock"]["withdrawable"], read["lock"]["reason"]),
+        (False, "nothing_left"),
+    )
     story.tell("940.000000 USDC are home; three attempts by others reverted")
 
 
@@ -268,14 +380,27 @@ def balance(story: Story) -> None:
     statement = story.owner_api.get(f"{path}/statement")
     flows = {name: int(text.replace(".", "")) for name, text in statement["flows"].items()}
     chain = story.chain.cash_of(story.vault)
-    for name, on_chain in (("deposits", "deposited"), ("received", "received"), ("spent", "spent"), ("withdrawals", "withdrawn")):
+    for name, on_chain in (
+        ("deposits", "deposited"),
+        ("received", "received"),
+        ("spent", "spent"),
+        ("withdrawals", "withdrawn"),
+    ):
         expect(f"{name} in the statement", flows[name], abs(chain[on_chain]))
     expect("unexplained in the statement", flows["unexplained"], 0)
     expect("cash at the end", statement["cash"]["end"], "0.000000")
-    expect("the sum of the chain's flows, which is the vault's USDC", (sum(chain.values()), story.usdc_of(story.vault)), (0, 0))
-    story.tell(f"{statement['period']['week']}: deposits {statement['flows']['deposits']} - spent {statement['flows']['spent']}")
+    expect(
+        "the sum of the chain's flows, which is the vault's USDC",
+        (sum(chain.values()), story.usdc_of(story.vault)),
+        (0, 0),
+    )
     story.tell(
-        f"  + received {statement['flows']['received']} - withdrawals {statement['flows']['withdrawals']} = cash {statement['cash']['end']}"
+        f"{statement['period']['week']}: deposits {statement['flows']['deposits']} - spent "
+        f"{statement['flows']['spent']}"
+    )
+    story.tell(
+        f"  + received {statement['flows']['received']} - withdrawals "
+        f"{statement['flows']['withdrawals']} = cash {statement['cash']['end']}"
     )
     story.tell("the same to the last micro-USDC in the chain's logs")
 
@@ -293,16 +418,32 @@ def verify(story: Story) -> None:
     expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
-    expect("status and cash, from the rows and from the vault", (figures["status"], figures["cash_usdc"]), ("stopped", "0.000000"))
+    expect(
+        "status and cash, from the rows and from the vault",
+        (figures["status"], figures["cash_usdc"]),
+        ("stopped", "0.000000"),
+    )
     statement = story.owner_api.get(f"/mandate-wallet/mandates/{story.id}/statement")
-    expect("the statement, from the rows", report["shown"]["statement"]["flows"]["unexplained"], "0.000000")
-    expect("the statement's cash, from the rows and from the service", report["shown"]["statement"]["cash"], statement["cash"])
-    story.tell("verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0")
-    story.tell(
-        f"{figures['rows']} rows and {figures['transactions']} transactions checked, {figures['blocks_scanned']} blocks looked through,"
+    expect(
+        "the statement, from the rows",
+        report["shown"]["statement"]["flows"]["unexplained"],
+        "0.000000",
+    )
+    expect(
+        "the statement's cash, from the rows and from the service",
+        report["shown"]["statement"]["cash"],
+        statement["cash"],
     )
     story.tell(
-        f"  {figures['http_requests']} requests, {figures['seconds']} s; claims that only the agent vouches for: {len(report['claims'])}"
+        "verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0"
+    )
+    story.tell(
+        f"{figures['rows']} rows and {figures['transactions']} transactions checked, "
+        f"{figures['blocks_scanned']} blocks looked through,"
+    )
+    story.tell(
+        f"  {figures['http_requests']} requests, {figures['seconds']} s; claims that only "
+        f"the agent vouches for: {len(report['claims'])}"
     )
 
 
@@ -320,13 +461,20 @@ def tell(stack: dict[str, Any]) -> int:
         try:
             step(story)
         except (StepFailedError, httpx.HTTPError, Web3Exception, LookupError, TypeError) as failed:
-            print(f"   FAILED after {time.monotonic() - started:.2f} s: {type(failed).__name__}: {failed}", flush=True)
+            print(
+                f"   FAILED after {time.monotonic() - started:.2f} s: {type(failed).__name__}: "
+                f"{failed}",
+                flush=True,
+            )
             print(f"\nStep {number} ({step.__name__}) did not come out as told.", flush=True)
             return 1
         for fact in story.facts:
             print(f"   {fact}", flush=True)
         print(f"   ok, {time.monotonic() - started:.2f} s", flush=True)
-    print(f"\nAll {len(STEPS)} steps came out as told, in {time.monotonic() - began:.1f} s.", flush=True)
+    print(
+        f"\nAll {len(STEPS)} steps came out as told, in {time.monotonic() - began:.1f} s.",
+        flush=True,
+    )
     return 0
 
 

@@ -1,13 +1,16 @@
-"""Deploy the contracts to a network of ape-config.yaml and record them: `make deploy NETWORK=sepolia RPC_URL=... ACCOUNT=...`.
+"""Deploy the contracts to a network of ape-config.yaml and record them: `make deploy
+NETWORK=sepolia RPC_URL=... ACCOUNT=...`.
 
-Safe to repeat: a contract that is recorded, has code and would be created by the same bytes is kept. On the devnet (network
-devnet, chain 84532, anvil: all three) the mock USDC is placed at Base Sepolia's USDC address and anvil's public accounts sign;
-anywhere else an Ape account signs (its passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter
-go to chain 84532 only.
+Safe to repeat: a contract that is recorded, has code and would be created by the same bytes is
+kept. On the devnet (network devnet, chain 84532, anvil: all three) the mock USDC is placed at Base
+Sepolia's USDC address and anvil's public accounts sign; anywhere else an Ape account signs (its
+passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter go to
+chain 84532 only.
 
-Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test venue), TREASURY_ADDRESS
-(of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of the relay adapter; default: the keeper). On the devnet
-the first five default to the deployer; anywhere else all but the relay are required, and none may be the deployer or a public account.
+Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test
+venue), TREASURY_ADDRESS (of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of
+the relay adapter; default: the keeper). On the devnet the first five default to the deployer;
+anywhere else all but the relay are required, and none may be the deployer or a public account.
 """
 
 import os
@@ -22,7 +25,17 @@ from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
 from eth_utils import keccak, to_hex
 
-from scripts._deployments import ADAPTERS, Deployed, OpenCall, Record, closing_text, create_address, load, node_chain_id, record_path
+from scripts._deployments import (
+    ADAPTERS,
+    Deployed,
+    OpenCall,
+    Record,
+    closing_text,
+    create_address,
+    load,
+    node_chain_id,
+    record_path,
+)
 from scripts._offices import (
     DEVNET,
     USDC_BY_CHAIN,
@@ -40,24 +53,38 @@ RESERVE_SEED_USDC_E6 = USDC_E6_PER_USDC  # SEED_USDC of contracts/libraries/Cons
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One contract: its name in the record, its source, its constructor's arguments once earlier addresses are known."""
+    """One contract: its name in the record, its source, its constructor's arguments once earlier
+    addresses are known.
+    """
 
     name: str
     contract: str
     args: Callable[[dict[str, str], Offices], list[Any]]
-    before: Callable[[dict[str, str], AccountAPI], None] | None = None  # what the constructor needs to find done
+    # what the constructor needs to find done
+    before: Callable[[dict[str, str], AccountAPI], None] | None = None
 
 
 def require_reserve_seed(record: Record, signer: AccountAPI) -> None:
-    """Before anything is deployed: off the devnet the deployer brings the USDC that the reserve token begins with."""
+    """Before anything is deployed: off the devnet the deployer brings the USDC that the reserve
+    token begins with.
+    """
     at = {name: one.address for name, one in record.by_name().items()}
-    if on_devnet() or "reserve_token" in at or project.MockUSDC.at(at["usdc"]).balanceOf(signer.address) >= RESERVE_SEED_USDC_E6:
+    if (
+        on_devnet()
+        or "reserve_token" in at
+        or project.MockUSDC.at(at["usdc"]).balanceOf(signer.address) >= RESERVE_SEED_USDC_E6
+    ):
         return
-    raise click.ClickException(f"nothing was sent.\n{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
+    raise click.ClickException(
+        "nothing was sent.\n"
+        f"{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token"
+    )
 
 
 def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
-    """The reserve token takes its first USDC from its creator, so the address that it will have is allowed it before."""
+    """The reserve token takes its first USDC from its creator, so the address that it will have is
+    allowed it before.
+    """
     usdc = project.MockUSDC.at(at["usdc"])
     if on_devnet():
         usdc.mint(signer.address, RESERVE_SEED_USDC_E6, sender=signer)
@@ -69,9 +96,14 @@ STEPS = (
     Step(
         "factory",
         "MandateVaultFactory",
-        lambda at, who: [at["usdc"], ADMIN_DELAY_S, [who.admin, who.pauser, who.keeper_admin, who.keeper, who.guard]],
+        lambda at, who: [
+            at["usdc"],
+            ADMIN_DELAY_S,
+            [who.admin, who.pauser, who.keeper_admin, who.keeper, who.guard],
+        ],
     ),
-    Step("test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]),  # a unit costs 1 USDC
+    # a unit costs 1 USDC
+    Step("test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]),
     Step("test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]),
     Step("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
     Step("relay_adapter", "RelayAdapter", lambda at, who: [at["usdc"], who.relay]),
@@ -93,11 +125,15 @@ def signer_for(network: str, alias: str | None) -> AccountAPI:
     if network == DEVNET:
         if not on_devnet():
             raise click.ClickException(
-                "network devnet signs with anvil's public keys, but this node is not anvil on chain 84532; use another network"
+                "network devnet signs with anvil's public keys, but this node is not anvil "
+                "on chain 84532; use another network"
             )
         return accounts.test_accounts[0]
     if alias is None:
-        raise click.ClickException("say who signs: --account <alias of an Ape account> (`ape accounts import <alias>` makes one)")
+        raise click.ClickException(
+            "say who signs: --account <alias of an Ape account> (`ape accounts import <alias>` "
+            "makes one)"
+        )
     account = accounts.load(alias)
     if f"APE_ACCOUNTS_{alias}_PASSPHRASE" in os.environ:
         account.set_autosign(True)
@@ -112,10 +148,15 @@ def ensure_usdc(record: Record) -> None:
     """Circle's USDC, where it is known; the devnet gets the mock's code at the same address."""
     usdc = USDC_BY_CHAIN.get(record.chain_id)
     if usdc is None:
-        raise click.ClickException(f"no USDC is known for chain {record.chain_id}; add its address to USDC_BY_CHAIN in scripts/_offices.py")
+        raise click.ClickException(
+            f"no USDC is known for chain {record.chain_id}; add its address to USDC_BY_CHAIN "
+            "in scripts/_offices.py"
+        )
     if not has_code(usdc):
         if not on_devnet():
-            raise click.ClickException(f"there is no USDC at {usdc} on this chain; is it Base Sepolia?")
+            raise click.ClickException(
+                f"there is no USDC at {usdc} on this chain; is it Base Sepolia?"
+            )
         template = accounts.test_accounts[0].deploy(project.MockUSDC)
         code = chain.provider.make_request("eth_getCode", [template.address, "latest"])
         chain.provider.make_request("anvil_setCode", [usdc, code])
@@ -139,28 +180,55 @@ def ensure(step: Step, record: Record, offices: Offices, signer: AccountAPI) -> 
         step.before({one.name: one.address for one in record.contracts}, signer)
     instance = signer.deploy(container, *args)
     receipt = instance.creation_metadata.receipt
-    record.put(Deployed(step.name, step.contract, instance.address, receipt.block_number, receipt.txn_hash, args, creation_hash))
+    record.put(
+        Deployed(
+            step.name,
+            step.contract,
+            instance.address,
+            receipt.block_number,
+            receipt.txn_hash,
+            args,
+            creation_hash,
+        )
+    )
     click.echo(f"{step.name:<21} {instance.address}  deployed in block {receipt.block_number}")
 
 
 def account_of(address: str, signer: AccountAPI) -> AccountAPI | None:
-    """The account behind an office, when this run can sign for it: the signer itself, or one of anvil's public ones."""
+    """The account behind an office, when this run can sign for it: the signer itself, or one of
+    anvil's public ones.
+    """
     known = [signer, *(accounts.test_accounts if on_devnet() else ())]
     return next((one for one in known if one.address == address), None)
 
 
 def name_venue_adapter(record: Record, signer: AccountAPI) -> list[OpenCall]:
-    """The test venue serves one adapter, which its operator names once. Answers the call if this run cannot sign it."""
+    """The test venue serves one adapter, which its operator names once.
+
+    Answers the call if this run cannot sign it.
+    """
     at = record.by_name()
     if "test_venue" not in at:
         return []
-    venue, adapter = project.TestVenue.at(at["test_venue"].address), at["test_venue_adapter"].address
+    venue, adapter = (
+        project.TestVenue.at(at["test_venue"].address),
+        at["test_venue_adapter"].address,
+    )
     if venue.adapter() == adapter:
         return []
     operator = account_of(venue.operator(), signer)
     if operator is None:
         data = to_hex(venue.setAdapter.encode_input(adapter))
-        return [OpenCall("the test venue's operator", venue.operator(), "test_venue", venue.address, f"setAdapter({adapter})", data)]
+        return [
+            OpenCall(
+                "the test venue's operator",
+                venue.operator(),
+                "test_venue",
+                venue.address,
+                f"setAdapter({adapter})",
+                data,
+            )
+        ]
     venue.setAdapter(adapter, sender=operator)
     click.echo("test_venue            serves the adapter")
     return []
@@ -179,12 +247,24 @@ def list_adapters(record: Record, signer: AccountAPI) -> list[OpenCall]:
             click.echo(f"{name:<21} listed")
             continue
         data = to_hex(factory.listAdapter.encode_input(at[name].address))
-        left.append(OpenCall("the admin", admin, "factory", factory.address, f"listAdapter({at[name].address})", data, f"lists {name}"))
+        left.append(
+            OpenCall(
+                "the admin",
+                admin,
+                "factory",
+                factory.address,
+                f"listAdapter({at[name].address})",
+                data,
+                f"lists {name}",
+            )
+        )
     return left
 
 
 def record_created_by_factory(record: Record) -> None:
-    """What the factory's constructor creates: the vaults' implementation and the validator of signatures."""
+    """What the factory's constructor creates: the vaults' implementation and the validator of
+    signatures.
+    """
     created = record.by_name()["factory"]
     factory = project.MandateVaultFactory.at(created.address)
     made = (
@@ -198,7 +278,12 @@ def record_created_by_factory(record: Record) -> None:
 
 @click.command(cls=ConnectedProviderCommand)
 @click.option("--account", "alias", help="alias of the Ape account that signs (not on devnet)")
-@click.option("--record", "record_file", type=click.Path(path_type=Path), help="where the record goes instead of scripts/deployments/")
+@click.option(
+    "--record",
+    "record_file",
+    type=click.Path(path_type=Path),
+    help="where the record goes instead of scripts/deployments/",
+)
 def cli(alias: str | None, record_file: Path | None) -> None:
     """Deploy what is missing and record all of it."""
     network = chain.provider.network.name
@@ -213,7 +298,10 @@ def cli(alias: str | None, record_file: Path | None) -> None:
     require_reserve_seed(record, signer)
     for step in STEPS:
         if not belongs_on(step.name, record.chain_id):
-            click.echo(f"{step.name:<21} skipped: a test contract, and chain {record.chain_id} is not a test chain of this project")
+            click.echo(
+                f"{step.name:<21} skipped: a test contract, and chain {record.chain_id} is "
+                "not a test chain of this project"
+            )
             continue
         ensure(step, record, offices, signer)
         record.save(path)

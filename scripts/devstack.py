@@ -1,12 +1,14 @@
-"""The whole stack on this machine until Ctrl-C: chain, database, contracts, indexer, keeper, API. `make up`.
+"""The whole stack on this machine until Ctrl-C: chain, database, contracts, indexer, keeper, API.
 
-It starts empty each time and writes STACK_DIR/stack.json (default .local) when /health/ready says ready. Ports come from
-PORT (API, 8000) and RPC_PORT (chain, 8545). For a second stack beside it:
+`make up`.
+
+It starts empty each time and writes STACK_DIR/stack.json (default .local) when /health/ready says
+ready. Ports come from PORT (API, 8000) and RPC_PORT (chain, 8545). For a second stack beside it:
 
     PORT=8100 RPC_PORT=8645 STACK_DIR=.local/second make up
 
-Settings that the environment has (core/settings.py) win over those that the stack would choose. It waits for readiness as long as its
-processes live, and says what for.
+Settings that the environment has (core/settings.py) win over those that the stack would choose. It
+waits for readiness as long as its processes live, and says what for.
 """
 
 import fcntl
@@ -37,9 +39,15 @@ CHAIN_ID = 84532
 # anvil's public test phrase: everybody has these keys, so nothing but a local chain accepts them.
 TEST_PHRASE = "test test test test test test test test test test test junk"
 PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
-# Further accounts of the phrase: who settles payments sends its own transactions, so that nobody else may.
+# Further accounts of the phrase: who settles payments sends its own transactions, so that nobody
+# else may.
 SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
-PROCESSES = {"indexer": ("indexer.main",), "keeper": ("keeper.main", "run"), "worker": ("keeper.main", "work"), "api": ("api.main",)}
+PROCESSES = {
+    "indexer": ("indexer.main",),
+    "keeper": ("keeper.main", "run"),
+    "worker": ("keeper.main", "work"),
+    "api": ("api.main",),
+}
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
 OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
@@ -58,7 +66,9 @@ class Ports:
 
     @classmethod
     def from_environment(cls) -> "Ports":
-        return cls(api=int(os.environ.get("PORT", "8000")), rpc=int(os.environ.get("RPC_PORT", "8545")))
+        return cls(
+            api=int(os.environ.get("PORT", "8000")), rpc=int(os.environ.get("RPC_PORT", "8545"))
+        )
 
     @classmethod
     def free(cls) -> "Ports":
@@ -69,7 +79,10 @@ class Ports:
             return cls(api=first.getsockname()[1], rpc=second.getsockname()[1])
 
     def require_free(self) -> None:
-        for variable, port, what in (("PORT", self.api, "the API"), ("RPC_PORT", self.rpc, "the chain")):
+        for variable, port, what in (
+            ("PORT", self.api, "the API"),
+            ("RPC_PORT", self.rpc, "the chain"),
+        ):
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 try:
@@ -108,30 +121,51 @@ def run_ape(
     show: Callable[[str], None] = lambda line: None,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of their names.
+    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of
+    their names.
 
-    `arguments` go to the script; `show` gets each line as it is printed; `environment` comes on top.
+    `arguments` go to the script; `show` gets each line as it is printed; `environment` comes on
+    top.
     """
     offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
-    build = {"SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"), "APE_DATA_FOLDER": str(ROOT / ".build" / "ape")}
+    build = {
+        "SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"),
+        "APE_DATA_FOLDER": str(ROOT / ".build" / "ape"),
+    }
     ape = str(Path(sys.executable).parent / "ape")
-    command = [ape, "run", script, "--network", f"base:{network}:node", "--record", str(record), *arguments]
-    return run_shown(command, {**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment}, show)
+    command = [
+        ape,
+        "run",
+        script,
+        "--network",
+        f"base:{network}:node",
+        "--record",
+        str(record),
+        *arguments,
+    ]
+    return run_shown(
+        command, {**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment}, show
+    )
 
 
 @dataclass
 class Stack:
-    """Start, watch and stop everything. Usable as a context manager: it is ready inside, and gone after."""
+    """Start, watch and stop everything.
+
+    Usable as a context manager: it is ready inside, and gone after.
+    """
 
     directory: Path
     ports: Ports
     say: Callable[[str], None] = print
     show: Callable[[str, str], None] = lambda name, line: None
-    outside: Mapping[str, str] = field(default_factory=dict, repr=False)  # settings that win over the stack's own
+    # settings that win over the stack's own
+    outside: Mapping[str, str] = field(default_factory=dict, repr=False)
     children: dict[str, Child] = field(default_factory=dict)
     postgres: embedded.EmbeddedPostgres | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    custody_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)  # API and keeper share it
+    # API and keeper share it
+    custody_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
     _lock: IO[str] | None = None
 
     def __enter__(self) -> "Stack":
@@ -163,7 +197,10 @@ class Stack:
         self.start_chain()
         self.say(f"chain      anvil, id {CHAIN_ID}, {self.rpc_url}")
         url = self._start_database()
-        self.say(f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, migrated")
+        self.say(
+            f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
+            "migrated"
+        )
         contracts = self._deploy()
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
@@ -173,11 +210,15 @@ class Stack:
         self._wait_until_ready()
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
         self.say(
-            f"ready      {self.base_url} after {time.monotonic() - began:.1f} s; addresses and keys in {self.directory / 'stack.json'}"
+            f"ready      {self.base_url} after {time.monotonic() - began:.1f} s; addresses "
+            f"and keys in {self.directory / 'stack.json'}"
         )
 
     def watch(self) -> None:
-        """Restart what dies, until interrupted. The chain is in memory: when it dies, the stack ends."""
+        """Restart what dies, until interrupted.
+
+        The chain is in memory: when it dies, the stack ends.
+        """
         while True:
             time.sleep(0.5)
             if self.postgres is not None and self.postgres.pid is None:
@@ -191,7 +232,10 @@ class Stack:
         if child.name == "chain":
             raise StackError(f"the chain died; its last words:\n{child.last_lines()}")
         child.restarts += 1
-        self.say(f"{child.name} ended with code {child.process.returncode if child.process else None}; starting it again")
+        self.say(
+            f"{child.name} ended with code "
+            f"{child.process.returncode if child.process else None}; starting it again"
+        )
         time.sleep(min(RESTART_PAUSE_S * child.restarts, 10))
         child.start()
 
@@ -212,13 +256,24 @@ class Stack:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise StackError(f"a stack already runs from {self.directory}. For another one: STACK_DIR={self.directory}-2 make up") from None
+            raise StackError(
+                f"a stack already runs from {self.directory}. For another one: "
+                f"STACK_DIR={self.directory}-2 make up"
+            ) from None
         self._lock = lock
         shutil.rmtree(self.directory / "logs", ignore_errors=True)
         (self.directory / "logs").mkdir()
 
-    def _child(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> Child:
-        child = Child(name, command, environment or dict(os.environ), self.directory / "logs" / f"{name}.log", self.show)
+    def _child(
+        self, name: str, command: list[str], environment: dict[str, str] | None = None
+    ) -> Child:
+        child = Child(
+            name,
+            command,
+            environment or dict(os.environ),
+            self.directory / "logs" / f"{name}.log",
+            self.show,
+        )
         self.children[name] = child
         return child
 
@@ -227,19 +282,37 @@ class Stack:
         self._take_directory()
         self.ports.require_free()
         if not ANVIL.exists():
-            raise StackError("anvil is not installed; run `make setup` first (it needs Node.js 20 or newer)")
-        flags = ["--chain-id", str(CHAIN_ID), "--port", str(self.ports.rpc), "--mnemonic", TEST_PHRASE, "--silent"]
-        # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and `finalized` move.
+            raise StackError(
+                "anvil is not installed; run `make setup` first (it needs Node.js 20 or newer)"
+            )
+        flags = [
+            "--chain-id",
+            str(CHAIN_ID),
+            "--port",
+            str(self.ports.rpc),
+            "--mnemonic",
+            TEST_PHRASE,
+            "--silent",
+        ]
+        # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and
+        # `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
         self._child("chain", [str(ANVIL), *flags]).start()
-        self.wait_for(lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer")
+        self.wait_for(
+            lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer"
+        )
 
     def _start_database(self) -> str:
-        """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins anew each time."""
+        """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins anew
+        each time.
+        """
         given = self.outside.get("DATABASE_URL")
         if given is not None:
             if migrate.current(given) is not None:
-                raise StackError("the database of DATABASE_URL is not empty, and the stack begins anew; name another, or unset it")
+                raise StackError(
+                    "the database of DATABASE_URL is not empty, and the stack begins anew; "
+                    "name another, or unset it"
+                )
             migrate.upgrade(given)
             return given
         data = self.directory / "postgres"
@@ -253,23 +326,43 @@ class Stack:
         record.unlink(missing_ok=True)
         self.say("contracts  compiling what has changed, then deploying")
         with saying("contracts  compiling and deploying", self.say):
-            done = run_ape("deploy", self.rpc_url, record, show=lambda line: self.show("deploy", line))
+            done = run_ape(
+                "deploy", self.rpc_url, record, show=lambda line: self.show("deploy", line)
+            )
         (self.directory / "logs" / "deploy.log").write_text(done.stdout)
         if done.returncode != 0:
             raise StackError(f"deployment failed:\n{done.stdout[-3000:]}")
         return {c["name"]: c["address"] for c in json.loads(record.read_text())["contracts"]}
 
     def _fund(self, contracts: dict[str, str]) -> None:
-        """Mint mock USDC to the owner and the agent, and to the venue so that it can pay whoever sells at a gain."""
-        for role, usdc in (("owner", OWNER_USDC), ("agent", AGENT_USDC), ("test_venue", VENUE_USDC)):
+        """Mint mock USDC to the owner and the agent, and to the venue so that it can pay whoever
+        sells at a gain.
+        """
+        for role, usdc in (
+            ("owner", OWNER_USDC),
+            ("agent", AGENT_USDC),
+            ("test_venue", VENUE_USDC),
+        ):
             to = personas()[role]["address"] if role in PERSONAS else contracts[role]
-            data = MINT_SELECTOR + bytes.fromhex(to[2:]).rjust(32, b"\0") + (usdc * 10**6).to_bytes(32, "big")
+            data = (
+                MINT_SELECTOR
+                + bytes.fromhex(to[2:]).rjust(32, b"\0")
+                + (usdc * 10**6).to_bytes(32, "big")
+            )
             self._rpc(
-                "eth_sendTransaction", {"from": personas()["deployer"]["address"], "to": contracts["usdc"], "data": "0x" + data.hex()}
+                "eth_sendTransaction",
+                {
+                    "from": personas()["deployer"]["address"],
+                    "to": contracts["usdc"],
+                    "data": "0x" + data.hex(),
+                },
             )
 
     def _write_facts(self, database_url: str, contracts: dict[str, str]) -> None:
-        metrics_ports = {name: int(os.environ.get(f"{name.upper()}_METRICS_PORT", "0")) or free_port() for name in ("indexer", "keeper")}
+        metrics_ports = {
+            name: int(os.environ.get(f"{name.upper()}_METRICS_PORT", "0")) or free_port()
+            for name in ("indexer", "keeper")
+        }
         self.facts = {
             "base_url": self.base_url,
             "rpc_url": self.rpc_url,
@@ -278,12 +371,21 @@ class Stack:
             "contracts": contracts,
             "accounts": personas(),
             "operator_key": self.outside.get("OPERATOR_KEY", f"op_local_{secrets.token_hex(24)}"),
-            **{f"{name}_metrics_url": f"http://127.0.0.1:{port}/metrics" for name, port in metrics_ports.items()},
+            **{
+                f"{name}_metrics_url": f"http://127.0.0.1:{port}/metrics"
+                for name, port in metrics_ports.items()
+            },
         }
 
     def _environment(self, database_url: str) -> dict[str, str]:
         """Of the three processes: what is set outside wins."""
-        return {**os.environ, **self._defaults(database_url), **self.outside, "PYTHONPATH": str(ROOT), "PORT": str(self.ports.api)}
+        return {
+            **os.environ,
+            **self._defaults(database_url),
+            **self.outside,
+            "PYTHONPATH": str(ROOT),
+            "PORT": str(self.ports.api),
+        }
 
     def _defaults(self, database_url: str) -> dict[str, str]:
         return {
@@ -307,7 +409,8 @@ class Stack:
             "X402_GAS_WEI_PER_USDC": str(10**18),
             "X402_GAS_WEI_PER_DAY": str(10**19),
             "X402_CONTRACT_GAS_WEI_PER_DAY": str(10**18),
-            # Everybody on this machine shares one address: the limits per address would only be in the way.
+            # Everybody on this machine shares one address: the limits per address would only be in
+            # the way.
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",
             "OWNER_SIGN_UPS_PER_DAY": "100000",
@@ -327,12 +430,26 @@ class Stack:
             answer = httpx.get(f"{self._local_url}/health/ready", timeout=2)
         except httpx.HTTPError:
             return "the API to answer"
-        parts = answer.json().get("parts", {}) if answer.headers.get("content-type", "").startswith("application/json") else {}
-        down = [f"{name} ({part['note'] or part['status']})" for name, part in parts.items() if part["status"] == "down"]
-        return None if answer.status_code == 200 else "; ".join(down) or f"the API, which answers {answer.status_code}"
+        parts = (
+            answer.json().get("parts", {})
+            if answer.headers.get("content-type", "").startswith("application/json")
+            else {}
+        )
+        down = [
+            f"{name} ({part['note'] or part['status']})"
+            for name, part in parts.items()
+            if part["status"] == "down"
+        ]
+        return (
+            None
+            if answer.status_code == 200
+            else "; ".join(down) or f"the API, which answers {answer.status_code}"
+        )
 
     def wait_for(self, missing: Callable[[], str | None]) -> None:
-        """Until nothing is `missing`, for as long as every process lives; what is, is said every few seconds. Errors: StackError."""
+        """Until nothing is `missing`, for as long as every process lives; what is, is said every
+        few seconds. Errors: StackError.
+        """
         began = said = time.monotonic()
         while True:
             for name, one in self.children.items():
@@ -364,7 +481,8 @@ def directory_from_environment(default: str = ".local") -> Path:
 
 
 def main() -> None:
-    for name in (signal.SIGTERM, signal.SIGINT):  # a job in a shell's background would ignore SIGINT
+    # a job in a shell's background would ignore SIGINT
+    for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, signal.default_int_handler)
     stack = Stack(
         directory_from_environment(),

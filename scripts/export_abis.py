@@ -1,4 +1,5 @@
-"""Write what others read of the contracts from forge's build: `python scripts/export_abis.py [--check]`.
+"""Write what others read of the contracts from forge's build: `python scripts/export_abis.py
+[--check]`.
 
 core/chain/abis/<Contract>.json   the ABIs, for the processes
 core/chain/abis/<Contract>.bin    the creation code of those that are never deployed: an eth_call runs it
@@ -15,10 +16,26 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build" / "forge"
 ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
-CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+CONTRACTS = (
+    "IAdapter",
+    "MandateVault",
+    "MandateVaultFactory",
+    "MockUSDC",
+    "TestVenue",
+    "TestVenueAdapter",
+    "X402Adapter",
+)
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
 CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
-DESCRIBED = ("MandateVault", "MandateVaultFactory", "RelayAdapter", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
+DESCRIBED = (
+    "MandateVault",
+    "MandateVaultFactory",
+    "RelayAdapter",
+    "ReserveToken",
+    "TestVenue",
+    "TestVenueAdapter",
+    "X402Adapter",
+)
 HEAD = """# Events and errors of the contracts
 
 Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from
@@ -33,27 +50,42 @@ def artifact(contract: str) -> dict[str, Any]:
 
 def abi_text(contract: str) -> str:
     """The contract's ABI as stable JSON: one entry a line, in the compiler's order."""
-    return "[\n" + ",\n".join(json.dumps(entry, sort_keys=True) for entry in artifact(contract)["abi"]) + "\n]\n"
+    return (
+        "[\n"
+        + ",\n".join(json.dumps(entry, sort_keys=True) for entry in artifact(contract)["abi"])
+        + ("\n]\n")
+    )
 
 
 def meanings() -> dict[str, str]:
-    """The @notice of each event and error of the project's libraries, by name (the compiler drops a library's own)."""
+    """The @notice of each event and error of the project's libraries, by name (the compiler drops a
+    library's own).
+    """
     found: dict[str, str] = {}
     for library in ("ErrorsLib", "EventsLib"):
         source = (ROOT / "contracts" / "libraries" / f"{library}.sol").read_text()
-        for comment, name in re.findall(r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE):
-            told = " ".join(line.strip().removeprefix("///").strip() for line in comment.splitlines())
+        for comment, name in re.findall(
+            r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE
+        ):
+            told = " ".join(
+                line.strip().removeprefix("///").strip() for line in comment.splitlines()
+            )
             found[name] = told.removeprefix("@notice ").split(" @")[0]
     return found
 
 
 def reference_text() -> str:
-    """The page: one table of events, one of errors, each entry once with the contracts that have it."""
+    """The page: one table of events, one of errors, each entry once with the contracts that have
+    it.
+    """
     entries: dict[tuple[str, str, str], list[str]] = {}
     for contract in DESCRIBED:
         for entry in artifact(contract)["abi"]:
             if entry["type"] in ("event", "error"):
-                arguments = ", ".join(f"{one['type']} {one['name']}".replace("tuple", "struct") for one in entry["inputs"])
+                arguments = ", ".join(
+                    f"{one['type']} {one['name']}".replace("tuple", "struct")
+                    for one in entry["inputs"]
+                )
                 entries.setdefault((entry["type"], entry["name"], arguments), []).append(contract)
     told = meanings()
     page = HEAD
@@ -61,24 +93,35 @@ def reference_text() -> str:
         page += f"## {title}\n\n| {kind} | in | meaning |\n|---|---|---|\n"
         for (found, name, arguments), contracts in sorted(entries.items()):
             if found == kind:
-                page += f"| `{name}({arguments})` | {', '.join(contracts)} | {told.get(name, '')} |\n"
+                page += (
+                    f"| `{name}({arguments})` | {', '.join(contracts)} | {told.get(name, '')} |\n"
+                )
         page += "\n"
     return page.rstrip() + "\n"
 
 
 def main() -> None:
-    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)}
-    wanted |= {ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n" for contract in CODE}
+    wanted = {
+        ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)
+    }
+    wanted |= {
+        ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n"
+        for contract in CODE
+    }
     wanted[REFERENCE] = reference_text()
     stale = [file for file, text in wanted.items() if not file.exists() or file.read_text() != text]
     if "--check" in sys.argv and stale:
         sys.exit(
-            f"{', '.join(str(file.relative_to(ROOT)) for file in stale)} differ from the build. Run `make abis` and commit the result."
+            f"{', '.join(str(file.relative_to(ROOT)) for file in stale)} differ from the "
+            "build. Run `make abis` and commit the result."
         )
     ABIS.mkdir(parents=True, exist_ok=True)
     for file in stale:
         file.write_text(wanted[file])
-    print(f"{len(wanted) - 1} ABIs and creation codes, and the contract reference: {len(stale)} written")
+    print(
+        f"{len(wanted) - 1} ABIs and creation codes, and the contract reference: {len(stale)} "
+        "written"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's typed calls from the catalogue.
+"""Write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's typed calls from
+the catalogue.
 
 `python -m scripts.export_api [--check]`
 """
@@ -22,7 +23,9 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 | call | who | what it does |
 |---|---|---|
 """
-TOOLS_HEAD = "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
+TOOLS_HEAD = (
+    "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
+)
 REFUSALS = """
 ## Refusals
 
@@ -36,7 +39,8 @@ calls that fix it.
 
 def page() -> str:
     routes = "".join(
-        f"| `{operation.method} {operation.path}` | {operation.auth} | {operation.summary} |\n" for operation in catalogue().operations
+        (f"| `{operation.method} {operation.path}` | {operation.auth} | {operation.summary} |\n")
+        for operation in catalogue().operations
     )
     reasons = "".join(
         f"| `{name}` | {one.status} | {'yes' if one.retry_safe else 'no'} | {one.who_fixes} |\n"
@@ -48,25 +52,42 @@ def page() -> str:
 def tools_page() -> str:
     """docs/mcp.md as it stands, with the table of today's tools."""
     before, _, after = (DOCS / "mcp.md").read_text().partition(TOOLS_HEAD)
-    rows = [(operation.tool, operation) for operation in catalogue().operations if operation.tool is not None]
+    rows = [
+        (operation.tool, operation)
+        for operation in catalogue().operations
+        if operation.tool is not None
+    ]
     lines = [
-        f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} {operation.path}` | {operation.summary} |"
+        (
+            f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} "
+            f"{operation.path}` | {operation.summary} |"
+        )
         for tool, operation in rows
     ]
     return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
 
 
 def main() -> None:
-    spec = json.dumps(api_document(catalogue(), "https://api.example"), indent=1, sort_keys=True) + "\n"
+    spec = (
+        json.dumps(api_document(catalogue(), "https://api.example"), indent=1, sort_keys=True)
+        + "\n"
+    )
     texts = {
         "docs/api.md": page(),
         "docs/openapi.json": spec,
         "docs/mcp.md": tools_page(),
         "api/client/operations.py": export_client.module(routed(catalogue())),
     }
-    stale = [name for name, text in texts.items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text]
+    stale = [
+        name
+        for name, text in texts.items()
+        if not (ROOT / name).exists() or (ROOT / name).read_text() != text
+    ]
     if stale and "--check" in sys.argv:
-        sys.exit(f"these differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit the result.")
+        sys.exit(
+            f"these differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit "
+            "the result."
+        )
     for name in stale:
         (ROOT / name).write_text(texts[name])
     print(f"{', '.join(texts)}: {len(stale)} written")

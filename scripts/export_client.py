@@ -1,7 +1,9 @@
-"""The typed methods of the Python client, generated from the catalogue and the commands' JSON schemas.
+"""The typed methods of the Python client, generated from the catalogue and the commands' JSON
+schemas.
 
-`python -m scripts.export_api` writes `api/client/operations.py` with `module(OPERATIONS)`. One class an area, one method a row,
-one TypedDict a shape that a command or an answer has. A shape is named after its area, so that a later one renames nothing.
+`python -m scripts.export_api` writes `api/client/operations.py` with `module(OPERATIONS)`. One
+class an area, one method a row, one TypedDict a shape that a command or an answer has. A shape is
+named after its area, so that a later one renames nothing.
 """
 
 import keyword
@@ -36,12 +38,17 @@ def module(operations: Sequence[Operation]) -> str:
     """The text of operations.py, formatted."""
     areas = sorted({operation.area for operation in operations})
     shapes: dict[str, str] = {}
-    classes = [_area(area, [one for one in operations if one.area == area], shapes) for area in areas]
+    classes = [
+        _area(area, [one for one in operations if one.area == area], shapes) for area in areas
+    ]
     return _formatted("\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)]))
 
 
 def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
-    """The Python type of a JSON schema. `array`: what a list is called (an argument may be any sequence)."""
+    """The Python type of a JSON schema.
+
+    `array`: what a list is called (an argument may be any sequence).
+    """
     if "$ref" in schema:
         return prefix + str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
@@ -68,8 +75,12 @@ def _mapping(schema: Mapping[str, Any], prefix: str, array: str) -> str:
 # Shapes
 
 
-def _shapes(schema: Mapping[str, Any], name: str | None, prefix: str, found: dict[str, str]) -> None:
-    """Add the TypedDicts of a schema to `found` by name: those it refers to, then itself, unless `name` is None."""
+def _shapes(
+    schema: Mapping[str, Any], name: str | None, prefix: str, found: dict[str, str]
+) -> None:
+    """Add the TypedDicts of a schema to `found` by name: those it refers to, then itself, unless
+    `name` is None.
+    """
     for inner, definition in schema.get("$defs", {}).items():
         found.setdefault(prefix + inner, _shape(prefix + inner, definition, prefix))
     if name is not None:
@@ -82,11 +93,20 @@ def _shape(name: str, schema: Mapping[str, Any], prefix: str) -> str:
         return f"{name}: TypeAlias = {type_of(schema, prefix)!r}"
     required = schema.get("required", [])
     fields = {field: type_of(one, prefix) for field, one in schema["properties"].items()}
-    typed = {field: kind if field in required else f"NotRequired[{kind}]" for field, kind in fields.items()}
+    typed = {
+        field: kind if field in required else f"NotRequired[{kind}]"
+        for field, kind in fields.items()
+    }
     if all(field.isidentifier() and not keyword.iskeyword(field) for field in typed):
-        lines = "".join(f"    {field}: {kind}{_remark(schema['properties'][field])}\n" for field, kind in typed.items())
+        lines = "".join(
+            f"    {field}: {kind}{_remark(schema['properties'][field])}\n"
+            for field, kind in typed.items()
+        )
         return f"class {name}(TypedDict):\n{lines or '    pass'}"
-    return f"{name} = TypedDict({name!r}, {{{', '.join(f'{field!r}: {kind!r}' for field, kind in typed.items())}}})"
+    return (
+        f"{name} = TypedDict({name!r}, "
+        f"{{{', '.join(f'{field!r}: {kind!r}' for field, kind in typed.items())}}})"
+    )
 
 
 def _remark(schema: Mapping[str, Any]) -> str:
@@ -99,7 +119,13 @@ def _remark(schema: Mapping[str, Any]) -> str:
 
 def _areas(areas: Sequence[str]) -> str:
     lines = "".join(f"        self.{area} = {_class(area)}Calls(send)\n" for area in areas)
-    return f'class Areas:\n    """Every area of the service by its name."""\n\n    def __init__(self, send: Send) -> None:\n{lines}'
+    return (
+        "class Areas:\n"
+        '    """Every area of the service by its name."""\n'
+        "\n"
+        "    def __init__(self, send: Send) -> None:\n"
+        f"{lines}"
+    )
 
 
 def _class(area: str) -> str:
@@ -108,7 +134,12 @@ def _class(area: str) -> str:
 
 def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) -> str:
     methods = "\n".join(_method(operation, shapes) for operation in operations)
-    return f'class {_class(area)}Calls(Calls):\n    """The calls {area}.* of the catalogue."""\n\n{methods}'
+    return (
+        f"class {_class(area)}Calls(Calls):\n"
+        f'    """The calls {area}.* of the catalogue."""\n'
+        "\n"
+        f"{methods}"
+    )
 
 
 def _method(operation: Operation, shapes: dict[str, str]) -> str:
@@ -118,12 +149,23 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
     answer = _answer(operation, prefix, shapes)
     idempotent = ["idempotency_key: str | None = None"] if operation.idempotent else []
     in_path, named = _arguments(operation.path, schema, prefix)
-    signature = ", ".join(["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent])
+    signature = ", ".join(
+        ["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent]
+    )
     sent = _call(operation, schema)
     result = f"return {sent}" if answer == "dict[str, Any]" else f'return cast("{answer}", {sent})'
     name = _safe(operation.key.partition(".")[2])
-    words = f"{operation.summary}\n\n        {operation.method} {operation.path}; credential: {operation.auth}."
-    return f'    def {name}({signature}) -> {answer}:\n        """{words}\n        """\n        {result}\n'
+    words = (
+        f"{operation.summary}\n"
+        "\n"
+        f"        {operation.method} {operation.path}; credential: {operation.auth}."
+    )
+    return (
+        f"    def {name}({signature}) -> {answer}:\n"
+        f'        """{words}\n'
+        '        """\n'
+        f"        {result}\n"
+    )
 
 
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
@@ -136,21 +178,43 @@ def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
 def _arguments(path: str, schema: Mapping[str, Any], prefix: str) -> tuple[list[str], list[str]]:
     """(arguments of the path, keyword arguments: those that must be given first)."""
     fields: Mapping[str, Any] = schema.get("properties", {})
-    in_path = [f"{_safe(name)}: {type_of(fields.get(name, {'type': 'string'}), prefix)}" for name in _PATH_NAME.findall(path)]
-    rest = {name: type_of(one, prefix, "Sequence") for name, one in fields.items() if name not in _PATH_NAME.findall(path)}
-    required = [f"{_safe(name)}: {kind}" for name, kind in rest.items() if name in schema.get("required", [])]
-    optional = [f"{_safe(name)}: {_or_none(kind)} = None" for name, kind in rest.items() if name not in schema.get("required", [])]
+    in_path = [
+        f"{_safe(name)}: {type_of(fields.get(name, {'type': 'string'}), prefix)}"
+        for name in _PATH_NAME.findall(path)
+    ]
+    rest = {
+        name: type_of(one, prefix, "Sequence")
+        for name, one in fields.items()
+        if name not in _PATH_NAME.findall(path)
+    }
+    required = [
+        f"{_safe(name)}: {kind}"
+        for name, kind in rest.items()
+        if name in schema.get("required", [])
+    ]
+    optional = [
+        f"{_safe(name)}: {_or_none(kind)} = None"
+        for name, kind in rest.items()
+        if name not in schema.get("required", [])
+    ]
     return in_path, required + optional
 
 
 def _or_none(kind: str) -> str:
-    """None stands for: not given. The service's default is null then, or a value that null is not."""
+    """None stands for: not given.
+
+    The service's default is null then, or a value that null is not.
+    """
     return kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
 
 
 def _call(operation: Operation, schema: Mapping[str, Any]) -> str:
     fields, required = schema.get("properties", {}), schema.get("required", [])
-    must = [name for name in dict.fromkeys((*_PATH_NAME.findall(operation.path), *fields)) if name in required or name not in fields]
+    must = [
+        name
+        for name in dict.fromkeys((*_PATH_NAME.findall(operation.path), *fields))
+        if name in required or name not in fields
+    ]
     may = [name for name in fields if name not in required]
     body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"
     given = f"given({', '.join(f'{_safe(name)}={_safe(name)}' for name in may)})"
@@ -165,5 +229,13 @@ def _safe(name: str) -> str:
 
 
 def _formatted(text: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "api/client/operations.py", "-"]
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "format",
+        "--stdin-filename",
+        "api/client/operations.py",
+        "-",
+    ]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

@@ -1,7 +1,9 @@
-"""Write tests/vectors/mandate_terms.json: the golden vectors of what a wallet signs. `python -m scripts.make_vectors`
+"""Write tests/vectors/mandate_terms.json: the golden vectors of what a wallet signs.
 
-The file is deterministic. Python, Solidity and a JavaScript wallet library each compute the same digests from it
-(docs/testing.md), so a change here has to be meant in all three.
+`python -m scripts.make_vectors`
+
+The file is deterministic. Python, Solidity and a JavaScript wallet library each compute the same
+digests from it (docs/testing.md), so a change here has to be meant in all three.
 """
 
 import json
@@ -12,8 +14,21 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from core.mandate.chain.typed_data import guard_targets_hash, receive_authorization_typed_data, rules_hash, terms_digest, terms_typed_data
-from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind, rules_to_json
+from core.mandate.chain.typed_data import (
+    guard_targets_hash,
+    receive_authorization_typed_data,
+    rules_hash,
+    terms_digest,
+    terms_typed_data,
+)
+from core.mandate.rules.terms import (
+    UNPINNED,
+    ZERO_ADDRESS,
+    MandateTerms,
+    Rule,
+    RuleKind,
+    rules_to_json,
+)
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "vectors" / "mandate_terms.json"
 # anvil's second account: everybody knows this key.
@@ -30,7 +45,13 @@ LARGEST = 2**53 - 1
 def rules(count: int) -> tuple[Rule, ...]:
     """Sorted rules at made-up targets, of every kind and with and without a pin."""
     return tuple(
-        Rule("0x" + f"{n + 1:040x}", "0x" + f"{n * 7 + 1:08x}", n % 5 if n % 2 else UNPINNED, RuleKind(n % 4)) for n in range(count)
+        Rule(
+            "0x" + f"{n + 1:040x}",
+            "0x" + f"{n * 7 + 1:08x}",
+            n % 5 if n % 2 else UNPINNED,
+            RuleKind(n % 4),
+        )
+        for n in range(count)
     )
 
 
@@ -59,7 +80,12 @@ PLAIN = MandateTerms(
 def cases() -> list[tuple[str, MandateTerms, tuple[Rule, ...], list[Any], str, int, int]]:
     """(name, terms, rules, guard targets, factory, chain, version)"""
     one, many = rules(1), rules(32)
-    board = replace(PLAIN, agent=ZERO_ADDRESS, allowed_targets_hash=rules_hash(one), guard_targets_hash=guard_targets_hash(GUARD))
+    board = replace(
+        PLAIN,
+        agent=ZERO_ADDRESS,
+        allowed_targets_hash=rules_hash(one),
+        guard_targets_hash=guard_targets_hash(GUARD),
+    )
     largest = replace(
         PLAIN,
         budget_usdc=LARGEST,
@@ -88,7 +114,11 @@ def cases() -> list[tuple[str, MandateTerms, tuple[Rule, ...], list[Any], str, i
 
 
 def signed(document: dict[str, Any]) -> str:
-    return str(Account.from_key(OWNER_KEY).sign_message(encode_typed_data(full_message=document)).signature.to_0x_hex())
+    return str(
+        Account.from_key(OWNER_KEY)
+        .sign_message(encode_typed_data(full_message=document))
+        .signature.to_0x_hex()
+    )
 
 
 def main() -> None:
@@ -107,8 +137,14 @@ def main() -> None:
         for name, terms, listed, guards, factory, chain_id, version in cases()
     ]
     digest = vectors[0]["digest"]
-    funding = receive_authorization_typed_data(USDC, BASE_SEPOLIA, OWNER, OTHER_FACTORY, PLAIN.budget_usdc, 0, PLAIN.ends_at, str(digest))
-    document = {"signer": OWNER, "terms": vectors, "funding": {"typed_data": funding, "signature": signed(funding)}}
+    funding = receive_authorization_typed_data(
+        USDC, BASE_SEPOLIA, OWNER, OTHER_FACTORY, PLAIN.budget_usdc, 0, PLAIN.ends_at, str(digest)
+    )
+    document = {
+        "signer": OWNER,
+        "terms": vectors,
+        "funding": {"typed_data": funding, "signature": signed(funding)},
+    }
     FILE.write_text(json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     print(f"{len(vectors)} vectors of terms and one of funding in {FILE.name}")
 

@@ -1,13 +1,17 @@
-"""The tool endpoint under the protocol's own tools: conformance scenarios and the inspector. `make conformance`.
+"""The tool endpoint under the protocol's own tools: conformance scenarios and the inspector.
+
+`make conformance`.
 
 Serves the API on a database of its own, without a chain, and runs against it
 
-- the scenarios of @modelcontextprotocol/conformance that need no fixture tools, resources or prompts (the others ask for
-  tools of given names, or for capabilities that this server does not offer);
-- @modelcontextprotocol/inspector as a command: it lists the tools of each profile, registers an agent, reads as that
-  agent, is refused without a key, and asks for a tool that does not exist.
+- the scenarios of @modelcontextprotocol/conformance that need no fixture tools, resources or
+  prompts (the others ask for tools of given names, or for capabilities that this server does not
+  offer);
+- @modelcontextprotocol/inspector as a command: it lists the tools of each profile, registers an
+  agent, reads as that agent, is refused without a key, and asks for a tool that does not exist.
 
-Both are pinned below and installed into .build/mcp. Each check is one line; the first that fails ends the run with 1.
+Both are pinned below and installed into .build/mcp. Each check is one line; the first that fails
+ends the run with 1.
 """
 
 import json
@@ -54,8 +58,17 @@ def install() -> None:
     if marker.exists() and marker.read_text() == "\n".join(PACKAGES):
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    flags = ["--no-save", "--no-package-lock", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
-    subprocess.run(["npm", "install", "--prefix", str(FOLDER), *flags, *PACKAGES], check=True, timeout=600)
+    flags = [
+        "--no-save",
+        "--no-package-lock",
+        "--ignore-scripts",
+        "--no-fund",
+        "--no-audit",
+        "--loglevel=error",
+    ]
+    subprocess.run(
+        ["npm", "install", "--prefix", str(FOLDER), *flags, *PACKAGES], check=True, timeout=600
+    )
     marker.write_text("\n".join(PACKAGES))
 
 
@@ -87,7 +100,11 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
         pepper=os.urandom(32),
         clock=lambda: datetime.now(UTC),
     )
-    server = uvicorn.Server(uvicorn.Config(create_app(deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5
+        )
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -102,7 +119,9 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
 
 def run_node(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["node", str(FOLDER / "node_modules" / ".bin" / tool), *arguments]
-    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    return subprocess.run(
+        command, cwd=FOLDER, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
 
 
 def passed(what: str, is_passed: bool, shown: str = "") -> None:
@@ -113,22 +132,37 @@ def passed(what: str, is_passed: bool, shown: str = "") -> None:
 
 def run_scenarios(url: str) -> None:
     for scenario in SCENARIOS:
-        done = run_node("conformance", "server", "--url", f"{url}/mcp?profile=full", "--scenario", scenario)
+        done = run_node(
+            "conformance", "server", "--url", f"{url}/mcp?profile=full", "--scenario", scenario
+        )
         passed(f"conformance {scenario}", done.returncode == 0, done.stdout + done.stderr)
 
 
-def inspect(url: str, profile: Profile, method: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def inspect(
+    url: str, profile: Profile, method: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
     where = f"{url}/mcp?profile={profile}"
-    return run_node("mcp-inspector", "--cli", where, "--transport", "http", "--method", method, *arguments)
+    return run_node(
+        "mcp-inspector", "--cli", where, "--transport", "http", "--method", method, *arguments
+    )
 
 
 def call(url: str, tool: str, arguments: dict[str, str], key: str | None = None) -> dict[str, Any]:
-    """The tool's result, as the inspector prints it. It reads arguments as JSON: a text is quoted, or 7 would be a number."""
-    flags = [flag for name, value in arguments.items() for flag in ("--tool-arg", f"{name}={json.dumps(value)}")]
+    """The tool's result, as the inspector prints it.
+
+    It reads arguments as JSON: a text is quoted, or 7 would be a number.
+    """
+    flags = [
+        flag
+        for name, value in arguments.items()
+        for flag in ("--tool-arg", f"{name}={json.dumps(value)}")
+    ]
     header = [] if key is None else ["--header", f"{KEY_HEADER}: {key}"]
     done = inspect(url, Profile.FULL, "tools/call", "--tool-name", tool, *flags, *header)
     passed(
-        f"inspector   tools/call {tool} {'as nobody' if key is None else 'as the agent'}", done.returncode == 0, done.stdout + done.stderr
+        f"inspector   tools/call {tool} {'as nobody' if key is None else 'as the agent'}",
+        done.returncode == 0,
+        done.stdout + done.stderr,
     )
     return dict(json.loads(done.stdout))
 
@@ -136,21 +170,37 @@ def call(url: str, tool: str, arguments: dict[str, str], key: str | None = None)
 def run_inspector(url: str) -> None:
     for profile in Profile:
         done = inspect(url, profile, "tools/list")
-        names = [tool["name"] for tool in json.loads(done.stdout)["tools"]] if done.returncode == 0 else []
-        passed(f"inspector   tools/list, profile {profile}: {len(names)} tools", names == list(catalogue().tools(profile)), done.stderr)
+        names = (
+            [tool["name"] for tool in json.loads(done.stdout)["tools"]]
+            if done.returncode == 0
+            else []
+        )
+        passed(
+            f"inspector   tools/list, profile {profile}: {len(names)} tools",
+            names == list(catalogue().tools(profile)),
+            done.stderr,
+        )
     made = call(url, "agent_connect", {"agent_name": "inspector"})["structuredContent"]
     policy = call(url, "agent_policy_get", {"id": str(made["user_id"])}, made["api_key"])
-    passed("inspector   reads the new agent's policy", policy["structuredContent"].get("agent_id") == str(made["user_id"]))
+    passed(
+        "inspector   reads the new agent's policy",
+        policy["structuredContent"].get("agent_id") == str(made["user_id"]),
+    )
     refused = call(url, "mandate_list", {})
-    passed("inspector   is told why it is refused", refused["structuredContent"]["service"]["reason"] == "auth_required")
+    passed(
+        "inspector   is told why it is refused",
+        refused["structuredContent"]["service"]["reason"] == "auth_required",
+    )
     unknown = inspect(url, Profile.FULL, "tools/call", "--tool-name", "order_place")
     passed(
-        "inspector   a tool that does not exist is an error", unknown.returncode != 0 and "order_place" in unknown.stdout + unknown.stderr
+        "inspector   a tool that does not exist is an error",
+        unknown.returncode != 0 and "order_place" in unknown.stdout + unknown.stderr,
     )
 
 
 def main() -> None:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))  # a line a check, not a line a call
+    # a line a check, not a line a call
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     install()
     with served() as url:
         run_scenarios(url)

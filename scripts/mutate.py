@@ -1,15 +1,19 @@
-"""Prove that the contracts' tests notice defects: `python -m scripts.mutate [--sequences] [--again] [name ...]`.
+"""Prove that the contracts' tests notice defects: `python -m scripts.mutate [--sequences] [--again]
+[name ...]`.
 
-tests/contracts/mutants.toml names defects: a place in the contracts, its text, and a wrong text. Each is put into a copy of the
-tree, alone, and the tests run there: one of them must fail. A mutant that no test notices survives, and the run fails.
+tests/contracts/mutants.toml names defects: a place in the contracts, its text, and a wrong text.
+Each is put into a copy of the tree, alone, and the tests run there: one of them must fail. A mutant
+that no test notices survives, and the run fails.
 
---sequences asks the same of the invariants alone, as deep as `make test` runs them, for the mutants that say `sequences = true`:
-of ten seeds nine must notice, and without a mutant none may.
+--sequences asks the same of the invariants alone, as deep as `make test` runs them, for the mutants
+that say `sequences = true`: of ten seeds nine must notice, and without a mutant none may.
 
 .local/mutants/              the copies, one for each worker, with a build of their own
-.local/mutants/verdicts.json what was found, by the hash of sources and mutant: an interrupted run goes on, `--again` begins anew
+.local/mutants/verdicts.json what was found, by the hash of sources and mutant: an interrupted run
+goes on, `--again` begins anew
 
-The copies are compiled without the optimizer, since that is ten times faster and the size of the code is of no matter here.
+The copies are compiled without the optimizer, since that is ten times faster and the size of the
+code is of no matter here.
 """
 
 import concurrent.futures
@@ -46,8 +50,9 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests that a mutant is held against: folders of tests/contracts, which of their tests, with which seeds, and how many of
-    these must notice."""
+    """The tests that a mutant is held against: folders of tests/contracts, which of their tests,
+    with which seeds, and how many of these must notice.
+    """
 
     name: str
     folders: frozenset[str]
@@ -56,24 +61,39 @@ class Suite:
     enough: int
 
     def sources(self) -> list[Path]:
-        taken = [file for file in TESTS.rglob("*.sol") if file.relative_to(TESTS).parts[0] in self.folders]
+        taken = [
+            file
+            for file in TESTS.rglob("*.sol")
+            if file.relative_to(TESTS).parts[0] in self.folders
+        ]
         return sorted([*(ROOT / "contracts").rglob("*.sol"), *taken, ROOT / "foundry.toml"])
 
 
-# A unit test or an attack should see a defect. Proofs, gas and vectors are slow, or read files of their own.
+# A unit test or an attack should see a defect. Proofs, gas and vectors are slow, or read files of
+# their own.
 UNIT = Suite(
     "unit",
-    frozenset(folder.name for folder in TESTS.iterdir() if folder.is_dir()) - {"gas", "invariants", "proofs", "vectors"},
+    frozenset(folder.name for folder in TESTS.iterdir() if folder.is_dir())
+    - {"gas", "invariants", "proofs", "vectors"},
     (),
     range(1, 2),
     1,
 )
-SEQUENCES = Suite("sequences", frozenset({"base", "invariants"}), ("--match-test", "invariant_", "--fail-fast"), range(1, 11), 9)
+SEQUENCES = Suite(
+    "sequences",
+    frozenset({"base", "invariants"}),
+    ("--match-test", "invariant_", "--fail-fast"),
+    range(1, 11),
+    9,
+)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One named defect: in `file`, `old` (found exactly once) becomes `new`. `sequences`: the invariants must notice it too."""
+    """One named defect: in `file`, `old` (found exactly once) becomes `new`.
+
+    `sequences`: the invariants must notice it too.
+    """
 
     name: str
     file: str
@@ -91,7 +111,9 @@ class Mutant:
 
 
 def mutants() -> list[Mutant]:
-    """The table, each entry checked against the sources: a mutant that changes nothing would survive for no reason."""
+    """The table, each entry checked against the sources: a mutant that changes nothing would
+    survive for no reason.
+    """
     found = [Mutant(**entry) for entry in tomllib.loads(TABLE.read_text())["mutant"]]
     names = [one.name for one in found]
     wrong = [f"{name} stands twice in the table" for name in set(names) if names.count(name) > 1]
@@ -99,7 +121,9 @@ def mutants() -> list[Mutant]:
         times = (ROOT / one.file).read_text().count(one.old)
         if times != 1 or one.old == one.new:
             wrong.append(
-                f"{one.name}: its text stands {times} times in {one.file}, not once" if times != 1 else f"{one.name} changes nothing"
+                f"{one.name}: its text stands {times} times in {one.file}, not once"
+                if times != 1
+                else f"{one.name} changes nothing"
             )
     if wrong:
         sys.exit("\n".join(wrong))
@@ -122,7 +146,15 @@ def failures(tree: Path, suite: Suite, seed: int) -> list[str]:
     """The tests that fail in this tree, as file: test. Raises when the tree does not compile."""
     command = [FORGE, "test", "--json", "--fuzz-seed", hex(seed), *suite.options]
     try:
-        done = subprocess.run(command, cwd=tree, env=os.environ | SETTINGS, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env=os.environ | SETTINGS,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         if len(suite.seeds) > 1:
             raise RuntimeError(f"did not end in 600 seconds with seed {seed}") from None
@@ -132,7 +164,10 @@ def failures(tree: Path, suite: Suite, seed: int) -> list[str]:
         raise RuntimeError(f"does not compile:\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}")
     contracts: dict[str, Any] = json.loads(done.stdout[start:])
     return sorted(
-        f"{contract.split(':')[0].removeprefix('tests/contracts/').removesuffix('.t.sol')}: {test.split('(')[0]}"
+        (
+            f"{contract.split(':')[0].removeprefix('tests/contracts/').removesuffix('.t.sol')}: "
+            f"{test.split('(')[0]}"
+        )
         for contract, report in contracts.items()
         for test, result in report["test_results"].items()
         if result["status"] == "Failure"
@@ -165,15 +200,22 @@ def shown(noticed: list[list[str]], suite: Suite) -> str:
     return f"{first}{f' and {len(killers) - 1} more' if len(killers) > 1 else ''}{seeds}"
 
 
-def run(todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[list[str]]]) -> list[str]:
-    """Judges the mutants, two at a time, and keeps each verdict at once. Returns what could not be judged."""
+def run(
+    todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[list[str]]]
+) -> list[str]:
+    """Judges the mutants, two at a time, and keeps each verdict at once.
+
+    Returns what could not be judged.
+    """
     trees: queue.Queue[Path] = queue.Queue()
     for index in range(min(WORKERS, len(todo))):
         tree = WORK / f"{suite.name}{index}"
         copy_tree(tree, suite)
         for seed in suite.seeds if index == 0 else ():
             if failing := failures(tree, suite, seed):
-                sys.exit(f"without any mutant these tests fail with seed {seed}:\n" + "\n".join(failing))
+                sys.exit(
+                    f"without any mutant these tests fail with seed {seed}:\n" + "\n".join(failing)
+                )
         trees.put(tree)
 
     broken = []
@@ -187,12 +229,18 @@ def run(todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[
                 broken.append(f"{mutant.name} {reason}")
                 continue
             VERDICTS.write_text(json.dumps(verdicts, indent=1))
-            print(f"{done:3}/{len(todo)} {mutant.name}: {shown(verdicts[key_of(mutant, suite, ground)], suite)}", flush=True)
+            print(
+                f"{done:3}/{len(todo)} {mutant.name}: "
+                f"{shown(verdicts[key_of(mutant, suite, ground)], suite)}",
+                flush=True,
+            )
     return broken
 
 
 def chosen_for(suite: Suite, wanted: list[str]) -> list[Mutant]:
-    """The wanted mutants; when none is named, all for the unit tests, and those that say so for the sequences."""
+    """The wanted mutants; when none is named, all for the unit tests, and those that say so for the
+    sequences.
+    """
     if wanted:
         return [one for one in mutants() if one.name in wanted]
     return [one for one in mutants() if suite is UNIT or one.sequences]
@@ -205,7 +253,9 @@ def main() -> None:
     chosen = chosen_for(suite, wanted)
     ground = hashlib.sha256(b"".join(file.read_bytes() for file in suite.sources())).hexdigest()
     WORK.mkdir(parents=True, exist_ok=True)
-    verdicts: dict[str, list[list[str]]] = json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
+    verdicts: dict[str, list[list[str]]] = (
+        json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
+    )
     if "--again" in sys.argv:
         for one in chosen:
             verdicts.pop(key_of(one, suite, ground), None)
@@ -218,11 +268,23 @@ def main() -> None:
     judged_ones = [one for one in chosen if key_of(one, suite, ground) in verdicts]
     for one in judged_ones:
         print(f"{one.name:38} {shown(verdicts[key_of(one, suite, ground)], suite)}")
-    survivors = [one for one in judged_ones if len(verdicts[key_of(one, suite, ground)]) < suite.enough]
-    print(f"\n{len(judged_ones) - len(survivors)} of {len(chosen)} noticed, {time.monotonic() - started:.0f} s")
+    survivors = [
+        one for one in judged_ones if len(verdicts[key_of(one, suite, ground)]) < suite.enough
+    ]
+    print(
+        "\n"
+        f"{len(judged_ones) - len(survivors)} of {len(chosen)} noticed, "
+        f"{time.monotonic() - started:.0f} s"
+    )
     complaints = [
         *broken,
-        *(f"{one.name} survived, {suite.enough} of {len(suite.seeds)} seeds must notice: {one.breaks}" for one in survivors),
+        *(
+            (
+                f"{one.name} survived, {suite.enough} of {len(suite.seeds)} seeds must notice: "
+                f"{one.breaks}"
+            )
+            for one in survivors
+        ),
     ]
     if complaints:
         sys.exit("\n".join(complaints))

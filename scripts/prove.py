@@ -1,8 +1,9 @@
 """Prove cap, solvency and price: `python -m scripts.prove [--match TEXT] [--workers N]`.
 
-Runs every `check_*` of tests/contracts/proofs through Halmos, and every lemma of the .smt2 files there through z3. The run
-fails unless each is proven in full, within its bounds of loops and time, and each `check_reachable_*` fails: its
-counterexample shows that the assumptions of the proofs beside it can be met. docs/contracts-proofs.md says what is proven.
+Runs every `check_*` of tests/contracts/proofs through Halmos, and every lemma of the .smt2 files
+there through z3. The run fails unless each is proven in full, within its bounds of loops and time,
+and each `check_reachable_*` fails: its counterexample shows that the assumptions of the proofs
+beside it can be met. docs/contracts-proofs.md says what is proven.
 
 .build/halmos/       the contracts as Halmos reads them, with their syntax trees; the build of forge is not touched
 """
@@ -26,14 +27,22 @@ FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 TOOLS = ROOT / ".venv-audit" / "bin"
 WORK = ROOT / ".build" / "halmos"
 
-# How often a branch on a symbol may be taken on one path. A path that is cut off there makes the run fail.
+# How often a branch on a symbol may be taken on one path. A path that is cut off there makes the
+# run fail.
 LOOP = 32
 # Seconds for one question to the solver, and for one proof with all its paths and questions.
 SOLVER_TIMEOUT_S = 60
 PROOF_TIMEOUT_S = 300
 
 # What Halmos answers: `Exitcode` of its __main__.py.
-VERDICTS = {0: "proven", 1: "counterexample", 2: "solver timeout", 3: "stuck", 4: "all paths revert", 5: "error"}
+VERDICTS = {
+    0: "proven",
+    1: "counterexample",
+    2: "solver timeout",
+    3: "stuck",
+    4: "all paths revert",
+    5: "error",
+}
 
 
 class Proof(NamedTuple):
@@ -61,14 +70,28 @@ def proofs() -> list[Proof]:
     """All that there is to prove, in the order of the files."""
     patterns = {".sol": r"function (check_\w+)\(", ".smt2": r'\(echo "(\w+)"\)'}
     files = sorted(file for file in PROOFS.iterdir() if file.suffix in patterns)
-    return [Proof(file, name) for file in files for name in re.findall(patterns[file.suffix], file.read_text())]
+    return [
+        Proof(file, name)
+        for file in files
+        for name in re.findall(patterns[file.suffix], file.read_text())
+    ]
 
 
 def build() -> None:
     """Compiles the proofs with their syntax trees, into a folder of their own."""
     settings = {"SRC": PROOFS, "TEST": PROOFS, "OUT": WORK / "out", "CACHE_PATH": WORK / "cache"}
-    env = os.environ | {f"FOUNDRY_{key}": str(value.relative_to(ROOT)) for key, value in settings.items()}
-    command = [str(FORGE), "build", "--quiet", "--ast", "--extra-output", "storageLayout", "metadata"]
+    env = os.environ | {
+        f"FOUNDRY_{key}": str(value.relative_to(ROOT)) for key, value in settings.items()
+    }
+    command = [
+        str(FORGE),
+        "build",
+        "--quiet",
+        "--ast",
+        "--extra-output",
+        "storageLayout",
+        "metadata",
+    ]
     if subprocess.run(command, cwd=ROOT, env=env, check=False).returncode:
         sys.exit("the proofs do not compile")
 
@@ -81,9 +104,17 @@ def build() -> None:
 
 def ran(command: list[str], timeout_s: float) -> str | None:
     """What the command printed, or None when the time was over. Its solvers end with it."""
-    env = os.environ | {"PATH": os.pathsep.join([str(WORK / "bin"), str(TOOLS), os.environ["PATH"]])}
+    env = os.environ | {
+        "PATH": os.pathsep.join([str(WORK / "bin"), str(TOOLS), os.environ["PATH"]])
+    }
     process = subprocess.Popen(
-        command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     try:
         return process.communicate(timeout=timeout_s)[0]
@@ -97,8 +128,20 @@ def halmos(proof: Proof) -> str:
     answer = WORK / "answers" / f"{proof.file.name}.{proof.name}.json"
     answer.parent.mkdir(exist_ok=True)
     answer.unlink(missing_ok=True)
-    command = ["halmos", "--forge-build-out", str((WORK / "out").relative_to(ROOT)), "--no-status", "--json-output", str(answer)]
-    command += ["--contract", proof.file.name.removesuffix(".t.sol") + "Proof", "--match-test", f"^{proof.name}\\("]
+    command = [
+        "halmos",
+        "--forge-build-out",
+        str((WORK / "out").relative_to(ROOT)),
+        "--no-status",
+        "--json-output",
+        str(answer),
+    ]
+    command += [
+        "--contract",
+        proof.file.name.removesuffix(".t.sol") + "Proof",
+        "--match-test",
+        f"^{proof.name}\\(",
+    ]
     command += ["--loop", str(LOOP), "--solver-timeout-assertion", f"{SOLVER_TIMEOUT_S}s"]
     command += ["--early-exit"] if proof.must_fail else []
     output = ran(command, PROOF_TIMEOUT_S)
@@ -106,7 +149,9 @@ def halmos(proof: Proof) -> str:
         return f"not settled in {PROOF_TIMEOUT_S} s"
     if not answer.exists():
         return f"did not run:\n{output[-2000:]}"
-    results: list[dict[str, Any]] = [one for many in json.loads(answer.read_text())["test_results"].values() for one in many]
+    results: list[dict[str, Any]] = [
+        one for many in json.loads(answer.read_text())["test_results"].values() for one in many
+    ]
     if len(results) != 1:
         return f"ran {len(results)} times"
     return verdict_of(results[0], must_fail=proof.must_fail)
@@ -128,7 +173,9 @@ def z3(proof: Proof) -> str:
     if any(line.startswith("(error") for line in output.splitlines()) or proof.name not in lines:
         return f"did not run:\n{output[-2000:]}"
     answer = lines[lines.index(proof.name) + 1]
-    return {"unsat": "proven", "sat": "reached" if proof.must_fail else "counterexample"}.get(answer, answer)
+    return {"unsat": "proven", "sat": "reached" if proof.must_fail else "counterexample"}.get(
+        answer, answer
+    )
 
 
 def judged(proof: Proof) -> Verdict:
@@ -138,8 +185,15 @@ def judged(proof: Proof) -> Verdict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--match", default="", metavar="TEXT", help="only proofs whose file or name contains the text")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--match",
+        default="",
+        metavar="TEXT",
+        help="only proofs whose file or name contains the text",
+    )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="proofs at a time (2)")
     args = parser.parse_args()
 
@@ -155,10 +209,16 @@ def main() -> None:
             verdict = future.result()
             where = f"{verdict.proof.file.name}: {verdict.proof.name}"
             mark = "" if verdict.is_good else "FAIL "
-            print(f"{done:3}/{len(chosen)} {verdict.seconds:6.1f} s  {mark}{where}: {verdict.said}", flush=True)
+            print(
+                f"{done:3}/{len(chosen)} {verdict.seconds:6.1f} s  {mark}{where}: {verdict.said}",
+                flush=True,
+            )
             bad += [] if verdict.is_good else [verdict]
 
-    print(f"{len(chosen) - len(bad)} of {len(chosen)} as they must be, {time.monotonic() - started:.0f} s")
+    print(
+        f"{len(chosen) - len(bad)} of {len(chosen)} as they must be, "
+        f"{time.monotonic() - started:.0f} s"
+    )
     if bad:
         sys.exit(1)
 

@@ -1,11 +1,13 @@
-"""`python -m scripts.rebuild`: scan the chain again beside the record, show every difference, and repair it when told so.
+"""`python -m scripts.rebuild`: scan the chain again beside the record, show every difference, and
+repair it when told so.
 
     python -m scripts.rebuild              compare; nothing of the record is changed. Exit 0: equal, 1: it differs, 2: refused
     python -m scripts.rebuild --accept     as above, and put the rescan in place of what differs
     python -m scripts.rebuild --fresh      do not go on with a rescan that was begun before
 
-Stop the indexer first. Killed halfway, the next start goes on where it stood. A rescan that differs is kept, so that
-`--accept` afterwards need not scan again; an equal one is dropped. Connects as the owner of the tables (it makes a schema).
+Stop the indexer first. Killed halfway, the next start goes on where it stood. A rescan that differs
+is kept, so that `--accept` afterwards need not scan again; an equal one is dropped. Connects as the
+owner of the tables (it makes a schema).
 """
 
 import logging
@@ -35,9 +37,11 @@ from indexer.chain.context import ChainContext
 from indexer.chain.rebuild import Comparison, Rebuild, RebuildRefusedError
 
 EQUAL, DIFFERS, REFUSED = 0, 1, 2
-BOUNDS = Bounds(statement_s=0, idle_in_transaction_s=0)  # the comparison reads everything that there is
+# the comparison reads everything that there is
+BOUNDS = Bounds(statement_s=0, idle_in_transaction_s=0)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)  # a pretty traceback shows values, and those may be secrets
+# a pretty traceback shows values, and those may be secrets
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(soft_wrap=True)
 
 
@@ -48,7 +52,9 @@ def now_utc() -> datetime:
 @app.command()
 def rebuild(
     accept: bool = typer.Option(False, "--accept", help="put the rescan in place of what differs"),
-    fresh: bool = typer.Option(False, "--fresh", help="begin anew instead of going on with the last rescan"),
+    fresh: bool = typer.Option(
+        False, "--fresh", help="begin anew instead of going on with the last rescan"
+    ),
 ) -> None:
     """Scan the chain again, compare, and repair what differs when told so."""
     settings = read_settings(answers=True)
@@ -67,11 +73,23 @@ def rebuild(
 
 @contextmanager
 def _opened(settings: Settings, deployment: Deployment) -> Iterator[Rebuild]:
-    """Hold the indexer's lead for as long as the block lasts. Errors: RebuildRefusedError when somebody leads."""
-    lead = Leadership(settings.database_url, "indexer", f"rebuild {socket.gethostname()}:{os.getpid()}")
+    """Hold the indexer's lead for as long as the block lasts.
+
+    Errors: RebuildRefusedError when somebody leads.
+    """
+    lead = Leadership(
+        settings.database_url, "indexer", f"rebuild {socket.gethostname()}:{os.getpid()}"
+    )
     record = Database(settings.database_url, application_name="rebuild", bounds=BOUNDS)
-    beside = Database(settings.database_url, application_name="rebuild shadow", bounds=BOUNDS, search_path=shadow.SEARCH_PATH)
-    rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    beside = Database(
+        settings.database_url,
+        application_name="rebuild shadow",
+        bounds=BOUNDS,
+        search_path=shadow.SEARCH_PATH,
+    )
+    rpc = Rpc(
+        settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s
+    )
     reader = VaultReader(rpc, deployment.contracts)
     try:
         if not lead.try_take(now_utc()):
@@ -106,7 +124,10 @@ def _run(work: Rebuild, *, accept: bool, fresh: bool) -> int:
         console.print(f"Equal up to block {work.end.number}; nothing was changed.")
         return EQUAL
     if not accept:
-        console.print("The record differs; nothing was changed. Run it again with --accept to put the rescan in its place.")
+        console.print(
+            "The record differs; nothing was changed. Run it again with --accept to put the "
+            "rescan in its place."
+        )
         return DIFFERS
     rows = work.accept()
     console.print(f"The rescan is in place; the books got {rows} rows that they lacked.")
@@ -114,7 +135,13 @@ def _run(work: Rebuild, *, accept: bool, fresh: bool) -> int:
 
 
 def _scan(work: Rebuild, at: int) -> None:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("blocks"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("blocks"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("rescan", total=work.end.number, completed=at)
         for height in work.scan():
@@ -130,11 +157,16 @@ def _show(found: Comparison) -> None:
 
 def _line(one: Difference) -> str:
     says = "the record lacks" if one.is_missing else "only the record has"
-    return f"{one.part}: {says} " + ", ".join(f"{name}={_text(value)}" for name, value in one.row.items())
+    return f"{one.part}: {says} " + ", ".join(
+        f"{name}={_text(value)}" for name, value in one.row.items()
+    )
 
 
 def _missing_line(row: MissingRow) -> str:
-    return f"books: the book of {row.kind} {row.book_id} lacks {row.base_key} (block {row.row.get('block_number')})"
+    return (
+        f"books: the book of {row.kind} {row.book_id} lacks {row.base_key} (block "
+        f"{row.row.get('block_number')})"
+    )
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""What the demo acts with: wallets that sign and send, a client of the public API, and reads of the chain."""
+"""What the demo acts with: wallets that sign and send, a client of the public API, and reads of the
+chain.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +42,13 @@ class Chain:
 
     def logs(self, address: str, event: str, from_block: int = 0) -> list[LogReceipt]:
         topic = "0x" + keccak(text=event).hex()
-        return self.web3.eth.get_logs({"address": to_checksum_address(address), "topics": [HexStr(topic)], "fromBlock": from_block})
+        return self.web3.eth.get_logs(
+            {
+                "address": to_checksum_address(address),
+                "topics": [HexStr(topic)],
+                "fromBlock": from_block,
+            }
+        )
 
     def sender_of(self, tx_hash: Any) -> str:
         return str(self.web3.eth.get_transaction(tx_hash)["from"])
@@ -52,19 +60,29 @@ class Chain:
         return calldata.withdraw(token, to, amount)
 
     def cash_of(self, vault: str) -> dict[str, int]:
-        """The signed sums of the vault's money events, read from the chain's logs alone. USDC base units."""
+        """The signed sums of the vault's money events, read from the chain's logs alone.
+
+        USDC base units.
+        """
 
         def words(event: str) -> list[list[int]]:
             return [
-                [int.from_bytes(log["data"][n : n + 32], "big") for n in range(0, len(log["data"]), 32)] for log in self.logs(vault, event)
+                [
+                    int.from_bytes(log["data"][n : n + 32], "big")
+                    for n in range(0, len(log["data"]), 32)
+                ]
+                for log in self.logs(vault, event)
             ]
 
         executed = words("Executed(uint256,address,bytes4,uint256,uint256,uint256)")
         return {
             "deposited": sum(row[0] for row in words("Deposited(address,uint256,uint256,uint256)")),
             "spent": -sum(row[0] for row in executed),
-            "received": sum(row[1] for row in executed) + sum(row[0] for row in words("Unwound(address,address,bytes4,uint256,uint256)")),
-            "withdrawn": -sum(row[0] for row in words("Withdrawn(address,address,uint256,uint256)")),
+            "received": sum(row[1] for row in executed)
+            + sum(row[0] for row in words("Unwound(address,address,bytes4,uint256,uint256)")),
+            "withdrawn": -sum(
+                row[0] for row in words("Withdrawn(address,address,uint256,uint256)")
+            ),
             "paid_out": -sum(row[1] for row in words("Settled(address,uint256,uint256,uint256)")),
         }
 
@@ -86,10 +104,17 @@ class Wallet:
         return str(self.account.sign_message(encode_defunct(text=message)).signature.to_0x_hex())
 
     def sign_typed_data(self, typed_data: dict[str, Any]) -> str:
-        return str(self.account.sign_message(encode_typed_data(full_message=typed_data)).signature.to_0x_hex())
+        return str(
+            self.account.sign_message(
+                encode_typed_data(full_message=typed_data)
+            ).signature.to_0x_hex()
+        )
 
     def send(self, to: str, data: str, gas: int | None = None) -> TxReceipt:
-        """Send and wait for the receipt. With `gas` given, a call that will revert is sent all the same."""
+        """Send and wait for the receipt.
+
+        With `gas` given, a call that will revert is sent all the same.
+        """
         eth = self.chain.web3.eth
         call = {"from": self.address, "to": to_checksum_address(to), "data": HexStr(data)}
         transaction = {
@@ -101,11 +126,16 @@ class Wallet:
             "maxPriorityFeePerGas": 0,
         }
         raw = self.account.sign_transaction(transaction).raw_transaction
-        return eth.wait_for_transaction_receipt(eth.send_raw_transaction(raw), timeout=20, poll_latency=0.05)
+        return eth.wait_for_transaction_receipt(
+            eth.send_raw_transaction(raw), timeout=20, poll_latency=0.05
+        )
 
 
 class Api:
-    """A client of the public API. A status other than the expected one ends the step with the service's own words."""
+    """A client of the public API.
+
+    A status other than the expected one ends the step with the service's own words.
+    """
 
     def __init__(self, base_url: str, key: str | None = None, bearer: str | None = None) -> None:
         self.base_url = base_url
@@ -119,7 +149,9 @@ class Api:
     def text(self, path: str) -> str:
         return self._call("GET", path).text
 
-    def post(self, path: str, body: Any, *, status: int = 200, idempotency_key: str | None = None) -> dict[str, Any]:
+    def post(
+        self, path: str, body: Any, *, status: int = 200, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return dict(self._call("POST", path, status, json=body, headers=headers).json())
 
@@ -128,7 +160,9 @@ class Api:
 
     def sign_in(self, wallet: Wallet, purpose: str, path: str) -> dict[str, Any]:
         """Ask for a message, sign it as it is, hand it in."""
-        nonce = self.post("/auth/wallet/nonce", {"wallet_address": wallet.address, "purpose": purpose})
+        nonce = self.post(
+            "/auth/wallet/nonce", {"wallet_address": wallet.address, "purpose": purpose}
+        )
         signature = wallet.sign_message(nonce["message"])
         if purpose == "login":
             return self.post(path, {"message": nonce["message"], "signature": signature})
@@ -142,5 +176,7 @@ class Api:
             headers["Authorization"] = f"Bearer {self.bearer}"
         answer = self.http.request(method, path, headers=headers, **more)
         if answer.status_code != status:
-            raise StepFailedError(f"{method} {path}: expected {status}, got {answer.status_code} {answer.text[:600]}")
+            raise StepFailedError(
+                f"{method} {path}: expected {status}, got {answer.status_code} {answer.text[:600]}"
+            )
         return answer

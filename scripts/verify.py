@@ -1,12 +1,14 @@
 """Read the recorded deployment back from the chain: `make verify NETWORK=sepolia RPC_URL=...`.
 
-Checks that the record is of a whole deployment, each name with its own contract (scripts/_recorded.py); contract by contract,
-that every byte of the code is what this tree compiles to and that each immutable is what the record gives
-(scripts/_deployed_code.py); that every address points to the others; that the offices are held by those of the record and by
-nobody else, and exactly its adapters are listed (scripts/_office_log.py); that nothing is paused and no change is under way.
-Ends with 1 when anything differs.
+Checks that the record is of a whole deployment, each name with its own contract
+(scripts/_recorded.py); contract by contract, that every byte of the code is what this tree compiles
+to and that each immutable is what the record gives (scripts/_deployed_code.py); that every address
+points to the others; that the offices are held by those of the record and by nobody else, and
+exactly its adapters are listed (scripts/_office_log.py); that nothing is paused and no change is
+under way. Ends with 1 when anything differs.
 
-Not checked: the code of a USDC that is not ours, storage that no view below reads, and what the node hides; ask a second node.
+Not checked: the code of a USDC that is not ours, storage that no view below reads, and what the
+node hides; ask a second node.
 """
 
 import json
@@ -30,7 +32,16 @@ from scripts._deployed_code import (
     immutable_places,
     is_same_program,
 )
-from scripts._deployments import ADAPTERS, ROOT, Deployed, Record, create_address, load, node_chain_id, record_path
+from scripts._deployments import (
+    ADAPTERS,
+    ROOT,
+    Deployed,
+    Record,
+    create_address,
+    load,
+    node_chain_id,
+    record_path,
+)
 from scripts._office_log import (
     DEFAULT_ADMIN_ROLE,
     KEEPER_ADMIN_ROLE,
@@ -44,7 +55,14 @@ from scripts._office_log import (
     read_ranges,
 )
 from scripts._offices import is_devnet
-from scripts._recorded import Office, differing_offices, record_faults, recorded_offices, spelled, to_record
+from scripts._recorded import (
+    Office,
+    differing_offices,
+    record_faults,
+    recorded_offices,
+    spelled,
+    to_record,
+)
 
 ARTIFACTS = ROOT / ".build" / "forge"
 # A change under way by the view that tells of it: the call that drops it, and who may.
@@ -80,7 +98,8 @@ def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
 
 Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
-# The immutables of each contract in the order of declaration, from the record: (its entry, addresses by name, chain id).
+# The immutables of each contract in the order of declaration, from the record: (its entry,
+# addresses by name, chain id).
 EXPECTED: dict[str, Expected] = {
     "MandateVaultFactory": lambda one, at, chain_id: (
         *addresses(
@@ -90,23 +109,38 @@ EXPECTED: dict[str, Expected] = {
         ),
         *domain_immutables(Domain("Mandate Wallet", "2", chain_id, one.address)),
     ),
-    "MandateVault": lambda one, at, chain_id: addresses(("USDC", at["usdc"]), ("FACTORY", at["factory"])),
+    "MandateVault": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("FACTORY", at["factory"])
+    ),
     "Erc6492Validator": lambda one, at, chain_id: (),
-    "TestVenue": lambda one, at, chain_id: addresses(("USDC", at["usdc"]), ("operator", one.args[1])),
-    "TestVenueAdapter": lambda one, at, chain_id: addresses(("USDC", at["usdc"]), ("venue", at["test_venue"])),
+    "TestVenue": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("operator", one.args[1])
+    ),
+    "TestVenueAdapter": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("venue", at["test_venue"])
+    ),
     "X402Adapter": lambda one, at, chain_id: (
         *addresses(("USDC", at["usdc"]), ("factory", at["factory"])),
         *domain_immutables(Domain("Mandate Wallet x402", "1", chain_id, one.address)),
     ),
-    "RelayAdapter": lambda one, at, chain_id: addresses(("USDC", at["usdc"]), ("relay", one.args[1])),
+    "RelayAdapter": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("relay", one.args[1])
+    ),
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
-    "MockUSDC": lambda one, at, chain_id: copied(domain_immutables(Domain("USDC", "2", chain_id, one.address))),
+    "MockUSDC": lambda one, at, chain_id: copied(
+        domain_immutables(Domain("USDC", "2", chain_id, one.address))
+    ),
 }
 
 
 def copied(domain: tuple[Immutable, ...]) -> tuple[Immutable, ...]:
-    """Of code that was built at one address and copied to another: the address that it cached, and what hangs on it, are nobody's."""
-    return tuple(Immutable(one.name, None) if one.name in ("_cachedDomainSeparator", "_cachedThis") else one for one in domain)
+    """Of code that was built at one address and copied to another: the address that it cached, and
+    what hangs on it, are nobody's.
+    """
+    return tuple(
+        Immutable(one.name, None) if one.name in ("_cachedDomainSeparator", "_cachedThis") else one
+        for one in domain
+    )
 
 
 def check_code(findings: Findings, one: Deployed, record: Record) -> None:
@@ -115,18 +149,36 @@ def check_code(findings: Findings, one: Deployed, record: Record) -> None:
         findings.check(f"{one.name} code", len(found) > 0, f"{len(found)} bytes (not ours)")
         return
     artifact = json.loads((ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json").read_text())
-    compiled = bytes.fromhex(project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode.removeprefix("0x"))
-    # Ape deploys, forge knows the immutables' places; the two differ in how they name sources, so in the metadata alone.
-    if not is_same_program(compiled, bytes.fromhex(artifact["deployedBytecode"]["object"].removeprefix("0x"))):
-        raise click.ClickException(f"forge's build of {one.contract} is not of these sources; run `make build`")
-    expected = EXPECTED[one.contract](one, {known.name: known.address for known in record.contracts}, record.chain_id)
+    compiled = bytes.fromhex(
+        project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode.removeprefix(
+            "0x"
+        )
+    )
+    # Ape deploys, forge knows the immutables' places; the two differ in how they name sources, so
+    # in the metadata alone.
+    if not is_same_program(
+        compiled, bytes.fromhex(artifact["deployedBytecode"]["object"].removeprefix("0x"))
+    ):
+        raise click.ClickException(
+            f"forge's build of {one.contract} is not of these sources; run `make build`"
+        )
+    expected = EXPECTED[one.contract](
+        one, {known.name: known.address for known in record.contracts}, record.chain_id
+    )
     faults = code_faults(compiled, found, immutable_places(artifact), expected)
-    findings.expect_none(f"{one.name} code", faults, f"{len(found)} bytes, {len(expected)} immutables")
+    findings.expect_none(
+        f"{one.name} code", faults, f"{len(found)} bytes, {len(expected)} immutables"
+    )
 
 
 def logs_between(addresses: Sequence[str]) -> Callable[[int, int], list[Log]]:
     def ask(first: int, last: int) -> list[Log]:
-        wanted = {"address": list(addresses), "topics": [list(TOPICS)], "fromBlock": hex(first), "toBlock": hex(last)}
+        wanted = {
+            "address": list(addresses),
+            "topics": [list(TOPICS)],
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+        }
         try:
             return list(chain.provider.make_request("eth_getLogs", [wanted]))
         except (ApeException, requests.RequestException) as error:
@@ -146,7 +198,9 @@ def offices_by_logs(record: Record) -> tuple[Held, Held]:
         raise click.ClickException(f"the offices could not be read: {missing}") from None
 
 
-def offices_found(factory: ContractInstance, factory_held: Held, token: ContractInstance, token_held: Held) -> dict[str, Office]:
+def offices_found(
+    factory: ContractInstance, factory_held: Held, token: ContractInstance, token_held: Held
+) -> dict[str, Office]:
     return {
         "factory.admin": factory.defaultAdmin(),
         "factory.admin_delay_s": factory.defaultAdminDelay(),
@@ -161,49 +215,93 @@ def offices_found(factory: ContractInstance, factory_held: Held, token: Contract
     }
 
 
-def check_roles(findings: Findings, name: str, contract: ContractInstance, found: Held, known: set[str]) -> None:
-    """The logs agree with the contract's own answers, and nobody holds a role that this project does not know."""
-    denied = [f"{one} as {role}" for role, accounts in found.roles.items() for one in accounts if not contract.hasRole(role, one)]
+def check_roles(
+    findings: Findings, name: str, contract: ContractInstance, found: Held, known: set[str]
+) -> None:
+    """The logs agree with the contract's own answers, and nobody holds a role that this project
+    does not know.
+    """
+    denied = [
+        f"{one} as {role}"
+        for role, accounts in found.roles.items()
+        for one in accounts
+        if not contract.hasRole(role, one)
+    ]
     denied += [f"{one} as adapter" for one in found.adapters if not contract.isAdapter(one)]
     findings.expect_none(
-        f"{name} logs", [f"the node's logs name {one}, its state does not" for one in denied], "name holders as the contract does"
+        f"{name} logs",
+        [f"the node's logs name {one}, its state does not" for one in denied],
+        "name holders as the contract does",
     )
-    unknown = [f"{', '.join(found.holders(role))} as {role}: the admin revokes it" for role in sorted(set(found.roles) - known)]
+    unknown = [
+        f"{', '.join(found.holders(role))} as {role}: the admin revokes it"
+        for role in sorted(set(found.roles) - known)
+    ]
     findings.expect_none(f"{name} other roles", unknown, "none")
 
 
 def check_adapters(findings: Findings, at: dict[str, str], listed: frozenset[str]) -> None:
     recorded = {at[name]: name for name in ADAPTERS if name in at}
     for address, name in recorded.items():
-        missing = [] if address in listed else [f"{address} is not: the admin calls listAdapter({address})"]
+        missing = (
+            []
+            if address in listed
+            else [f"{address} is not: the admin calls listAdapter({address})"]
+        )
         findings.expect_none(f"{name} listed", missing, address)
-    extra = [f"{one} is not of this record: the admin calls delistAdapter({one})" for one in sorted(listed - set(recorded))]
+    extra = [
+        f"{one} is not of this record: the admin calls delistAdapter({one})"
+        for one in sorted(listed - set(recorded))
+    ]
     findings.expect_none("other adapters listed", extra, "none")
 
 
-def check_nothing_pending(findings: Findings, name: str, contract: ContractInstance, views: dict[str, str]) -> None:
+def check_nothing_pending(
+    findings: Findings, name: str, contract: ContractInstance, views: dict[str, str]
+) -> None:
     for view, cancel in views.items():
         what, at_s = getattr(contract, view)()
         at = f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"
-        pending = [f"{what} from {at} on; drop it: {cancel}; or let it happen and record it"] if at_s else []
+        pending = (
+            [f"{what} from {at} on; drop it: {cancel}; or let it happen and record it"]
+            if at_s
+            else []
+        )
         findings.expect_none(f"{name}.{view}", pending, "none")
 
 
 def check_offices(findings: Findings, record: Record, shown: str) -> None:
     """Who holds the offices, all of them and nobody else; what is listed, paused and under way."""
     at = {one.name: one.address for one in record.contracts}
-    factory, token = project.MandateVaultFactory.at(at["factory"]), project.ReserveToken.at(at["reserve_token"])
+    factory, token = (
+        project.MandateVaultFactory.at(at["factory"]),
+        project.ReserveToken.at(at["reserve_token"]),
+    )
     factory_held, token_held = offices_by_logs(record)
-    recorded, found = recorded_offices(record), offices_found(factory, factory_held, token, token_held)
+    recorded, found = (
+        recorded_offices(record),
+        offices_found(factory, factory_held, token, token_held),
+    )
     differing = differing_offices(recorded, found)
     for name, office in found.items():
         wanted = f"; recorded: {spelled(recorded[name])}" if name in differing else ""
         findings.check(name, name not in differing, spelled(office) + wanted)
-    check_roles(findings, "factory", factory, factory_held, {DEFAULT_ADMIN_ROLE, PAUSER_ROLE, KEEPER_ADMIN_ROLE})
+    check_roles(
+        findings,
+        "factory",
+        factory,
+        factory_held,
+        {DEFAULT_ADMIN_ROLE, PAUSER_ROLE, KEEPER_ADMIN_ROLE},
+    )
     check_roles(findings, "reserve_token", token, token_held, {DEFAULT_ADMIN_ROLE, PAUSER_ROLE})
     check_adapters(findings, at, factory_held.adapters)
-    for name, contract, views in (("factory", factory, PENDING_FACTORY), ("reserve_token", token, PENDING_TOKEN)):
-        findings.expect_none(f"{name}.paused", ["yes: the admin calls unpause()"] if contract.paused() else [], "no")
+    for name, contract, views in (
+        ("factory", factory, PENDING_FACTORY),
+        ("reserve_token", token, PENDING_TOKEN),
+    ):
+        findings.expect_none(
+            f"{name}.paused", ["yes: the admin calls unpause()"] if contract.paused() else [], "no"
+        )
         check_nothing_pending(findings, name, contract, {**PENDING_ADMIN, **views})
     if differing:
         click.echo(to_record(shown, record, differing))
@@ -211,39 +309,71 @@ def check_offices(findings: Findings, record: Record, shown: str) -> None:
 
 def check_links(findings: Findings, at: dict[str, str]) -> None:
     """Every address points to the others, and the token is worth what it began with."""
-    factory, token = project.MandateVaultFactory.at(at["factory"]), project.ReserveToken.at(at["reserve_token"])
+    factory, token = (
+        project.MandateVaultFactory.at(at["factory"]),
+        project.ReserveToken.at(at["reserve_token"]),
+    )
     findings.check("factory.usdc", factory.usdc() == at["usdc"], factory.usdc())
-    findings.check("factory.implementation", factory.implementation() == at["vault_implementation"], factory.implementation())
-    findings.check("factory.validator", factory.validator() == at["factory_validator"], factory.validator())
+    findings.check(
+        "factory.implementation",
+        factory.implementation() == at["vault_implementation"],
+        factory.implementation(),
+    )
+    findings.check(
+        "factory.validator", factory.validator() == at["factory_validator"], factory.validator()
+    )
     findings.check("reserve_token.usdc", token.usdc() == at["usdc"], token.usdc())
-    findings.check("reserve_token price", token.redeemPrice() >= 10_000, f"{token.redeemPrice()} base units a token")
+    findings.check(
+        "reserve_token price",
+        token.redeemPrice() >= 10_000,
+        f"{token.redeemPrice()} base units a token",
+    )
     if "test_venue" in at:
         venue = project.TestVenue.at(at["test_venue"])
-        findings.check("test_venue.adapter", venue.adapter() == at["test_venue_adapter"], venue.adapter())
+        findings.check(
+            "test_venue.adapter", venue.adapter() == at["test_venue_adapter"], venue.adapter()
+        )
 
 
 def is_on_devnet(record: Record) -> bool:
-    return is_devnet(chain.provider.network.name, record.chain_id, str(chain.provider.make_request("web3_clientVersion", [])))
+    return is_devnet(
+        chain.provider.network.name,
+        record.chain_id,
+        str(chain.provider.make_request("web3_clientVersion", [])),
+    )
 
 
 @click.command(cls=ConnectedProviderCommand)
-@click.option("--record", "record_file", type=click.Path(path_type=Path), help="the record instead of scripts/deployments/<network>.json")
+@click.option(
+    "--record",
+    "record_file",
+    type=click.Path(path_type=Path),
+    help="the record instead of scripts/deployments/<network>.json",
+)
 def cli(record_file: Path | None) -> None:
     """Compare the record with the chain."""
     path = record_file or record_path(chain.provider.network.name)
     if not path.exists():
-        raise click.ClickException(f"{path} does not exist; run `make deploy NETWORK={chain.provider.network.name}` first")
+        raise click.ClickException(
+            f"{path} does not exist; run `make deploy NETWORK={chain.provider.network.name}` first"
+        )
     record = load(path, node_chain_id(chain.provider))
     shown = str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     findings = Findings()
     if faults := record_faults(record, on_devnet=is_on_devnet(record)):
         for fault in faults:
             findings.check("the record", False, fault)
-        raise click.ClickException(f"{shown} does not record a whole deployment to chain {record.chain_id}; nothing else was checked")
+        raise click.ClickException(
+            f"{shown} does not record a whole deployment to chain {record.chain_id}; nothing "
+            "else was checked"
+        )
     for one in record.contracts:
         check_code(findings, one, record)
     check_links(findings, {one.name: one.address for one in record.contracts})
     check_offices(findings, record, shown)
     if findings.faults:
         raise click.ClickException(f"{findings.faults} differences between {shown} and the chain")
-    click.echo(f"{shown} and the chain agree (block {chain.blocks.head.number}, sources of commit {record.commit})")
+    click.echo(
+        f"{shown} and the chain agree (block {chain.blocks.head.number}, sources of commit "
+        f"{record.commit})"
+    )

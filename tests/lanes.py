@@ -1,8 +1,9 @@
-"""How `make test` runs all tests: workers of pytest-xdist, LANES of them, each with a Postgres and chains of its own.
+"""How `make test` runs all tests: workers of pytest-xdist, LANES of them, each with a Postgres and
+chains of its own.
 
-A file stays on one worker, and so do the files of a folder in TOGETHER. What takes longest begins first, so that no
-worker ends with it alone. A line tells now and then how far the run is, and the last ones which files took longest:
-when one of them is missing in SLOW, it belongs there.
+A file stays on one worker, and so do the files of a folder in TOGETHER. What takes longest begins
+first, so that no worker ends with it alone. A line tells now and then how far the run is, and the
+last ones which files took longest: when one of them is missing in SLOW, it belongs there.
 """
 
 import time
@@ -80,7 +81,11 @@ class Progress:
         """Counted as pytest counts it, without a letter."""
         if report.failed:
             return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
-        return (report.outcome if report.when == "call" or report.skipped else "", "", report.outcome.upper())
+        return (
+            report.outcome if report.when == "call" or report.skipped else "",
+            "",
+            report.outcome.upper(),
+        )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[unit_of(report.nodeid)] += report.duration

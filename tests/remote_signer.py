@@ -1,4 +1,6 @@
-"""A remote signer of the tests' own: Web3Signer's two methods over HTTP, with ways to lie, to refuse and to hang."""
+"""A remote signer of the tests' own: Web3Signer's two methods over HTTP, with ways to lie, to
+refuse and to hang.
+"""
 
 import json
 import threading
@@ -18,8 +20,8 @@ QUANTITIES = ("type", "chainId", "nonce", "value", "gas", "maxFeePerGas", "maxPr
 class FakeRemoteSigner:
     """Signs what it is asked for, unless told otherwise.
 
-    `altered`: fields that it signs in place of those asked for. `answers_as`: the form of its answer. `token`: what it asks
-    for. `signs_with`: another key than the account's.
+    `altered`: fields that it signs in place of those asked for. `answers_as`: the form of its
+    answer. `token`: what it asks for. `signs_with`: another key than the account's.
     """
 
     account: LocalKeySigner
@@ -44,7 +46,12 @@ class FakeRemoteSigner:
 
     def _transaction(self, asked: dict[str, str]) -> dict[str, Any]:
         assert asked["from"] == self.account.address
-        return {"to": asked["to"], "data": asked["data"], **{name: int(asked[name], 16) for name in QUANTITIES}, **self.altered}
+        return {
+            "to": asked["to"],
+            "data": asked["data"],
+            **{name: int(asked[name], 16) for name in QUANTITIES},
+            **self.altered,
+        }
 
 
 @contextmanager
@@ -54,7 +61,10 @@ def serving(signer: FakeRemoteSigner) -> Iterator[FakeRemoteSigner]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            known = signer.token is None or self.headers.get("Authorization") == f"Bearer {signer.token}"
+            known = (
+                signer.token is None
+                or self.headers.get("Authorization") == f"Bearer {signer.token}"
+            )
             said = signer.answer(body["method"], body["params"]) if known else {}
             content = json.dumps({"jsonrpc": "2.0", "id": body["id"], **said}).encode()
             self.send_response(200 if known else 401)
@@ -69,7 +79,9 @@ def serving(signer: FakeRemoteSigner) -> Iterator[FakeRemoteSigner]:
             """Tests print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     signer.url = f"http://127.0.0.1:{server.server_port}"
     try:

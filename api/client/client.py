@@ -4,8 +4,8 @@
         agent = client.connect("my-agent")
         agent.mandates.offers(agent.user_id)
 
-Each call sends the one credential that its route takes. A refused call raises Refused. Not for sharing between threads
-while credentials change; calls themselves may run side by side.
+Each call sends the one credential that its route takes. A refused call raises Refused. Not for
+sharing between threads while credentials change; calls themselves may run side by side.
 """
 
 import uuid
@@ -37,10 +37,11 @@ KEY_HEADER = "X-SVC-User-Key"
 
 
 class Client(Areas):
-    """`key` is an agent's or operator's, `session` an owner's, `bearer` the token of connect; each may be set later.
+    """`key` is an agent's or operator's, `session` an owner's, `bearer` the token of connect; each
+    may be set later.
 
-    `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`. `over`: another way to carry the
-    calls than the network, which tests use.
+    `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
+    `over`: another way to carry the calls than the network, which tests use.
     """
 
     def __init__(
@@ -75,21 +76,33 @@ class Client(Areas):
 
     @property
     def user_id(self) -> str:
-        """The agent's id as mandates name it. Errors: ValueError when this client has not registered the agent."""
+        """The agent's id as mandates name it.
+
+        Errors: ValueError when this client has not registered the agent.
+        """
         if self.registered is None:
-            raise ValueError("this client did not register its agent; read the id with mandates.me()")
+            raise ValueError(
+                "this client did not register its agent; read the id with mandates.me()"
+            )
         return str(self.registered["user_id"])
 
     def sign_in(self, wallet: "LocalAccount | str") -> IdentityLoggedIn:
-        """Become an owner: ask for a message, sign it as it is, hand it in. The session stays in this client."""
+        """Become an owner: ask for a message, sign it as it is, hand it in.
+
+        The session stays in this client.
+        """
         account = account_of(wallet)
         nonce = self.identity.nonce(wallet_address=str(account.address), purpose="login")
-        found = self.identity.login(message=nonce["message"], signature=sign_text(account, nonce["message"]))
+        found = self.identity.login(
+            message=nonce["message"], signature=sign_text(account, nonce["message"])
+        )
         self.session = found["bearer_token"]
         return found
 
     def connect(self, agent_name: str) -> "Client":
-        """Register an agent; answers its client, to be closed on its own. Its keys are shown once, in `registered`: keep them.
+        """Register an agent; answers its client, to be closed on its own.
+
+        Its keys are shown once, in `registered`: keep them.
 
         With a session in this client the agent is the owner's.
         """
@@ -110,19 +123,28 @@ class Client(Areas):
         """Link the agent's wallet to its account; needs the `bearer` of connect."""
         account = account_of(wallet)
         nonce = self.identity.nonce(wallet_address=str(account.address), purpose="link")
-        return self.identity.link(wallet_address=str(account.address), signature=sign_text(account, nonce["message"]))
+        return self.identity.link(
+            wallet_address=str(account.address), signature=sign_text(account, nonce["message"])
+        )
 
     def unlink_wallet(self, agent_id: int, wallet: "LocalAccount | str") -> AgentsRotated:
-        """As its owner, unlink the wallet of an agent; `wallet` is the owner's own, which signs it. Its secrets are replaced."""
+        """As its owner, unlink the wallet of an agent; `wallet` is the owner's own, which signs it.
+
+        Its secrets are replaced.
+        """
         account = account_of(wallet)
-        nonce = self.identity.nonce(wallet_address=str(account.address), purpose="unlink", agent_id=agent_id)
+        nonce = self.identity.nonce(
+            wallet_address=str(account.address), purpose="unlink", agent_id=agent_id
+        )
         return self.agents.unlink(agent_id, signature=sign_text(account, nonce["message"]))
 
     def sign_terms(self, mandate_id: str, wallet: "LocalAccount | str") -> MandatesOneMandate:
-        """Read a draft's terms, sign them with the owner's wallet and hand the signature in; answers the signed mandate.
+        """Read a draft's terms, sign them with the owner's wallet and hand the signature in;
+        answers the signed mandate.
 
-        Whoever signs vouches for what the terms say: read `mandates.terms(...)["typed_data"]["message"]` first. What is signed
-        here is a mandate's terms, of this mandate and this owner, or nothing. Errors: ValueError.
+        Whoever signs vouches for what the terms say: read
+        `mandates.terms(...)["typed_data"]["message"]` first. What is signed here is a mandate's
+        terms, of this mandate and this owner, or nothing. Errors: ValueError.
         """
         account = account_of(wallet)
         typed_data = self.mandates.terms(mandate_id)["typed_data"]
@@ -130,14 +152,19 @@ class Client(Areas):
         told = (typed_data["primaryType"], message["publicId"], str(message["owner"]).lower())
         if told != ("MandateTerms", mandate_id, str(account.address).lower()):
             raise ValueError(
-                f"not signed: the service offers {told} to sign, which are not the terms of {mandate_id} for {account.address}"
+                f"not signed: the service offers {told} to sign, which are not the terms of "
+                f"{mandate_id} for {account.address}"
             )
         return self.mandates.sign(mandate_id, signature=sign_typed_data(account, typed_data))
 
     # Lists
 
-    def pages(self, call: Callable[..., Any], *path: str, **fields: Any) -> Iterator[dict[str, Any]]:
-        """Every page of a list, newest or first as the call orders them: `client.pages(client.mandates.ledger, id)`."""
+    def pages(
+        self, call: Callable[..., Any], *path: str, **fields: Any
+    ) -> Iterator[dict[str, Any]]:
+        """Every page of a list, newest or first as the call orders them:
+        `client.pages(client.mandates.ledger, id)`.
+        """
         cursor: Any = fields.pop("cursor", None)
         while True:
             page: dict[str, Any] = call(*path, **fields, cursor=cursor)
@@ -146,18 +173,26 @@ class Client(Areas):
             if cursor is None:
                 return
 
-    def items(self, call: Callable[..., Any], name: str, *path: str, **fields: Any) -> Iterator[Any]:
-        """What the pages' list `name` holds: `client.items(client.mandates.ledger, "events", id)`."""
+    def items(
+        self, call: Callable[..., Any], name: str, *path: str, **fields: Any
+    ) -> Iterator[Any]:
+        """What the pages' list `name` holds: `client.items(client.mandates.ledger, "events",
+        id)`.
+        """
         for page in self.pages(call, *path, **fields):
             yield from page[name]
 
     def save_record(self, mandate_id: str, file: Path) -> int:
-        """Write a mandate's record to `file` as it comes, for verify-record; bytes written. Errors: Refused, Unreachable.
+        """Write a mandate's record to `file` as it comes, for verify-record; bytes written.
+
+        Errors: Refused, Unreachable.
 
         A record that broke off lacks its head, and verify-record says so.
         """
         path, _ = fill_path("/mandate-wallet/mandates/{id}/record", {"id": mandate_id})
-        with self._transport.stream(Request(method="GET", path=path, headers=self._credential("key or owner"))) as answer:
+        with self._transport.stream(
+            Request(method="GET", path=path, headers=self._credential("key or owner"))
+        ) as answer:
             if not answer.is_success:
                 answer.read()
                 raise Refused(answer.status_code, body_of(answer), None)
@@ -193,25 +228,35 @@ class Client(Areas):
         )
         answer = self._transport.send(request)
         if not answer.is_success and answer.status_code != also:
-            return self._paid(request, Refused(answer.status_code, body_of(answer), request.idempotency_key))
+            return self._paid(
+                request, Refused(answer.status_code, body_of(answer), request.idempotency_key)
+            )
         return body_of(answer)
 
     def _paid(self, request: Request, refused: Refused) -> dict[str, Any]:
-        """The same call with a payment, once. Errors: the refusal itself when it asks for none, NotPaid, Refused."""
+        """The same call with a payment, once.
+
+        Errors: the refusal itself when it asks for none, NotPaid, Refused.
+        """
         if self.payer is None or not refused.is_payable:
             raise refused
         try:
             payment = self.payer.pay(refused.body)
         except WontPay as error:
             raise NotPaid(refused, str(error)) from None
-        answer = self._transport.send(replace(request, headers={**request.headers, REQUEST_HEADER: payment.header}))
+        answer = self._transport.send(
+            replace(request, headers={**request.headers, REQUEST_HEADER: payment.header})
+        )
         if not answer.is_success:
             raise Refused(answer.status_code, body_of(answer), request.idempotency_key)
         self.payer.keep_receipt(request.path, payment, answer.headers.get(RESPONSE_HEADER))
         return body_of(answer)
 
     def _credential(self, auth: str) -> dict[str, str]:
-        """Of the credentials that the route takes the first that is here: key, session, bearer. None here: the service says so."""
+        """Of the credentials that the route takes the first that is here: key, session, bearer.
+
+        None here: the service says so.
+        """
         takes_any = auth == "optional"
         if self.key is not None and (takes_any or "key" in auth or auth == "operator"):
             return {KEY_HEADER: self.key}
@@ -223,7 +268,9 @@ class Client(Areas):
 
 
 def fill_path(path: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The path with its {names} filled, and the fields that are not in it. {name:path} keeps its slashes."""
+    """The path with its {names} filled, and the fields that are not in it. {name:path} keeps its
+    slashes.
+    """
     rest = dict(fields)
     segments = []
     for segment in path.split("/"):

@@ -16,14 +16,18 @@ class AgentsSelfRecord(TypedDict):
     agent_name: str
     wallet_address: str | None
     persona: str | list[str] | None
-    persona_by: Literal["agent", "owner"] | None  # owner: the owner's seed, until the agent declares its own
+    persona_by: (
+        Literal["agent", "owner"] | None
+    )  # owner: the owner's seed, until the agent declares its own
     strategy: str | list[str] | None
     progress: str | list[str] | None
     next_steps: str | list[str] | None
     is_self_declared: Literal[True]  # nobody verified any of it
     signed: bool  # the agent's wallet signed this version
     signed_by: str | None
-    record_sha256: str | None  # SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version
+    record_sha256: (
+        str | None
+    )  # SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version
     message: str | None  # the text that was signed; it holds record_sha256
     signature: str | None
     version: int  # how many versions the agent has declared
@@ -107,7 +111,9 @@ class AgentsFleetAgent(TypedDict):
     per_order_usd: str | None
     per_day_usd: str | None
     wallet_address: str | None
-    wallet_payable_at: str | None  # from when the agent's starter wallet pays it; null: no wallet is linked
+    wallet_payable_at: (
+        str | None
+    )  # from when the agent's starter wallet pays it; null: no wallet is linked
     recovery_can_be_undone: bool  # the agent was recovered since you last replaced its secrets
     accepts_mandates: bool
     registered_at: str
@@ -123,7 +129,9 @@ class AgentsRotated(TypedDict):
     user_id: int
     api_key: str  # shown once; the old key is dead
     recovery_code: str  # shown once; the old code is dead
-    bearer_token: str  # for wallet registration only, for 24 hours at most; shown once; the old token is dead
+    bearer_token: (
+        str  # for wallet registration only, for 24 hours at most; shown once; the old token is dead
+    )
     unlinked_wallet: str | None  # the wallet that is linked no more; null: nothing was unlinked
 
 
@@ -142,9 +150,7 @@ class CreditsCreditBalance(TypedDict):
     available: int  # what can be spent: welcome, earned and converted
     total: int  # available and bonded
     free_reads_remaining: int  # metered reads that are still free today (UTC)
-    free_reads_shared_remaining: (
-        int  # the same of all agents of your owner, or, without one, of all unowned agents of your network address together
-    )
+    free_reads_shared_remaining: int  # the same of all agents of your owner, or, without one, of all unowned agents of your network address together
 
 
 class CreditsCreditPosting(TypedDict):
@@ -180,7 +186,9 @@ class CreditsLimitEntry(TypedDict):
     key: str
     value: int
     unit: str
-    status: Literal["enforced", "not_enforced_yet"]  # not_enforced_yet while what it limits is not live
+    status: Literal[
+        "enforced", "not_enforced_yet"
+    ]  # not_enforced_yet while what it limits is not live
 
 
 class CreditsPriceEntry(TypedDict):
@@ -251,7 +259,9 @@ class DiscoveryToolsByProfile(TypedDict):
 
 
 class DiscoveryToolsOffered(TypedDict):
-    endpoint: str  # the address of the tool endpoint (MCP); its query `profile` selects the tools shown
+    endpoint: (
+        str  # the address of the tool endpoint (MCP); its query `profile` selects the tools shown
+    )
     transport: Literal["streamable-http"]
     default_profile: str
     profiles: DiscoveryToolsByProfile  # the names of the tools that each profile shows
@@ -326,7 +336,9 @@ class DiscoveryHealthPart(TypedDict):
     lag_s: int | None  # null: it has none, or nobody knows
     lag_blocks: int | None
     note: str | None  # what is wrong and what to do about it
-    jobs: NotRequired[list[DiscoverySlowJob] | None]  # the keeper's slow jobs by their last runs; other parts have none
+    jobs: NotRequired[
+        list[DiscoverySlowJob] | None
+    ]  # the keeper's slow jobs by their last runs; other parts have none
 
 
 class DiscoveryHealthParts(TypedDict):
@@ -395,7 +407,9 @@ class IdentityRecovered(TypedDict):
 class IdentityWalletStatus(TypedDict):
     registered: bool
     wallet_address: str | None
-    wallet_payable_at: str | None  # from when the account's starter wallet pays it; null: no wallet is linked
+    wallet_payable_at: (
+        str | None
+    )  # from when the account's starter wallet pays it; null: no wallet is linked
 
 
 class MandatesDoorBlock(TypedDict):
@@ -471,7 +485,9 @@ class MandatesAllowedTarget(TypedDict):
     kind: Literal["mandate_vault", "contract", "x402"]
     chain_id: NotRequired[int | None]
     address: NotRequired[str | None]  # of mandate_vault: null until there is a vault
-    functions: NotRequired[list[MandatesAllowedFunction] | None]  # null: all that a listed adapter publishes
+    functions: NotRequired[
+        list[MandatesAllowedFunction] | None
+    ]  # null: all that a listed adapter publishes
     unpinned: NotRequired[bool | None]  # the owner left receivers open on purpose
     hosts: NotRequired[list[str] | None]
     payees: NotRequired[list[str] | None]
@@ -550,7 +566,9 @@ class MandatesClauseParams(TypedDict):
     loss: NotRequired[str | None]
     pct: NotRequired[str | None]
     unvalued_targets: NotRequired[list[str] | None]
-    items: NotRequired[list[MandatesMarketItem | str] | None]  # of markets its targets, of your_floors codes
+    items: NotRequired[
+        list[MandatesMarketItem | str] | None
+    ]  # of markets its targets, of your_floors codes
     unverified_names: NotRequired[list[str] | None]
     on_floor: NotRequired[Literal["keep", "close"] | None]
     targets_without_exit: NotRequired[list[str] | None]
@@ -563,7 +581,9 @@ class MandatesMarketItem(TypedDict):
     kind: Literal["mandate_vault", "contract", "x402"]
     chain_id: NotRequired[int | None]
     address: NotRequired[str | None]  # of mandate_vault: null until there is a vault
-    functions: NotRequired[list[MandatesAllowedFunction] | None]  # null: all that a listed adapter publishes
+    functions: NotRequired[
+        list[MandatesAllowedFunction] | None
+    ]  # null: all that a listed adapter publishes
     unpinned: NotRequired[bool | None]  # the owner left receivers open on purpose
     hosts: NotRequired[list[str] | None]
     payees: NotRequired[list[str] | None]
@@ -704,7 +724,9 @@ class MandatesTerms(TypedDict):
     digest: str
     terms: dict[str, str]
     typed_data: dict[str, Any]  # for eth_signTypedData_v4
-    typed_data_parts: dict[str, Any]  # {domain, types, message} of it, without EIP712Domain, for ethers
+    typed_data_parts: dict[
+        str, Any
+    ]  # {domain, types, message} of it, without EIP712Domain, for ethers
     rules: list[MandatesVaultRule]
     guard_targets: list[MandatesAllowedTarget]
     notice: str | None  # what the owner should know before signing
@@ -730,7 +752,9 @@ class MandatesMandateEnd(TypedDict):
     mandate: MandatesMandateView
     status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
     call: MandatesBuiltCall | None  # the vault's stop
-    cancel_call: MandatesBuiltCall | None  # cancelTerms; null where a vault was made, or none can be
+    cancel_call: (
+        MandatesBuiltCall | None
+    )  # cancelTerms; null where a vault was made, or none can be
 
 
 class MandatesDeployCall(TypedDict):
@@ -747,8 +771,12 @@ class MandatesDeployCall(TypedDict):
     digest: str
     fund: Literal["none", "approve", "authorization"]
     calls: NotRequired[list[MandatesBuiltCall] | None]  # with fund approve: both, in order
-    typed_data: NotRequired[dict[str, Any] | None]  # with fund authorization: for eth_signTypedData_v4
-    typed_data_parts: NotRequired[dict[str, Any] | None]  # {domain, types, message} of it for ethers
+    typed_data: NotRequired[
+        dict[str, Any] | None
+    ]  # with fund authorization: for eth_signTypedData_v4
+    typed_data_parts: NotRequired[
+        dict[str, Any] | None
+    ]  # {domain, types, message} of it for ethers
 
 
 class MandatesDepositCall(TypedDict):
@@ -822,7 +850,9 @@ class MandatesLimitFigure(TypedDict):
     basis: str
 
 
-MandatesLockReason: TypeAlias = "Literal['working', 'settle_grace', 'nothing_left', 'no_vault', 'data_issue']"
+MandatesLockReason: TypeAlias = (
+    "Literal['working', 'settle_grace', 'nothing_left', 'no_vault', 'data_issue']"
+)
 
 
 class MandatesMandateBreaches(TypedDict):
@@ -1057,7 +1087,9 @@ class MandatesLedgerEvents(TypedDict):
 
 
 class MandatesBrokenRule(TypedDict):
-    status: NotRequired[Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None]
+    status: NotRequired[
+        Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None
+    ]
     ends_at: NotRequired[str | None]
     target: NotRequired[MandatesReportedPlace | None]
     target_detail: NotRequired[str | None]
@@ -1183,7 +1215,9 @@ class MandatesStopCall(TypedDict):
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
-    cancel_call: NotRequired[MandatesBuiltCall | None]  # of signed terms without a vault in the record: the call to send first
+    cancel_call: NotRequired[
+        MandatesBuiltCall | None
+    ]  # of signed terms without a vault in the record: the call to send first
 
 
 class MandatesBatch(TypedDict):
@@ -1410,7 +1444,9 @@ class SafetyCase(TypedDict):
     status: Literal["open", "closed"]
     opened_at: str
     closed_at: str | None
-    sbt_review_state: Literal["under review"] | None  # Review Status of an existing token; null once the case is closed
+    sbt_review_state: (
+        Literal["under review"] | None
+    )  # Review Status of an existing token; null once the case is closed
 
 
 class SafetyViolations(TypedDict):
@@ -1435,8 +1471,12 @@ class SafetyBoard(TypedDict):
 
 class SafetyDefenseLevel(TypedDict):
     level: int
-    unowned_welcome_credits_per_day: int  # unowned registrations of a network address that are credited in a UTC day
-    bond_without_standing: bool  # a Rooms post or task claim without Bronze standing locks a refundable bond
+    unowned_welcome_credits_per_day: (
+        int  # unowned registrations of a network address that are credited in a UTC day
+    )
+    bond_without_standing: (
+        bool  # a Rooms post or task claim without Bronze standing locks a refundable bond
+    )
     says: str
 
 
@@ -1497,7 +1537,9 @@ class AgentsCalls(Calls):
 
         GET /agent/self; credential: key.
         """
-        return cast("AgentsSelfRecord", self._send("GET", "/agent/self", "key", given(wallet=wallet)))
+        return cast(
+            "AgentsSelfRecord", self._send("GET", "/agent/self", "key", given(wallet=wallet))
+        )
 
     def self_write(
         self,
@@ -1520,7 +1562,14 @@ class AgentsCalls(Calls):
                 "POST",
                 "/agent/self",
                 "key",
-                given(persona=persona, strategy=strategy, progress=progress, next_steps=next_steps, signature=signature, message=message),
+                given(
+                    persona=persona,
+                    strategy=strategy,
+                    progress=progress,
+                    next_steps=next_steps,
+                    signature=signature,
+                    message=message,
+                ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
@@ -1565,11 +1614,14 @@ class AgentsCalls(Calls):
                 "PUT",
                 "/agents/{id}/scopes",
                 "owner",
-                {"id": id, "scopes": scopes} | given(per_order_usd=per_order_usd, per_day_usd=per_day_usd),
+                {"id": id, "scopes": scopes}
+                | given(per_order_usd=per_order_usd, per_day_usd=per_day_usd),
             ),
         )
 
-    def persona(self, id: str | int, *, persona: str | Sequence[str], idempotency_key: str | None = None) -> AgentsSelfRecord:
+    def persona(
+        self, id: str | int, *, persona: str | Sequence[str], idempotency_key: str | None = None
+    ) -> AgentsSelfRecord:
         """Seed your agent's persona; it stands until the agent declares its own.
 
         POST /agents/{id}/persona; credential: owner.
@@ -1577,7 +1629,12 @@ class AgentsCalls(Calls):
         return cast(
             "AgentsSelfRecord",
             self._send(
-                "POST", "/agents/{id}/persona", "owner", {"id": id, "persona": persona}, idempotent=True, idempotency_key=idempotency_key
+                "POST",
+                "/agents/{id}/persona",
+                "owner",
+                {"id": id, "persona": persona},
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
@@ -1593,14 +1650,18 @@ class AgentsCalls(Calls):
 
         POST /agents/{id}/keys/rotate; credential: owner.
         """
-        return cast("AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id}))
+        return cast(
+            "AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id})
+        )
 
     def undo_recovery(self, id: str | int) -> AgentsRotated:
         """Undo a recovery of your agent: its secrets are replaced, and the wallet that was linked since is unlinked.
 
         POST /agents/{id}/recovery/undo; credential: owner.
         """
-        return cast("AgentsRotated", self._send("POST", "/agents/{id}/recovery/undo", "owner", {"id": id}))
+        return cast(
+            "AgentsRotated", self._send("POST", "/agents/{id}/recovery/undo", "owner", {"id": id})
+        )
 
     def unlink(self, id: str | int, *, signature: str, message: str | None = None) -> AgentsRotated:
         """Unlink your agent's wallet with the signed message of purpose unlink; its secrets are replaced too.
@@ -1609,7 +1670,12 @@ class AgentsCalls(Calls):
         """
         return cast(
             "AgentsRotated",
-            self._send("POST", "/agents/{id}/wallet/unlink", "owner", {"id": id, "signature": signature} | given(message=message)),
+            self._send(
+                "POST",
+                "/agents/{id}/wallet/unlink",
+                "owner",
+                {"id": id, "signature": signature} | given(message=message),
+            ),
         )
 
     def confirm_wallet(self, id: str | int, *, wallet_address: str) -> AgentsConfirmed:
@@ -1618,7 +1684,13 @@ class AgentsCalls(Calls):
         POST /agents/{id}/wallet/confirm; credential: owner.
         """
         return cast(
-            "AgentsConfirmed", self._send("POST", "/agents/{id}/wallet/confirm", "owner", {"id": id, "wallet_address": wallet_address})
+            "AgentsConfirmed",
+            self._send(
+                "POST",
+                "/agents/{id}/wallet/confirm",
+                "owner",
+                {"id": id, "wallet_address": wallet_address},
+            ),
         )
 
 
@@ -1637,7 +1709,10 @@ class CreditsCalls(Calls):
 
         GET /credits/ledger; credential: key.
         """
-        return cast("CreditsLedger", self._send("GET", "/credits/ledger", "key", given(cursor=cursor, limit=limit)))
+        return cast(
+            "CreditsLedger",
+            self._send("GET", "/credits/ledger", "key", given(cursor=cursor, limit=limit)),
+        )
 
     def prices(self) -> CreditsPriceList:
         """Read every fee, in credits and USDC, whether it is charged today, and the limits.
@@ -1657,10 +1732,19 @@ class CustodyCalls(Calls):
         """
         return cast(
             "CustodyStarterWallet",
-            self._send("POST", "/agent/wallet/provision", "key", {}, idempotent=True, idempotency_key=idempotency_key),
+            self._send(
+                "POST",
+                "/agent/wallet/provision",
+                "key",
+                {},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
-    def transfer(self, *, amount_usdc: str | None = None, idempotency_key: str | None = None) -> CustodyTransferAsked:
+    def transfer(
+        self, *, amount_usdc: str | None = None, idempotency_key: str | None = None
+    ) -> CustodyTransferAsked:
         """Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.
 
         POST /agent/wallet/transfer-to-self-custody; credential: key.
@@ -1677,12 +1761,17 @@ class CustodyCalls(Calls):
             ),
         )
 
-    def transfers(self, *, cursor: int | None = None, limit: int | None = None) -> CustodyStarterTransfers:
+    def transfers(
+        self, *, cursor: int | None = None, limit: int | None = None
+    ) -> CustodyStarterTransfers:
         """Read your starter wallet's balance and what became of its transfers.
 
         GET /agent/wallet/transfers; credential: key.
         """
-        return cast("CustodyStarterTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
+        return cast(
+            "CustodyStarterTransfers",
+            self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)),
+        )
 
 
 class DiscoveryCalls(Calls):
@@ -1700,7 +1789,9 @@ class DiscoveryCalls(Calls):
 
         GET /.well-known/service.json; credential: none.
         """
-        return cast("DiscoveryServiceDocument", self._send("GET", "/.well-known/service.json", "none", {}))
+        return cast(
+            "DiscoveryServiceDocument", self._send("GET", "/.well-known/service.json", "none", {})
+        )
 
     def live(self) -> DiscoveryLive:
         """Read whether the process answers.
@@ -1738,11 +1829,14 @@ class IdentityCalls(Calls):
                 "POST",
                 "/auth/wallet/nonce",
                 "none",
-                {"wallet_address": wallet_address} | given(purpose=purpose, record_sha256=record_sha256, agent_id=agent_id),
+                {"wallet_address": wallet_address}
+                | given(purpose=purpose, record_sha256=record_sha256, agent_id=agent_id),
             ),
         )
 
-    def login(self, *, message: str, signature: str, end_other_sessions: bool | None = None) -> IdentityLoggedIn:
+    def login(
+        self, *, message: str, signature: str, end_other_sessions: bool | None = None
+    ) -> IdentityLoggedIn:
         """Sign in as an owner with the signed message; the answer's bearer_token is your session.
 
         POST /auth/owner/login; credential: none.
@@ -1753,7 +1847,8 @@ class IdentityCalls(Calls):
                 "POST",
                 "/auth/owner/login",
                 "none",
-                {"message": message, "signature": signature} | given(end_other_sessions=end_other_sessions),
+                {"message": message, "signature": signature}
+                | given(end_other_sessions=end_other_sessions),
             ),
         )
 
@@ -1772,12 +1867,23 @@ class IdentityCalls(Calls):
         return cast(
             "IdentityConnected",
             self._send(
-                "POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}, idempotent=True, idempotency_key=idempotency_key
+                "POST",
+                "/auth/agent/connect",
+                "none or owner",
+                {"agent_name": agent_name},
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
     def register(
-        self, *, wallet_address: str, signature: str, agent_name: str, message: str | None = None, idempotency_key: str | None = None
+        self,
+        *,
+        wallet_address: str,
+        signature: str,
+        agent_name: str,
+        message: str | None = None,
+        idempotency_key: str | None = None,
     ) -> IdentityConnected:
         """Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.
 
@@ -1789,13 +1895,16 @@ class IdentityCalls(Calls):
                 "POST",
                 "/auth/agent/register",
                 "none",
-                {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name} | given(message=message),
+                {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name}
+                | given(message=message),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
         )
 
-    def register_external(self, *, external_id: str, agent_name: str, idempotency_key: str | None = None) -> IdentityRegisteredExternal:
+    def register_external(
+        self, *, external_id: str, agent_name: str, idempotency_key: str | None = None
+    ) -> IdentityRegisteredExternal:
         """Register an agent under an id of another system, once per id. Keys are shown once.
 
         POST /mining/register; credential: none.
@@ -1812,7 +1921,13 @@ class IdentityCalls(Calls):
             ),
         )
 
-    def recover(self, *, recovery_code: str, agent_name: str | None = None, idempotency_key: str | None = None) -> IdentityRecovered:
+    def recover(
+        self,
+        *,
+        recovery_code: str,
+        agent_name: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> IdentityRecovered:
         """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.
 
         POST /auth/agent/recover; credential: none.
@@ -1829,7 +1944,9 @@ class IdentityCalls(Calls):
             ),
         )
 
-    def link(self, *, wallet_address: str, signature: str, message: str | None = None) -> IdentityWalletStatus:
+    def link(
+        self, *, wallet_address: str, signature: str, message: str | None = None
+    ) -> IdentityWalletStatus:
         """Link a wallet to the agent's account with the signed message of purpose link.
 
         POST /auth/wallet/link; credential: bearer.
@@ -1837,7 +1954,10 @@ class IdentityCalls(Calls):
         return cast(
             "IdentityWalletStatus",
             self._send(
-                "POST", "/auth/wallet/link", "bearer", {"wallet_address": wallet_address, "signature": signature} | given(message=message)
+                "POST",
+                "/auth/wallet/link",
+                "bearer",
+                {"wallet_address": wallet_address, "signature": signature} | given(message=message),
             ),
         )
 
@@ -1866,13 +1986,21 @@ class MandatesCalls(Calls):
         """
         return cast("MandatesOwnStatus", self._send("GET", "/mandate-wallet/agents/me", "key", {}))
 
-    def offers(self, id: str | int, *, cursor: str | None = None, limit: int | None = None) -> MandatesOffers:
+    def offers(
+        self, id: str | int, *, cursor: str | None = None, limit: int | None = None
+    ) -> MandatesOffers:
         """List mandates that wait for the agent.
 
         GET /mandate-wallet/agents/{id}/offers; credential: key.
         """
         return cast(
-            "MandatesOffers", self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
+            "MandatesOffers",
+            self._send(
+                "GET",
+                "/mandate-wallet/agents/{id}/offers",
+                "key",
+                {"id": id} | given(cursor=cursor, limit=limit),
+            ),
         )
 
     def policy(self, id: str | int) -> MandatesPolicy:
@@ -1880,7 +2008,10 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/agents/{id}/policy; credential: key or owner.
         """
-        return cast("MandatesPolicy", self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id}))
+        return cast(
+            "MandatesPolicy",
+            self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id}),
+        )
 
     def policy_set(
         self,
@@ -1937,7 +2068,8 @@ class MandatesCalls(Calls):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None = None,
+        status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+        | None = None,
     ) -> MandatesMandateList:
         """List your mandates.
 
@@ -1945,7 +2077,12 @@ class MandatesCalls(Calls):
         """
         return cast(
             "MandatesMandateList",
-            self._send("GET", "/mandate-wallet/mandates", "key or owner", given(cursor=cursor, limit=limit, status=status)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates",
+                "key or owner",
+                given(cursor=cursor, limit=limit, status=status),
+            ),
         )
 
     def board(self, *, cursor: str | None = None, limit: int | None = None) -> MandatesOpenBoard:
@@ -1953,16 +2090,31 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/board; credential: none.
         """
-        return cast("MandatesOpenBoard", self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit)))
+        return cast(
+            "MandatesOpenBoard",
+            self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit)),
+        )
 
     def approvals(self, id: str) -> MandatesApprovals:
         """Read the reported actions above the owner's approval threshold.
 
         GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner.
         """
-        return cast("MandatesApprovals", self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id}))
+        return cast(
+            "MandatesApprovals",
+            self._send(
+                "GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id}
+            ),
+        )
 
-    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> MandatesDrafted:
+    def propose(
+        self,
+        *,
+        agent_id: str | int,
+        title: str,
+        goal: MandatesGoal,
+        idempotency_key: str | None = None,
+    ) -> MandatesDrafted:
         """Propose a draft mandate to your owner, who edits and signs it.
 
         POST /mandate-wallet/proposals; credential: key.
@@ -2009,7 +2161,12 @@ class MandatesCalls(Calls):
                 "POST",
                 "/mandate-wallet/mandates",
                 "owner",
-                {"purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+                {
+                    "purpose": purpose,
+                    "budget_usdc": budget_usdc,
+                    "horizon_days": horizon_days,
+                    "stop_floor_bps": stop_floor_bps,
+                }
                 | given(
                     target_bps=target_bps,
                     payout_rule=payout_rule,
@@ -2058,7 +2215,13 @@ class MandatesCalls(Calls):
                 "PUT",
                 "/mandate-wallet/mandates/{id}",
                 "owner",
-                {"id": id, "purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+                {
+                    "id": id,
+                    "purpose": purpose,
+                    "budget_usdc": budget_usdc,
+                    "horizon_days": horizon_days,
+                    "stop_floor_bps": stop_floor_bps,
+                }
                 | given(
                     target_bps=target_bps,
                     payout_rule=payout_rule,
@@ -2076,7 +2239,9 @@ class MandatesCalls(Calls):
             ),
         )
 
-    def assign(self, id: str, *, agent_id: str | int, idempotency_key: str | None = None) -> MandatesDrafted:
+    def assign(
+        self, id: str, *, agent_id: str | int, idempotency_key: str | None = None
+    ) -> MandatesDrafted:
         """Name the agent of a draft.
 
         POST /mandate-wallet/mandates/{id}/assign; credential: owner.
@@ -2098,9 +2263,14 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/mandates/{id}/terms; credential: owner.
         """
-        return cast("MandatesTerms", self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id}))
+        return cast(
+            "MandatesTerms",
+            self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id}),
+        )
 
-    def sign(self, id: str, *, signature: str, idempotency_key: str | None = None) -> MandatesOneMandate:
+    def sign(
+        self, id: str, *, signature: str, idempotency_key: str | None = None
+    ) -> MandatesOneMandate:
         """Hand in the owner's signature of the terms.
 
         POST /mandate-wallet/mandates/{id}/sign; credential: owner.
@@ -2125,12 +2295,21 @@ class MandatesCalls(Calls):
         return cast(
             "MandatesMandateEnd",
             self._send(
-                "POST", "/mandate-wallet/mandates/{id}/cancel", "owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+                "POST",
+                "/mandate-wallet/mandates/{id}/cancel",
+                "owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
     def deploy_call(
-        self, id: str, *, fund: Literal["none", "approve", "authorization"] | None = None, authorization_signature: str | None = None
+        self,
+        id: str,
+        *,
+        fund: Literal["none", "approve", "authorization"] | None = None,
+        authorization_signature: str | None = None,
     ) -> MandatesDeployCall:
         """Build the call that creates the vault.
 
@@ -2153,17 +2332,29 @@ class MandatesCalls(Calls):
         """
         return cast(
             "MandatesDepositCall",
-            self._send("GET", "/mandate-wallet/mandates/{id}/deposit-call", "owner", {"id": id, "amount_usdc": amount_usdc}),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/deposit-call",
+                "owner",
+                {"id": id, "amount_usdc": amount_usdc},
+            ),
         )
 
-    def withdraw_call(self, id: str, *, amount_usdc: str | None = None, to: str | None = None) -> MandatesWithdrawCall:
+    def withdraw_call(
+        self, id: str, *, amount_usdc: str | None = None, to: str | None = None
+    ) -> MandatesWithdrawCall:
         """Build the owner's withdraw call.
 
         GET /mandate-wallet/mandates/{id}/withdraw-call; credential: owner.
         """
         return cast(
             "MandatesWithdrawCall",
-            self._send("GET", "/mandate-wallet/mandates/{id}/withdraw-call", "owner", {"id": id} | given(amount_usdc=amount_usdc, to=to)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/withdraw-call",
+                "owner",
+                {"id": id} | given(amount_usdc=amount_usdc, to=to),
+            ),
         )
 
     def set_agent_call(self, id: str, *, agent_wallet: str | None = None) -> MandatesAgentCall:
@@ -2173,7 +2364,12 @@ class MandatesCalls(Calls):
         """
         return cast(
             "MandatesAgentCall",
-            self._send("GET", "/mandate-wallet/mandates/{id}/set-agent-call", "owner", {"id": id} | given(agent_wallet=agent_wallet)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/set-agent-call",
+                "owner",
+                {"id": id} | given(agent_wallet=agent_wallet),
+            ),
         )
 
     def accept(self, id: str, *, idempotency_key: str | None = None) -> MandatesOneMandate:
@@ -2183,7 +2379,14 @@ class MandatesCalls(Calls):
         """
         return cast(
             "MandatesOneMandate",
-            self._send("POST", "/mandate-wallet/mandates/{id}/accept", "key", {"id": id}, idempotent=True, idempotency_key=idempotency_key),
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/accept",
+                "key",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
     def read(self, id: str) -> MandatesWholeMandate:
@@ -2191,26 +2394,43 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/mandates/{id}; credential: key or owner.
         """
-        return cast("MandatesWholeMandate", self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id}))
+        return cast(
+            "MandatesWholeMandate",
+            self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id}),
+        )
 
-    def steps(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> MandatesRecordSteps:
+    def steps(
+        self, id: str, *, cursor: str | None = None, limit: int | None = None
+    ) -> MandatesRecordSteps:
         """Page through the record of steps.
 
         GET /mandate-wallet/mandates/{id}/steps; credential: key or owner.
         """
         return cast(
             "MandatesRecordSteps",
-            self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/steps",
+                "key or owner",
+                {"id": id} | given(cursor=cursor, limit=limit),
+            ),
         )
 
-    def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> MandatesLedgerEvents:
+    def ledger(
+        self, id: str, *, cursor: str | None = None, limit: int | None = None
+    ) -> MandatesLedgerEvents:
         """Page through the raw ledger.
 
         GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner.
         """
         return cast(
             "MandatesLedgerEvents",
-            self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/ledger",
+                "key or owner",
+                {"id": id} | given(cursor=cursor, limit=limit),
+            ),
         )
 
     def record(self, id: str) -> dict[str, Any]:
@@ -2242,7 +2462,14 @@ class MandatesCalls(Calls):
                 "POST",
                 "/mandate-wallet/mandates/{id}/events",
                 "key",
-                {"id": id, "kind": kind} | given(amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, detail=detail),
+                {"id": id, "kind": kind}
+                | given(
+                    amount_usdc=amount_usdc,
+                    tx_hash=tx_hash,
+                    why=why,
+                    payload=payload,
+                    detail=detail,
+                ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
@@ -2252,7 +2479,14 @@ class MandatesCalls(Calls):
         self,
         id: str,
         *,
-        reason: Literal["TargetNotAllowed", "OverPerTxCap", "OverDailyCap", "MandateStopped", "MandateEnded", "server_guard"],
+        reason: Literal[
+            "TargetNotAllowed",
+            "OverPerTxCap",
+            "OverDailyCap",
+            "MandateStopped",
+            "MandateEnded",
+            "server_guard",
+        ],
         tx_hash: str | None = None,
         amount_usdc: str | None = None,
         idempotency_key: str | None = None,
@@ -2311,7 +2545,9 @@ class MandatesCalls(Calls):
             ),
         )
 
-    def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> MandatesUnwindBuilt:
+    def unwind_call(
+        self, id: str, *, position_id: str | None = None, adapter: str | None = None
+    ) -> MandatesUnwindBuilt:
         """Build the vault's unwind call and check it; nothing is sent.
 
         POST /mandate-wallet/mandates/{id}/unwind-call; credential: key or owner.
@@ -2334,7 +2570,12 @@ class MandatesCalls(Calls):
         return cast(
             "MandatesMandateEnd",
             self._send(
-                "POST", "/mandate-wallet/mandates/{id}/stop", "key or owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+                "POST",
+                "/mandate-wallet/mandates/{id}/stop",
+                "key or owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
@@ -2343,23 +2584,40 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/mandates/{id}/stop-call; credential: owner.
         """
-        return cast("MandatesStopCall", self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id}))
+        return cast(
+            "MandatesStopCall",
+            self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id}),
+        )
 
     def close_all_plan(self, id: str) -> MandatesCloseAllPlan:
         """Read the steps that end a mandate.
 
         GET /mandate-wallet/mandates/{id}/close-all-plan; credential: owner.
         """
-        return cast("MandatesCloseAllPlan", self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id}))
+        return cast(
+            "MandatesCloseAllPlan",
+            self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id}),
+        )
 
-    def statement(self, id: str, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> MandatesStatement:
+    def statement(
+        self,
+        id: str,
+        *,
+        week: str | None = None,
+        format: Literal["json", "csv", "pdf"] | None = None,
+    ) -> MandatesStatement:
         """Read a week's statement, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/mandates/{id}/statement; credential: owner.
         """
         return cast(
             "MandatesStatement",
-            self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format)),
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/statement",
+                "owner",
+                {"id": id} | given(week=week, format=format),
+            ),
         )
 
     def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> MandatesAlerts:
@@ -2367,14 +2625,26 @@ class MandatesCalls(Calls):
 
         GET /mandate-wallet/me/alerts; credential: owner.
         """
-        return cast("MandatesAlerts", self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit)))
+        return cast(
+            "MandatesAlerts",
+            self._send(
+                "GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit)
+            ),
+        )
 
-    def statement_all(self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> MandatesAllStatements:
+    def statement_all(
+        self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None
+    ) -> MandatesAllStatements:
         """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/me/statement; credential: owner.
         """
-        return cast("MandatesAllStatements", self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format)))
+        return cast(
+            "MandatesAllStatements",
+            self._send(
+                "GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format)
+            ),
+        )
 
 
 class PlaybooksCalls(Calls):
@@ -2400,7 +2670,12 @@ class PlaybooksCalls(Calls):
         GET /playbooks/{pb}/{path}; credential: optional.
         """
         return self._send(
-            "GET", "/playbooks/{pb}/{path}", "optional", {"pb": pb, "path": path}, idempotent=True, idempotency_key=idempotency_key
+            "GET",
+            "/playbooks/{pb}/{path}",
+            "optional",
+            {"pb": pb, "path": path},
+            idempotent=True,
+            idempotency_key=idempotency_key,
         )
 
 
@@ -2412,21 +2687,38 @@ class SafetyCalls(Calls):
 
         GET /me/notices; credential: key, owner or bearer.
         """
-        return cast("SafetyNotices", self._send("GET", "/me/notices", "key, owner or bearer", given(cursor=cursor, limit=limit)))
+        return cast(
+            "SafetyNotices",
+            self._send(
+                "GET", "/me/notices", "key, owner or bearer", given(cursor=cursor, limit=limit)
+            ),
+        )
 
-    def violations(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyViolations:
+    def violations(
+        self, *, cursor: int | None = None, limit: int | None = None
+    ) -> SafetyViolations:
         """Read the cases against the account, open and closed.
 
         GET /me/violations; credential: key, owner or bearer.
         """
-        return cast("SafetyViolations", self._send("GET", "/me/violations", "key, owner or bearer", given(cursor=cursor, limit=limit)))
+        return cast(
+            "SafetyViolations",
+            self._send(
+                "GET", "/me/violations", "key, owner or bearer", given(cursor=cursor, limit=limit)
+            ),
+        )
 
     def board(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyBoard:
         """Read the public board of account locks.
 
         GET /public/violations/notices; credential: none.
         """
-        return cast("SafetyBoard", self._send("GET", "/public/violations/notices", "none", given(cursor=cursor, limit=limit)))
+        return cast(
+            "SafetyBoard",
+            self._send(
+                "GET", "/public/violations/notices", "none", given(cursor=cursor, limit=limit)
+            ),
+        )
 
     def defense(self) -> SafetyDefense:
         """Read the protection level and what each level does.
@@ -2440,9 +2732,13 @@ class SafetyCalls(Calls):
 
         PUT /admin/defense; credential: operator.
         """
-        return cast("SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level}))
+        return cast(
+            "SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level})
+        )
 
-    def case_open(self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyCase:
+    def case_open(
+        self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None
+    ) -> SafetyCase:
         """Open a case against an agent: its account is locked, told once and shown on the public board.
 
         POST /admin/violations; credential: operator.
@@ -2464,7 +2760,9 @@ class SafetyCalls(Calls):
 
         POST /admin/violations/{id}/close; credential: operator.
         """
-        return cast("SafetyCase", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
+        return cast(
+            "SafetyCase", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id})
+        )
 
 
 class TransfersCalls(Calls):
@@ -2475,7 +2773,10 @@ class TransfersCalls(Calls):
 
         GET /mandate-wallet/agents/{id}/balances; credential: key or owner.
         """
-        return cast("TransfersBalances", self._send("GET", "/mandate-wallet/agents/{id}/balances", "key or owner", {"id": id}))
+        return cast(
+            "TransfersBalances",
+            self._send("GET", "/mandate-wallet/agents/{id}/balances", "key or owner", {"id": id}),
+        )
 
     def report(
         self,
@@ -2497,7 +2798,13 @@ class TransfersCalls(Calls):
                 "POST",
                 "/mandate-wallet/transfers/report",
                 "key",
-                {"chain_id": chain_id, "asset": asset, "amount": amount, "tx_hash": tx_hash, "direction": direction},
+                {
+                    "chain_id": chain_id,
+                    "asset": asset,
+                    "amount": amount,
+                    "tx_hash": tx_hash,
+                    "direction": direction,
+                },
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),

@@ -1,12 +1,16 @@
-"""Paying for a call by x402 version 2, scheme `exact`: an EIP-3009 authorization that moves USDC once.
+"""Paying for a call by x402 version 2, scheme `exact`: an EIP-3009 authorization that moves USDC
+once.
 
     402 PAYMENT-REQUIRED {accepts} -> choose one within the limits -> sign -> the same call with PAYMENT-SIGNATURE
     200 PAYMENT-RESPONSE -> receipt
 
 Laws
-- Nothing is signed above a limit, in another asset or on another network than the payer was built with.
-- A signature counts as spent when it is given, whatever the answer: whoever holds it may settle it until it expires.
-- A payment is signed once a call; a call that is repeated carries the same one, which the token takes once.
+- Nothing is signed above a limit, in another asset or on another network than the payer was built
+  with.
+- A signature counts as spent when it is given, whatever the answer: whoever holds it may settle it
+  until it expires.
+- A payment is signed once a call; a call that is repeated carries the same one, which the token
+  takes once.
 Source: x402 v2 (transports-v2/http.md, scheme_exact_evm.md), EIP-3009.
 """
 
@@ -31,7 +35,8 @@ REQUEST_HEADER: Final = "PAYMENT-SIGNATURE"
 RESPONSE_HEADER: Final = "PAYMENT-RESPONSE"
 VERSION: Final = 2
 SCHEME: Final = "exact"
-LONGEST_S: Final = 600  # a signature stays good for no longer than this, whatever the offer asks for
+# a signature stays good for no longer than this, whatever the offer asks for
+LONGEST_S: Final = 600
 BASE_SEPOLIA: Final = "eip155:84532"
 BASE_SEPOLIA_USDC: Final = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 
@@ -77,10 +82,12 @@ class Payment:
 
 
 class Payer:
-    """Signs payments from one wallet within limits. Amounts are text in USDC; safe to share between threads.
+    """Signs payments from one wallet within limits.
 
-    `max_total_usdc` counts over the payer's life. `pay_to`: the one address that may be paid; None: any.
-    `clock` gives unix seconds.
+    Amounts are text in USDC; safe to share between threads.
+
+    `max_total_usdc` counts over the payer's life. `pay_to`: the one address that may be paid; None:
+    any. `clock` gives unix seconds.
     """
 
     def __init__(
@@ -128,7 +135,9 @@ class Payer:
         settled = decoded(header)
         transaction = settled.get("transaction")
         known = transaction if isinstance(transaction, str) and transaction else None
-        self.receipts.append(Receipt(path, usdc_text(payment.amount_usdc_e6), payment.pay_to, known, self.network))
+        self.receipts.append(
+            Receipt(path, usdc_text(payment.amount_usdc_e6), payment.pay_to, known, self.network)
+        )
 
     def _why_not(self, required: Mapping[str, Any], offer: Mapping[str, Any]) -> str | None:
         """Why this offer is not paid; None: it is within the limits."""
@@ -145,12 +154,20 @@ class Payer:
         return _why_not_well_formed(offer) or self._why_not_so_much(offer.get("amount"))
 
     def _why_not_so_much(self, amount: Any) -> str | None:
-        if not (isinstance(amount, str) and amount.isascii() and amount.isdigit() and int(amount) > 0):
+        if not (
+            isinstance(amount, str) and amount.isascii() and amount.isdigit() and int(amount) > 0
+        ):
             return f"amount {amount!r} is not a whole number of base units"
         if int(amount) > self.max_per_call_usdc_e6:
-            return f"{usdc_text(int(amount))} USDC is above {usdc_text(self.max_per_call_usdc_e6)} a call"
+            return (
+                f"{usdc_text(int(amount))} USDC is above {usdc_text(self.max_per_call_usdc_e6)} "
+                "a call"
+            )
         if self._spent_usdc_e6 + int(amount) > self.max_total_usdc_e6:
-            return f"{usdc_text(int(amount))} USDC on top of {self.spent_usdc} is above {usdc_text(self.max_total_usdc_e6)} in total"
+            return (
+                f"{usdc_text(int(amount))} USDC on top of {self.spent_usdc} is above "
+                f"{usdc_text(self.max_total_usdc_e6)} in total"
+            )
         return None
 
     def _signed(self, offer: Mapping[str, Any], required: Mapping[str, Any]) -> Payment:
@@ -174,10 +191,16 @@ class Payer:
         header = base64.b64encode(json.dumps(payload, separators=(",", ":")).encode()).decode()
         return Payment(header, int(offer["amount"]), str(offer["payTo"]))
 
-    def _typed_data(self, offer: Mapping[str, Any], authorization: Mapping[str, str]) -> dict[str, Any]:
-        """The token's domain: its contract and chain are the payer's own, only name and version are the offer's word."""
+    def _typed_data(
+        self, offer: Mapping[str, Any], authorization: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """The token's domain: its contract and chain are the payer's own, only name and version are
+        the offer's word.
+        """
         extra = offer["extra"]
-        numbers = {name: int(authorization[name]) for name in ("value", "validAfter", "validBefore")}
+        numbers = {
+            name: int(authorization[name]) for name in ("value", "validAfter", "validBefore")
+        }
         return {
             "types": {"EIP712Domain": _DOMAIN, "TransferWithAuthorization": _AUTHORIZATION},
             "primaryType": "TransferWithAuthorization",
@@ -194,7 +217,11 @@ class Payer:
 def _why_not_well_formed(offer: Mapping[str, Any]) -> str | None:
     """Fields that go into the signature, as x402 has them."""
     extra = offer.get("extra")
-    if not (isinstance(extra, Mapping) and isinstance(extra.get("name"), str) and isinstance(extra.get("version"), str)):
+    if not (
+        isinstance(extra, Mapping)
+        and isinstance(extra.get("name"), str)
+        and isinstance(extra.get("version"), str)
+    ):
         return "extra lacks the token's name and version"
     if not _ADDRESS.fullmatch(str(offer.get("payTo"))):
         return f"payTo {offer.get('payTo')!r} is no address"

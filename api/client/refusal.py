@@ -15,13 +15,20 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No answer came. A write may have happened: send it again with `idempotency_key` and it happens once.
+    """No answer came.
 
-    `idempotency_key` None: the call takes none; read what it would have changed before you send it again.
+    A write may have happened: send it again with `idempotency_key` and it happens once.
+
+    `idempotency_key` None: the call takes none; read what it would have changed before you send it
+    again.
     """
 
     def __init__(self, method: str, path: str, cause: str, idempotency_key: str | None) -> None:
-        again = "" if idempotency_key is None else f"; to send it again safely, pass idempotency_key={idempotency_key!r}"
+        again = (
+            ""
+            if idempotency_key is None
+            else f"; to send it again safely, pass idempotency_key={idempotency_key!r}"
+        )
         super().__init__(f"{method} {path}: no answer ({cause}){again}")
         self.idempotency_key = idempotency_key
 
@@ -29,12 +36,15 @@ class Unreachable(ClientError):
 class Refused(ClientError):
     """The service refused a call.
 
-    `reason` is the machine's word (None: the service gave none), `detail` one sentence, `retry_safe` whether the same call can
-    succeed later unchanged, `who_fixes` agent, caller, owner or service, `next` calls that fix it, as they can be made,
-    `retry_at` aware UTC, `remaining` and `missing` what the limit leaves and what is lacking, `body` everything that came.
+    `reason` is the machine's word (None: the service gave none), `detail` one sentence,
+    `retry_safe` whether the same call can succeed later unchanged, `who_fixes` agent, caller, owner
+    or service, `next` calls that fix it, as they can be made, `retry_at` aware UTC, `remaining` and
+    `missing` what the limit leaves and what is lacking, `body` everything that came.
     """
 
-    def __init__(self, status: int, body: Mapping[str, Any], idempotency_key: str | None = None) -> None:
+    def __init__(
+        self, status: int, body: Mapping[str, Any], idempotency_key: str | None = None
+    ) -> None:
         block = _mapping(body.get("service"))
         self.status = status
         self.body = dict(body)
@@ -42,7 +52,9 @@ class Refused(ClientError):
         self.detail = str(body.get("detail", ""))
         self.retry_safe = block.get("retry_safe") is True
         self.who_fixes = _text(block.get("who_fixes"))
-        self.next: Sequence[Mapping[str, Any]] = [_mapping(one) for one in block.get("next", []) or []]
+        self.next: Sequence[Mapping[str, Any]] = [
+            _mapping(one) for one in block.get("next", []) or []
+        ]
         self.retry_at = _time(block.get("retry_at"))
         self.remaining: Any = block.get("remaining")
         self.missing: Any = block.get("missing")
@@ -52,7 +64,10 @@ class Refused(ClientError):
     def __str__(self) -> str:
         lines = [f"{self.status} {self.reason or 'refused'}: {self.detail}"]
         if self.who_fixes is not None:
-            lines.append(f"who fixes it: {self.who_fixes}; the same call can succeed later: {'yes' if self.retry_safe else 'no'}")
+            lines.append(
+                f"who fixes it: {self.who_fixes}; the same call can succeed later: "
+                f"{'yes' if self.retry_safe else 'no'}"
+            )
         if self.retry_at is not None:
             lines.append(f"retry at {self.retry_at.isoformat()}")
         if self.remaining is not None:
@@ -67,7 +82,9 @@ class Refused(ClientError):
 
 
 class NotPaid(Refused):
-    """A payable call that the payer would not pay; `why` says which of its own limits stood in the way."""
+    """A payable call that the payer would not pay; `why` says which of its own limits stood in the
+    way.
+    """
 
     def __init__(self, refused: Refused, why: str) -> None:
         self.why = why
@@ -78,7 +95,9 @@ class NotPaid(Refused):
 
 
 def body_of(response: httpx.Response) -> dict[str, Any]:
-    """The JSON object of an answer; another kind is {"content_type", "text"}, a PDF {"content_type", "content"}, a refusal {"detail"}."""
+    """The JSON object of an answer; another kind is {"content_type", "text"}, a PDF
+    {"content_type", "content"}, a refusal {"detail"}.
+    """
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json" or media_type.endswith("+json"):
         try:

@@ -1,11 +1,17 @@
-"""What a generated method needs: somebody who sends, and the fields that were given. Imports nothing but the language."""
+"""What a generated method needs: somebody who sends, and the fields that were given.
+
+Imports nothing but the language.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 
 class Send(Protocol):
-    """Makes one call. `auth` is the catalogue's word for the credential; `also` a status above 399 that is an answer."""
+    """Makes one call.
+
+    `auth` is the catalogue's word for the credential; `also` a status above 399 that is an answer.
+    """
 
     def __call__(
         self,

@@ -1,4 +1,6 @@
-"""Signatures of a wallet. eth-account is needed only here and in payments, and only when something is signed."""
+"""Signatures of a wallet. eth-account is needed only here and in payments, and only when something
+is signed.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,10 @@ INSTALL = "eth-account is needed to sign; install it with: pip install eth-accou
 
 
 def account_of(wallet: "LocalAccount | str") -> "LocalAccount":
-    """The account itself, or that of a private key in hex. Errors: ImportError that says what to install."""
+    """The account itself, or that of a private key in hex.
+
+    Errors: ImportError that says what to install.
+    """
     if not isinstance(wallet, str):
         return wallet
     try:
@@ -34,4 +39,6 @@ def sign_typed_data(wallet: "LocalAccount | str", typed_data: Mapping[str, Any])
     account = account_of(wallet)
     from eth_account.messages import encode_typed_data
 
-    return str(account.sign_message(encode_typed_data(full_message=dict(typed_data))).signature.to_0x_hex())
+    return str(
+        account.sign_message(encode_typed_data(full_message=dict(typed_data))).signature.to_0x_hex()
+    )

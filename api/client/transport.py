@@ -1,10 +1,12 @@
 """One call over HTTP, sent again where that is safe.
 
 Laws
-- A call is sent again only when a repetition changes nothing: a GET, or a write that carries an Idempotency-Key. Each
-  repetition is the same call, byte for byte: same key, same payment.
-- It is sent again when no answer came, on 503, and on 409 idempotency_in_flight; no other refusal is repeated.
-- At most `attempts` sendings. A Retry-After is waited for; one above `longest_s` is not, the refusal is the answer then.
+- A call is sent again only when a repetition changes nothing: a GET, or a write that carries an
+  Idempotency-Key. Each repetition is the same call, byte for byte: same key, same payment.
+- It is sent again when no answer came, on 503, and on 409 idempotency_in_flight; no other refusal
+  is repeated.
+- At most `attempts` sendings. A Retry-After is waited for; one above `longest_s` is not, the
+  refusal is the answer then.
 """
 
 import random
@@ -21,7 +23,9 @@ from api.client.refusal import IDEMPOTENCY_HEADER, Unreachable, body_of
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """`jitter` gives 0 to 1: a wait is half fixed, half random, so that callers do not come back together. Seconds."""
+    """`jitter` gives 0 to 1: a wait is half fixed, half random, so that callers do not come back
+    together. Seconds.
+    """
 
     attempts: int = 5
     base_s: float = 0.2
@@ -30,14 +34,19 @@ class Retries:
     sleep: Callable[[float], None] = time.sleep
 
     def backoff_s(self, attempt: int) -> float:
-        """The wait after the given sending, the first being 1: base, twice that, four times that, ... up to the longest."""
+        """The wait after the given sending, the first being 1: base, twice that, four times that,
+        ... up to the longest.
+        """
         whole = min(self.longest_s, self.base_s * (1 << (attempt - 1)))
         return whole / 2 + self.jitter() * whole / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """`body` None: none is sent. `is_answer`: a status above 399 that is no failure of this call."""
+    """`body` None: none is sent.
+
+    `is_answer`: a status above 399 that is no failure of this call.
+    """
 
     method: str
     path: str
@@ -56,7 +65,13 @@ class Request:
 
 
 class Transport:
-    def __init__(self, base_url: str, timeout_s: float, retries: Retries, over: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        timeout_s: float,
+        retries: Retries,
+        over: httpx.BaseTransport | None = None,
+    ) -> None:
         self.retries = retries
         self._http = httpx.Client(base_url=base_url.rstrip("/"), timeout=timeout_s, transport=over)
 
@@ -71,7 +86,9 @@ class Transport:
                 answer = self._once(request)
             except httpx.TransportError as error:
                 if is_last:
-                    raise Unreachable(request.method, request.path, repr(error), request.idempotency_key) from error
+                    raise Unreachable(
+                        request.method, request.path, repr(error), request.idempotency_key
+                    ) from error
                 self.retries.sleep(self.retries.backoff_s(attempt))
                 continue
             wait_s = self._wait_s(request, answer, attempt)
@@ -82,16 +99,24 @@ class Transport:
 
     @contextmanager
     def stream(self, request: Request) -> Iterator[httpx.Response]:
-        """An answer that is read as it comes, once: what came before a fault is in the caller's hands. Errors: Unreachable."""
+        """An answer that is read as it comes, once: what came before a fault is in the caller's
+        hands. Errors: Unreachable.
+        """
         try:
-            with self._http.stream(request.method, request.path, headers=dict(request.headers)) as answer:
+            with self._http.stream(
+                request.method, request.path, headers=dict(request.headers)
+            ) as answer:
                 yield answer
         except httpx.TransportError as error:
             raise Unreachable(request.method, request.path, repr(error), None) from error
 
     def _once(self, request: Request) -> httpx.Response:
         return self._http.request(
-            request.method, request.path, headers=dict(request.headers), params=dict(request.query) or None, json=request.body
+            request.method,
+            request.path,
+            headers=dict(request.headers),
+            params=dict(request.query) or None,
+            json=request.body,
         )
 
     def _wait_s(self, request: Request, answer: httpx.Response, attempt: int) -> float | None:

@@ -1,4 +1,6 @@
-"""A key and a node: what builds a call is the service, what signs and sends it is this, on the caller's own machine."""
+"""A key and a node: what builds a call is the service, what signs and sends it is this, on the
+caller's own machine.
+"""
 
 import time
 from collections.abc import Mapping
@@ -13,11 +15,16 @@ POLL_S = 0.1
 
 
 class NodeError(Exception):
-    """The node refused or does not answer; a call that would revert is refused here, before it costs anything."""
+    """The node refused or does not answer; a call that would revert is refused here, before it
+    costs anything.
+    """
 
 
 class Wallet:
-    """`account` signs; `send` pays gas from it. Not for sharing between threads: transactions follow one another."""
+    """`account` signs; `send` pays gas from it.
+
+    Not for sharing between threads: transactions follow one another.
+    """
 
     def __init__(self, private_key: str, rpc_url: str) -> None:
         self.account = account_of(private_key)
@@ -35,15 +42,19 @@ class Wallet:
         self._http.close()
 
     def send(self, call: Mapping[str, Any], *, gas: int | None = None) -> dict[str, Any]:
-        """Sign and send a call as the service builds it ({to, data}, and `value` in wei if any), and wait for its receipt.
+        """Sign and send a call as the service builds it ({to, data}, and `value` in wei if any),
+        and wait for its receipt.
 
-        `gas` given: a call that will revert is sent all the same. Answers {tx_hash, succeeded, block, gas_used}.
+        `gas` given: a call that will revert is sent all the same. Answers {tx_hash, succeeded,
+        block, gas_used}.
         Errors: NodeError; TimeoutError when it is not mined within 60 s, with its hash.
         """
         to, data, value_wei = call["to"], call.get("data", "0x"), int(call.get("value", 0))
         fields = {"from": self.address, "to": to, "data": data, "value": hex(value_wei)}
         limit = gas if gas is not None else int(self._ask("eth_estimateGas", fields), 16) * 5 // 4
-        price_wei, tip_wei = (int(self._ask(name), 16) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas"))
+        price_wei, tip_wei = (
+            int(self._ask(name), 16) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas")
+        )
         signed = self.account.sign_transaction(
             {
                 "to": to,
@@ -70,14 +81,19 @@ class Wallet:
                     "gas_used": int(receipt["gasUsed"], 16),
                 }
             time.sleep(POLL_S)
-        raise TimeoutError(f"{tx_hash} was sent and is not mined after {WAIT_S:.0f} s; look for it before you send again")
+        raise TimeoutError(
+            f"{tx_hash} was sent and is not mined after {WAIT_S:.0f} s; look for it before you "
+            "send again"
+        )
 
     def _ask(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         try:
             answer = self._http.post(self._rpc_url, json=body).json()
         except (httpx.TransportError, ValueError) as error:
-            raise NodeError(f"{method}: the node at {self._rpc_url} does not answer: {error!r}") from error
+            raise NodeError(
+                f"{method}: the node at {self._rpc_url} does not answer: {error!r}"
+            ) from error
         if "error" in answer:
             raise NodeError(f"{method}: {answer['error'].get('message', answer['error'])}")
         return answer.get("result")

@@ -1,8 +1,10 @@
-"""Who may make a call: the set of credentials that an operation takes, with the kind of caller that each proves.
+"""Who may make a call: the set of credentials that an operation takes, with the kind of caller that
+each proves.
 
-Handlers name the caller that they serve, and an operation's `auth` is generic over it: mypy refuses a handler of another one.
-What a set means is read in three places alone: the caller of a call (api.kernel.credentials.caller_for), the refusals that follow
-(api.kernel.reasons) and OpenAPI (`security`).
+Handlers name the caller that they serve, and an operation's `auth` is generic over it: mypy refuses
+a handler of another one. What a set means is read in three places alone: the caller of a call
+(api.kernel.credentials.caller_for), the refusals that follow (api.kernel.reasons) and OpenAPI
+(`security`).
 """
 
 from collections.abc import Mapping
@@ -50,7 +52,12 @@ class Auth(Generic[CallerT]):
         """As OpenAPI has it: alternatives, `{}` for none of them."""
         if self.takes == {Credential.NOTHING}:
             return []
-        schemes = [scheme for credential in Credential if credential in self.takes for scheme in SCHEMES[credential]]
+        schemes = [
+            scheme
+            for credential in Credential
+            if credential in self.takes
+            for scheme in SCHEMES[credential]
+        ]
         return [{} if scheme is None else {scheme: []} for scheme in schemes]
 
 
@@ -69,11 +76,15 @@ BY_OWNER: Auth[OwnerCaller] = Auth("owner", frozenset({Credential.OWNER}))
 BY_SESSION: Auth[OwnerCaller] = Auth("owner", frozenset({Credential.SESSION}))
 BY_BEARER: Auth[BearerCaller] = Auth("bearer", frozenset({Credential.BEARER}))
 BY_OPERATOR: Auth[OperatorCaller] = Auth("operator", frozenset({Credential.OPERATOR}))
-BY_KEY_OR_OWNER: Auth[AgentCaller | OwnerCaller] = Auth("key or owner", frozenset({Credential.KEY, Credential.OWNER}))
+BY_KEY_OR_OWNER: Auth[AgentCaller | OwnerCaller] = Auth(
+    "key or owner", frozenset({Credential.KEY, Credential.OWNER})
+)
 BY_KEY_OWNER_OR_BEARER: Auth[AgentCaller | OwnerCaller | BearerCaller] = Auth(
     "key, owner or bearer", frozenset({Credential.KEY, Credential.OWNER, Credential.BEARER})
 )
-ANYBODY_OR_OWNER: Auth[Nobody | OwnerCaller] = Auth("none or owner", frozenset({Credential.NOTHING, Credential.OWNER}))
+ANYBODY_OR_OWNER: Auth[Nobody | OwnerCaller] = Auth(
+    "none or owner", frozenset({Credential.NOTHING, Credential.OWNER})
+)
 ANYBODY_OR_KEY_OR_OWNER: Auth[Nobody | AgentCaller | OwnerCaller] = Auth(
     "optional", frozenset({Credential.NOTHING, Credential.KEY, Credential.OWNER})
 )

@@ -1,9 +1,11 @@
-"""From raw bytes to a JSON object, exactly: fractions keep their literal text, nothing ambiguous passes.
+"""From raw bytes to a JSON object, exactly: fractions keep their literal text, nothing ambiguous
+passes.
 
-Refused, each with a sentence: bytes that are no UTF-8 or no JSON, a top level that is no object, a name given twice,
-NaN and Infinity, lone surrogates and NUL (Postgres stores neither), numbers over 80 characters or with an exponent beyond
-400, more than 20,000 values, nesting over 32 levels. Reading takes time in proportion to the bytes, whatever they are: no
-number is computed before its length and its exponent are known to be small.
+Refused, each with a sentence: bytes that are no UTF-8 or no JSON, a top level that is no object, a
+name given twice, NaN and Infinity, lone surrogates and NUL (Postgres stores neither), numbers over
+80 characters or with an exponent beyond 400, more than 20,000 values, nesting over 32 levels.
+Reading takes time in proportion to the bytes, whatever they are: no number is computed before its
+length and its exponent are known to be small.
 """
 
 import json
@@ -19,7 +21,8 @@ MAX_NUMBER_CHARACTERS = 80  # a uint256 has 78 digits
 MAX_EXPONENT = 400  # a double's end at 308
 
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_NUMBER_CHARACTERS + 1))
-_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|,', re.DOTALL)  # a text without an end goes to the end of the body
+# a text without an end goes to the end of the body
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|,', re.DOTALL)
 _PLAIN = (int, bool, type(None), JsonDecimal)  # what needs no look
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -39,7 +42,8 @@ def read_object(raw: bytes) -> dict[str, Any]:
     try:
         value = json.loads(
             raw.decode("utf-8"),
-            parse_int=_integer if _LONG_NUMBER.search(raw) else None,  # it may stand in a text; else Python's own is short enough
+            # it may stand in a text; else Python's own is short enough
+            parse_int=_integer if _LONG_NUMBER.search(raw) else None,
             parse_float=_decimal,
             parse_constant=_constant,
             object_pairs_hook=_unique,
@@ -47,7 +51,10 @@ def read_object(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise _refused("the body is not UTF-8; send JSON in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise _refused(f"the body is not JSON (line {error.lineno}, column {error.colno}: {error.msg}); send one JSON object") from None
+        raise _refused(
+            f"the body is not JSON (line {error.lineno}, column {error.colno}: {error.msg}); "
+            "send one JSON object"
+        ) from None
     except RecursionError:
         raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels") from None
     if not isinstance(value, dict):
@@ -56,7 +63,10 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def _require_few_values(raw: bytes) -> None:
-    """Values are told apart by commas that stand in no text; nesting is bounded elsewhere. Errors: Refusal."""
+    """Values are told apart by commas that stand in no text; nesting is bounded elsewhere.
+
+    Errors: Refusal.
+    """
     if raw.count(b",") < MAX_VALUES:
         return
     commas = 0
@@ -113,15 +123,23 @@ def _integer(literal: str) -> int:
 def _decimal(literal: str) -> JsonDecimal:
     _, _, exponent = _bounded(literal).replace("E", "e").partition("e")
     if exponent and abs(int(exponent)) > MAX_EXPONENT:
-        raise Refusal("invalid_number", f"A number has an exponent beyond {MAX_EXPONENT}; write it shorter, or as text.")
+        raise Refusal(
+            "invalid_number",
+            f"A number has an exponent beyond {MAX_EXPONENT}; write it shorter, or as text.",
+        )
     return JsonDecimal(literal)
 
 
 def _bounded(literal: str) -> str:
     if len(literal) > MAX_NUMBER_CHARACTERS:
-        raise Refusal("invalid_number", f"A number has more than {MAX_NUMBER_CHARACTERS} characters; write it shorter.")
+        raise Refusal(
+            "invalid_number",
+            f"A number has more than {MAX_NUMBER_CHARACTERS} characters; write it shorter.",
+        )
     return literal
 
 
 def _constant(literal: str) -> Any:
-    raise Refusal("invalid_number", f"{literal} is not JSON; write a decimal, or null where it is unknown.")
+    raise Refusal(
+        "invalid_number", f"{literal} is not JSON; write a decimal, or null where it is unknown."
+    )

@@ -1,7 +1,8 @@
 """Where a call comes from, as limits count it.
 
-X-Forwarded-For is believed from configured proxies only, right to left: the first address that is no trusted proxy is the
-client. IPv6 counts by /64, since one subscriber has at least that (docs/rules.md#client-address).
+X-Forwarded-For is believed from configured proxies only, right to left: the first address that is
+no trusted proxy is the client. IPv6 counts by /64, since one subscriber has at least that
+(docs/rules.md#client-address).
 """
 
 from collections.abc import Sequence
@@ -10,8 +11,12 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 UNKNOWN = "unknown"
 
 
-def client_address(peer: str | None, forwarded_for: Sequence[str], trusted_proxies: Sequence[str]) -> str:
-    """`peer` is the connection's address, `forwarded_for` the header's values in order; trusted are addresses or networks."""
+def client_address(
+    peer: str | None, forwarded_for: Sequence[str], trusted_proxies: Sequence[str]
+) -> str:
+    """`peer` is the connection's address, `forwarded_for` the header's values in order; trusted are
+    addresses or networks.
+    """
     trusted = [ip_network(proxy, strict=False) for proxy in trusted_proxies]
     hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
     client = _parsed(peer)

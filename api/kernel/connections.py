@@ -1,16 +1,17 @@
-"""How long a connection may say nothing, and how many may: uvicorn's protocol with the bounds that it lacks.
+"""How long a connection may say nothing, and how many may: uvicorn's protocol with the bounds that
+it lacks.
 
     opened --head_s--> head whole --body_s--> body whole --> answered --keep-alive--> next head begins --head_s--> ...
                                                                 |
                                                              stall_s while the caller reads nothing of it
 
 Laws
-- A connection whose request is not whole is half-open. Its time runs from the first byte (of a new connection: from the start),
-  and no further byte prolongs it.
-- There are at most `half_open` of them: one more, and the oldest is closed. Callers that send their request at once stay so for
-  milliseconds and are not reached.
-- Above `open` connections a new one takes the place of the one that has been idle longest, answered and asking nothing; where none is
-  idle, it is refused and closed.
+- A connection whose request is not whole is half-open. Its time runs from the first byte (of a new
+  connection: from the start), and no further byte prolongs it.
+- There are at most `half_open` of them: one more, and the oldest is closed. Callers that send their
+  request at once stay so for milliseconds and are not reached.
+- Above `open` connections a new one takes the place of the one that has been idle longest, answered
+  and asking nothing; where none is idle, it is refused and closed.
 """
 
 import asyncio
@@ -44,7 +45,11 @@ class ConnectionBounds:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `bounds`, `_half_open` and `_idle` (both oldest first) are the server's: see `protocol.protocol_of`."""
+    """One connection.
+
+    `bounds`, `_half_open` and `_idle` (both oldest first) are the server's: see
+    `protocol.protocol_of`.
+    """
 
     bounds: ClassVar[ConnectionBounds]
     _half_open: ClassVar[dict["BoundedProtocol", None]]
@@ -101,9 +106,15 @@ class BoundedProtocol(H11Protocol):
             self._stalled = None
 
     def _lacking(self) -> Any:
-        """What is not whole: the head (IDLE) or the body (SEND_BODY) of a request, or nothing (None)."""
+        """What is not whole: the head (IDLE) or the body (SEND_BODY) of a request, or nothing
+        (None).
+        """
         state = self.conn.their_state
-        return state if state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing() else None
+        return (
+            state
+            if state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing()
+            else None
+        )
 
     def _wait(self, state: Any) -> None:
         """Let the time of this state run, unless it does; None: the request is whole."""
@@ -121,4 +132,6 @@ class BoundedProtocol(H11Protocol):
             oldest._wait(None)
             oldest.transport.abort()
         self._half_open[self] = None
-        self._deadline = self.loop.call_later(self.bounds.head_s if state is h11.IDLE else self.bounds.body_s, self.transport.abort)
+        self._deadline = self.loop.call_later(
+            self.bounds.head_s if state is h11.IDLE else self.bounds.body_s, self.transport.abort
+        )

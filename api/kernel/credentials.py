@@ -1,8 +1,8 @@
 """What came with a call, who that proves the caller to be, and which of it a route takes.
 
 Laws
-- Each credential that is sent must be valid, on every route (docs/rules.md#two-credentials): an invalid one is 401. So are two of one
-  header: whose call it is would be somebody's guess.
+- Each credential that is sent must be valid, on every route (docs/rules.md#two-credentials): an
+  invalid one is 401. So are two of one header: whose call it is would be somebody's guess.
 - Of several valid ones the route's kind decides.
 - A token of connect is no owner session, an owner session no token of connect, a key neither.
 """
@@ -25,14 +25,16 @@ from core.identity import queries as identity
 KEY_HEADER = "X-SVC-User-Key"
 
 _DEAD_SESSION = (
-    "The bearer token is not valid or has expired; sign in again (/auth/wallet/nonce with purpose login, then /auth/owner/login) and send "
-    "the new one."
+    "The bearer token is not valid or has expired; sign in again (/auth/wallet/nonce with "
+    "purpose login, then /auth/owner/login) and send the new one."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """`key` and `bearer` as sent (None: not sent); `client` is the network address as limits count it."""
+    """`key` and `bearer` as sent (None: not sent); `client` is the network address as limits count
+    it.
+    """
 
     key: str | None
     bearer: str | None
@@ -40,7 +42,9 @@ class Credentials:
 
 
 def sent(values: Sequence[str]) -> str | None:
-    """One header's credential; of several different ones their list (RFC 9110, 5.3), which no token equals."""
+    """One header's credential; of several different ones their list (RFC 9110, 5.3), which no token
+    equals.
+    """
     return ", ".join(dict.fromkeys(values)) if values else None
 
 
@@ -55,9 +59,14 @@ class Proven:
 def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
     """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
     with deps.database.statements() as connection:
-        found = calls.count_call(connection, token_hash(deps.pepper, key), now, ceilings(deps.limits))
+        found = calls.count_call(
+            connection, token_hash(deps.pepper, key), now, ceilings(deps.limits)
+        )
     if found is None:
-        detail = f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to /auth/agent/recover."
+        detail = (
+            f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's "
+            "recovery_code to /auth/agent/recover."
+        )
         raise Refusal("auth_invalid", detail)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
@@ -79,7 +88,9 @@ def _key_caller(found: calls.KeyCall) -> AgentCaller | OperatorCaller:
     )
 
 
-def prove_bearer(session: Session, token: str, deps: Deps, now: datetime) -> OwnerCaller | BearerCaller:
+def prove_bearer(
+    session: Session, token: str, deps: Deps, now: datetime
+) -> OwnerCaller | BearerCaller:
     """Whose session it is. Errors: Refusal auth_invalid."""
     found = identity.find_session(session, token_hash(deps.pepper, token), now)
     if found is None:
@@ -89,21 +100,29 @@ def prove_bearer(session: Session, token: str, deps: Deps, now: datetime) -> Own
     if row.kind == "owner":
         assert address is not None, "an owner's account is made from its wallet"
         return OwnerCaller(account_id=account.id, wallet_address=address, session_id=row.id)
-    return BearerCaller(account_id=account.id, name=account.name, wallet_address=address, generation=account.generation)
+    return BearerCaller(
+        account_id=account.id,
+        name=account.name,
+        wallet_address=address,
+        generation=account.generation,
+    )
 
 
 def _dead(token: str) -> Refusal:
     if token.startswith(TokenKind.AGENT_BEARER):
         detail = (
-            "The bearer token is not valid or has expired: connect's is good for 24 hours at most and ends when the agent's secrets are "
-            "replaced. /auth/agent/recover gives a new one, and so does the owner's /agents/{id}/keys/rotate."
+            "The bearer token is not valid or has expired: connect's is good for 24 hours at "
+            "most and ends when the agent's secrets are replaced. /auth/agent/recover gives a "
+            "new one, and so does the owner's /agents/{id}/keys/rotate."
         )
         return Refusal("auth_invalid", detail)
     return Refusal("auth_invalid", _DEAD_SESSION)
 
 
 def caller_for(operation: Operation, proven: Proven, operator_addresses: frozenset[str]) -> Caller:
-    """The one caller that this operation sees. `operator_addresses` (lower case) are wallets whose sign-in makes an operator.
+    """The one caller that this operation sees.
+
+    `operator_addresses` (lower case) are wallets whose sign-in makes an operator.
 
     Errors: Refusal auth_required, auth_invalid, scope_denied, not_authorized.
     """
@@ -123,13 +142,20 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     if Credential.NOTHING in takes:
         return Nobody()
     if operation.auth.takes_owner and is_operator:
-        raise Refusal("not_authorized", "An operator's session makes operators' calls only; sign in with another wallet to be an owner.")
+        raise Refusal(
+            "not_authorized",
+            "An operator's session makes operators' calls only; sign in with another wallet to "
+            "be an owner.",
+        )
     raise _lacking(operation, proven)
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
     """Whether the session is one of a wallet that makes an operator."""
-    return isinstance(proven.by_bearer, OwnerCaller) and proven.by_bearer.wallet_address.lower() in operator_addresses
+    return (
+        isinstance(proven.by_bearer, OwnerCaller)
+        and proven.by_bearer.wallet_address.lower() in operator_addresses
+    )
 
 
 def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCaller:
@@ -139,7 +165,11 @@ def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCal
     if isinstance(owner, OwnerCaller) and _is_operator(proven, operator_addresses):
         return OperatorCaller(account_id=owner.account_id, key_id=None)
     if proven.by_key is None and owner is None:
-        raise Refusal("auth_required", f"This call is the operator's; send the operator's key in {KEY_HEADER}.", next_calls=())
+        raise Refusal(
+            "auth_required",
+            f"This call is the operator's; send the operator's key in {KEY_HEADER}.",
+            next_calls=(),
+        )
     raise Refusal("not_authorized", "not authorized")
 
 
@@ -147,19 +177,42 @@ def _bearer(proven: Proven) -> BearerCaller:
     if isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
     if proven.by_bearer is not None:
-        raise Refusal("auth_invalid", "An owner's session is no agent's token; send the bearer_token that /auth/agent/connect returned.")
-    raise Refusal("auth_required", "Send the bearer_token that /auth/agent/connect returned: Authorization: Bearer <token>.")
+        raise Refusal(
+            "auth_invalid",
+            "An owner's session is no agent's token; send the bearer_token that "
+            "/auth/agent/connect returned.",
+        )
+    raise Refusal(
+        "auth_required",
+        "Send the bearer_token that /auth/agent/connect returned: Authorization: Bearer <token>.",
+    )
 
 
 def _lacking(operation: Operation, proven: Proven) -> Refusal:
     takes = operation.auth.takes
     if takes == {Credential.KEY}:
-        return Refusal("auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}.")
+        return Refusal(
+            "auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}."
+        )
     if isinstance(proven.by_bearer, BearerCaller):
-        return Refusal("auth_invalid", "An agent's bearer token is no owner's session; sign in with /auth/owner/login.")
+        return Refusal(
+            "auth_invalid",
+            "An agent's bearer token is no owner's session; sign in with /auth/owner/login.",
+        )
     if takes >= {Credential.KEY, Credential.OWNER}:
-        return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
+        return Refusal(
+            "auth_required",
+            f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: "
+            "Bearer <token>.",
+        )
     if proven.by_key is not None and operation.family is Family.WALLET:
-        return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")
-    detail = "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer <token>."
+        return Refusal(
+            "scope_denied",
+            "Only the owner's signed session may do this; an agent's key cannot.",
+            missing="owner session",
+        )
+    detail = (
+        "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer "
+        "<token>."
+    )
     return Refusal("auth_required", detail, next_calls=())  # a new agent's key would not help

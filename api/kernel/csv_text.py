@@ -1,10 +1,13 @@
-"""Every CSV that the service writes: RFC 4180, UTF-8 without a mark, comma, CRLF, one header, equally many cells on every line.
+"""Every CSV that the service writes: RFC 4180, UTF-8 without a mark, comma, CRLF, one header,
+equally many cells on every line.
 
 Laws
-- Unknown is an empty cell, yes and no are true and false, lists and objects are JSON. Numbers are left alone, negative ones too.
-- No cell is run as a formula, wherever a spreadsheet ends it: at its commas, or, where the machine's list separator is another, at a
-  semicolon, a tab or a line break inside the text. A text gets an apostrophe in front of what would begin a formula there
-  (`'=1+1`, `a;'=1+1`); inside JSON that sign is written as an escape, which reads back as itself (`";\\u003d1"`).
+- Unknown is an empty cell, yes and no are true and false, lists and objects are JSON. Numbers are
+  left alone, negative ones too.
+- No cell is run as a formula, wherever a spreadsheet ends it: at its commas, or, where the
+  machine's list separator is another, at a semicolon, a tab or a line break inside the text. A text
+  gets an apostrophe in front of what would begin a formula there (`'=1+1`, `a;'=1+1`); inside JSON
+  that sign is written as an escape, which reads back as itself (`";\\u003d1"`).
 """
 
 import csv
@@ -17,13 +20,17 @@ from typing import Any
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001 - spreadsheets run the wide ones too
 _ENDS = r"[;\t\r\n\v\f\x85\u2028\u2029]"
-_PASSED_OVER = rf"(?:(?!{_ENDS})[\s\"\x00-\x1f\u200b-\u200f\u2060\ufeff])*"  # what a reader may drop before it looks at the sign
+# what a reader may drop before it looks at the sign
+_PASSED_OVER = rf"(?:(?!{_ENDS})[\s\"\x00-\x1f\u200b-\u200f\u2060\ufeff])*"
 _FORMULA = re.compile(rf"(\A|{_ENDS})(?={_PASSED_OVER}[{_SIGNS}])")
 _IN_JSON = re.compile(rf"({_ENDS}{_PASSED_OVER})([{_SIGNS}])")
 
 
 def csv_text(columns: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> bytes:
-    """A header and a line for each mapping, which may leave columns out. Line and column names are ours and are not escaped."""
+    """A header and a line for each mapping, which may leave columns out.
+
+    Line and column names are ours and are not escaped.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(columns)

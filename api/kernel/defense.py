@@ -1,10 +1,12 @@
-"""Protection levels 0 to 3: what each does to registrations, and to posts and claims (docs/identity.md#defense-levels).
+"""Protection levels 0 to 3: what each does to registrations, and to posts and claims
+(docs/identity.md#defense-levels).
 
     level                              0       1       2       3
     welcome credits to unowned agents  3       1       none    none     a UTC day and network address
     a bond without Bronze standing     no      no      yes     yes      owned agents are not exempt
 
-An owner's first agent is credited at every level. Levels 2 and 3 do the same today; 3 is the operator's word that it is worse.
+An owner's first agent is credited at every level. Levels 2 and 3 do the same today; 3 is the
+operator's word that it is worse.
 """
 
 MAX_LEVEL = 3

@@ -4,7 +4,8 @@
     one sent              Cache-Control: private, no-cache      the answer may be the caller's alone: ask again each time
     If-None-Match names what we would send                      304, the same headers, no body
 
-The ETag is strong: a digest of the body's bytes. Vary names the credential headers, so that no shared cache mixes callers up.
+The ETag is strong: a digest of the body's bytes. Vary names the credential headers, so that no
+shared cache mixes callers up.
 Source: RFC 9110 8.8.3, 13.1.2; RFC 9111.
 """
 
@@ -22,16 +23,26 @@ NOT_MODIFIED = 304
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def kept(answer: Response, operation: Operation, credentials: Credentials, if_none_match: str | None) -> Response:
-    """The answer with what a cache needs, or 304 in its place; untouched where nothing may be kept."""
+def kept(
+    answer: Response, operation: Operation, credentials: Credentials, if_none_match: str | None
+) -> Response:
+    """The answer with what a cache needs, or 304 in its place; untouched where nothing may be
+    kept.
+    """
     if operation.max_age_s is None or answer.status_code != operation.status:
         return answer
     tag = etag_of(bytes(answer.body))
-    headers = _headers(tag, operation.max_age_s, is_public=credentials.key is None and credentials.bearer is None)
+    headers = _headers(
+        tag, operation.max_age_s, is_public=credentials.key is None and credentials.bearer is None
+    )
     answer.headers.update(headers)
     if if_none_match is None or not _names(if_none_match, tag):
         return answer
-    same = {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
+    same = {
+        name: value
+        for name, value in answer.headers.items()
+        if name not in ("content-length", "content-type")
+    }
     return Response(status_code=NOT_MODIFIED, headers=same)
 
 

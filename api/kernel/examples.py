@@ -1,4 +1,6 @@
-"""An example of each refusal, for OpenAPI: the very body that the kernel makes, with a sentence as a handler would write it."""
+"""An example of each refusal, for OpenAPI: the very body that the kernel makes, with a sentence as
+a handler would write it.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -14,9 +16,18 @@ IDS = {"mandates": "m_abcdefghij", "agents": "1001"}
 
 
 def examples_of(operation: Operation, status: int, catalogue: Catalogue) -> Mapping[str, Any]:
-    """Reason -> reference to its example, of the reasons that this operation answers with this status."""
-    found = [reason for reason in reasons_of(operation, catalogue) if catalogue.reasons[reason].status == status]
-    return {reason: {"$ref": "#/components/examples/" + _name(reason, operation, catalogue)} for reason in found}
+    """Reason -> reference to its example, of the reasons that this operation answers with this
+    status.
+    """
+    found = [
+        reason
+        for reason in reasons_of(operation, catalogue)
+        if catalogue.reasons[reason].status == status
+    ]
+    return {
+        reason: {"$ref": "#/components/examples/" + _name(reason, operation, catalogue)}
+        for reason in found
+    }
 
 
 def example_bodies(operations: Iterable[Operation], catalogue: Catalogue) -> Mapping[str, Any]:
@@ -30,9 +41,19 @@ def example_bodies(operations: Iterable[Operation], catalogue: Catalogue) -> Map
 
 def _name(reason: str, operation: Operation, catalogue: Catalogue) -> str:
     """A refusal without the block is a sentence alone."""
-    return reason if operation.block or catalogue.reasons[reason].status in ALWAYS_WITH_BLOCK else reason + "_sentence"
+    return (
+        reason
+        if operation.block or catalogue.reasons[reason].status in ALWAYS_WITH_BLOCK
+        else reason + "_sentence"
+    )
 
 
 def _body(reason: str, operation: Operation, catalogue: Catalogue) -> Mapping[str, Any]:
     retry_at = MIDNIGHT if reason in ("rate_limited", "wallet_waits") else None
-    return refused(Refusal(reason, catalogue.reasons[reason].example, retry_at=retry_at), operation, IDS, NOW, catalogue).body
+    return refused(
+        Refusal(reason, catalogue.reasons[reason].example, retry_at=retry_at),
+        operation,
+        IDS,
+        NOW,
+        catalogue,
+    ).body

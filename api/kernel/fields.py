@@ -1,7 +1,10 @@
-"""Field types of commands. Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
+"""Field types of commands.
+
+Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
 
 Laws
-- A fraction of a JSON body keeps its literal text (JsonDecimal): no binary float on the way (docs/rules.md#numbers).
+- A fraction of a JSON body keeps its literal text (JsonDecimal): no binary float on the way
+  (docs/rules.md#numbers).
 - Path and query values arrive as QueryText; only those may be numbers written as text.
 """
 
@@ -30,7 +33,10 @@ _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 class JsonDecimal:
-    """A number with a fraction or an exponent of a JSON body: the text it was written as. What computes with it says how."""
+    """A number with a fraction or an exponent of a JSON body: the text it was written as.
+
+    What computes with it says how.
+    """
 
     __slots__ = ("literal",)
 
@@ -50,7 +56,10 @@ def _refuse(kind: str, rule: str) -> NoReturn:
 
 def _usdc(value: Any) -> UsdcE6:
     if isinstance(value, bool) or not isinstance(value, str | int | JsonDecimal):
-        _refuse("invalid_number", 'write the amount as text with at most 6 decimals, such as "12.500000"')
+        _refuse(
+            "invalid_number",
+            'write the amount as text with at most 6 decimals, such as "12.500000"',
+        )
     try:
         return usdc_e6_from_text(getattr(value, "literal", str(value)))
     except InvalidNumberError as error:
@@ -109,18 +118,26 @@ def _tx_hash(value: Any) -> str:
 def _account_id(value: Any) -> int:
     digits = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not _ACCOUNT_ID.fullmatch(digits):
-        _refuse("invalid_parameter", "write the agent's user id, a whole number from 1 on, as a number or as text")
+        _refuse(
+            "invalid_parameter",
+            "write the agent's user id, a whole number from 1 on, as a number or as text",
+        )
     return int(digits)
 
 
 def _public_id(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(PUBLIC_ID_PATTERN, value):
-        _refuse("not_found", "no mandate has this id; an id is m_ and 10 characters from a to z and 2 to 7")
+        _refuse(
+            "not_found",
+            "no mandate has this id; an id is m_ and 10 characters from a to z and 2 to 7",
+        )
     return str(value)
 
 
 def storable(value: Any) -> Any:
-    """Free JSON without floats: a fraction, or an integer that JSON can't carry exactly, becomes its literal text."""
+    """Free JSON without floats: a fraction, or an integer that JSON can't carry exactly, becomes
+    its literal text.
+    """
     match value:
         case bool() | None:
             return value
@@ -142,7 +159,10 @@ def _verbatim(value: Any) -> str | None:
 
 
 def _exact(value: Any) -> Any:
-    """Plain JSON of the same values. A fraction that a double can't carry is refused: it would come back as another one."""
+    """Plain JSON of the same values.
+
+    A fraction that a double can't carry is refused: it would come back as another one.
+    """
     match value:
         case JsonDecimal():
             return _double(value)
@@ -156,7 +176,11 @@ def _exact(value: Any) -> Any:
 def _double(value: JsonDecimal) -> float:
     number = float(value.literal)
     if not isfinite(number) or Decimal(repr(number)) != Decimal(value.literal):
-        _refuse("invalid_number", f"the number {value.literal} has more digits than JSON carries everywhere; write it as text")
+        _refuse(
+            "invalid_number",
+            f"the number {value.literal} has more digits than JSON carries everywhere; write "
+            "it as text",
+        )
     return number
 
 
@@ -170,17 +194,29 @@ def _usdc_schema(pattern: str, **least: int) -> dict[str, Any]:
     """What `_usdc` takes: text, or a JSON number whose literal is read as that text."""
     text = {"type": "string", "pattern": f"^{pattern}$", "examples": ["12.500000"]}
     number = {"type": "number", **least, "maximum": _MOST_USDC}
-    return {"anyOf": [text, number], "description": "USDC with at most six decimals; text, or a number without an exponent"}
+    return {
+        "anyOf": [text, number],
+        "description": "USDC with at most six decimals; text, or a number without an exponent",
+    }
 
 
 _MOST_USDC = MAX_ABS_USDC_E6 // USDC_E6_PER_USDC
 _ABOVE_0 = "(?=[0-9.]*[1-9])"
 
-Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_usdc_schema(f"-?{AMOUNT_PATTERN}", minimum=-_MOST_USDC))]
-"""USDC base units, read from text or from a JSON number's literal; signed. Errors: invalid_number."""
+Usdc = Annotated[
+    UsdcE6,
+    BeforeValidator(_usdc),
+    WithJsonSchema(_usdc_schema(f"-?{AMOUNT_PATTERN}", minimum=-_MOST_USDC)),
+]
+"""USDC base units, read from text or from a JSON number's literal; signed.
+
+Errors: invalid_number.
+"""
 
 UnsignedUsdc = Annotated[
-    UsdcE6, BeforeValidator(lambda value: _unsigned(_usdc(value))), WithJsonSchema(_usdc_schema(AMOUNT_PATTERN, minimum=0))
+    UsdcE6,
+    BeforeValidator(lambda value: _unsigned(_usdc(value))),
+    WithJsonSchema(_usdc_schema(AMOUNT_PATTERN, minimum=0)),
 ]
 """As Usdc, 0 or above."""
 
@@ -196,51 +232,75 @@ WHOLE = BeforeValidator(_integer)
 Int = Annotated[int, WHOLE]
 """A whole number, in a body a JSON integer, in path and query its digits.
 
-Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JSON Schema loses those behind it.
+Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JSON Schema loses
+those behind it.
 """
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
 
-Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Instant = Annotated[
+    datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})
+]
 """A time as RFC 3339 writes it, with its zone; UTC out."""
 
-Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})]
+Address = Annotated[
+    str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})
+]
 """Any case in, checksum form out."""
 
-TxHash = Annotated[str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})]
+TxHash = Annotated[
+    str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})
+]
 """0x and 64 hex characters, lower case out."""
 
 _ACCOUNT_ID_SCHEMA = {
-    "anyOf": [{"type": "string", "pattern": "^[0-9]{1,18}$"}, {"type": "integer", "minimum": 1, "maximum": MAX_EXACT_JSON_INT}],
+    "anyOf": [
+        {"type": "string", "pattern": "^[0-9]{1,18}$"},
+        {"type": "integer", "minimum": 1, "maximum": MAX_EXACT_JSON_INT},
+    ],
     "description": "the agent's user id",
 }
 
 AccountId = Annotated[int, BeforeValidator(_account_id), WithJsonSchema(_ACCOUNT_ID_SCHEMA)]
 """An agent's user id as core writes it, a number, or as the wallet does, text."""
 
-AccountIdText = Annotated[str, BeforeValidator(lambda value: str(_account_id(value))), WithJsonSchema(_ACCOUNT_ID_SCHEMA)]
+AccountIdText = Annotated[
+    str, BeforeValidator(lambda value: str(_account_id(value))), WithJsonSchema(_ACCOUNT_ID_SCHEMA)
+]
 """The same, as text: its digits without leading zeros."""
 
 PublicId = Annotated[
-    str, BeforeValidator(_public_id), WithJsonSchema({"type": "string", "pattern": PUBLIC_ID_PATTERN, "description": "the mandate's id"})
+    str,
+    BeforeValidator(_public_id),
+    WithJsonSchema(
+        {"type": "string", "pattern": PUBLIC_ID_PATTERN, "description": "the mandate's id"}
+    ),
 ]
 """A mandate's id. One of another form names no mandate: not_found."""
 
 Json = Annotated[Any, BeforeValidator(storable)]
-"""Any JSON, storable in a book: as JsonObject. A plain Any would keep JsonDecimal, which no column takes."""
+"""Any JSON, storable in a book: as JsonObject.
+
+A plain Any would keep JsonDecimal, which no column takes.
+"""
 
 Verbatim = Annotated[str | None, BeforeValidator(_verbatim), WithJsonSchema({})]
-"""Any JSON, kept as its text: what is read from it again are the values that were sent, fractions included. None is null."""
+"""Any JSON, kept as its text: what is read from it again are the values that were sent, fractions
+included. None is null.
+"""
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
-"""Free JSON, storable in a book: strings, ints, booleans, nulls, lists and objects; fractions as their literal text."""
+"""Free JSON, storable in a book: strings, ints, booleans, nulls, lists and objects; fractions as
+their literal text.
+"""
 
 Signature = Annotated[
     str,
     Field(
         pattern=r"^0x([0-9a-fA-F]{2})*$",
         max_length=16_384,
-        description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash that it approved before)",
+        description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash "
+        "that it approved before)",
     ),
 ]

@@ -2,13 +2,15 @@
 
 Laws
 - A route knows nothing but its operation; what differs between routes stands in it.
-- Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
-- The event loop reads bytes and hands out calls; what a body holds is read by the thread that serves it, since that is work. A call
-  with a large body is served beside the others, on threads of its own (api/kernel/workers.py).
-- Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no cookies), and no-store unless
-  its operation says that it may be kept.
-- A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the framework's layers are for the rest
-  (preflights, unknown paths, /openapi.json).
+- Path, query and body are merged into the fields of one command; a name that comes twice is
+  refused, not chosen from.
+- The event loop reads bytes and hands out calls; what a body holds is read by the thread that
+  serves it, since that is work. A call with a large body is served beside the others, on threads of
+  its own (api/kernel/workers.py).
+- Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no
+  cookies), and no-store unless its operation says that it may be kept.
+- A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the
+  framework's layers are for the rest (preflights, unknown paths, /openapi.json).
 """
 
 import json
@@ -43,8 +45,10 @@ REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 JSON = "application/json"
 EXPOSED_HEADERS = (
-    REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", PAYABLE_HEADER, "X-Free-Reads-Remaining", "X-Credits-Charged",
+    REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
+    "X-RateLimit-Remaining", "X-RateLimit-Reset",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", PAYABLE_HEADER, "X-Free-Reads-Remaining",
+    "X-Credits-Charged",
     "Content-Disposition",
 )  # fmt: skip
 
@@ -67,7 +71,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class SentFields:
-    """What a caller sent for an operation, read: path, query and body merged, and why they are not whole, if so.
+    """What a caller sent for an operation, read: path, query and body merged, and why they are not
+    whole, if so.
 
     What could be read is given in either case.
     """
@@ -82,12 +87,19 @@ Read = Callable[[], SentFields]
 
 
 def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
-    """One route a path, its methods inside; a literal segment goes before a placeholder (`/agents/me`, `/agents/{id}`)."""
+    """One route a path, its methods inside; a literal segment goes before a placeholder
+    (`/agents/me`, `/agents/{id}`).
+    """
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
-    paths = sorted(by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")])
-    return [Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+    paths = sorted(
+        by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")]
+    )
+    return [
+        Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path]))
+        for path in paths
+    ]
 
 
 def _pattern(path: str) -> str:
@@ -101,7 +113,12 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
         outcome = await enter(request, operation, read, deps, payment)
-        return kept(response_of(outcome), operation, credentials_of(request, deps), request.headers.get("if-none-match"))
+        return kept(
+            response_of(outcome),
+            operation,
+            credentials_of(request, deps),
+            request.headers.get("if-none-match"),
+        )
 
     return endpoint
 
@@ -112,8 +129,16 @@ def _payment_of(request: Request) -> SentPayment:
     return SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
 
 
-async def enter(request: Request, operation: Operation, read: Read, deps: Deps, payment: SentPayment | None = None) -> Outcome:
-    """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
+async def enter(
+    request: Request,
+    operation: Operation,
+    read: Read,
+    deps: Deps,
+    payment: SentPayment | None = None,
+) -> Outcome:
+    """Serve one call with the credentials of this request, beside the event loop; a defect of ours
+    is an outcome too.
+    """
     credentials = credentials_of(request, deps)
 
     def call() -> Outcome | Unsettled:
@@ -131,15 +156,24 @@ async def enter(request: Request, operation: Operation, read: Read, deps: Deps, 
 
     try:
         served = await beside(request, deps, call, in_turn=operation.in_turn)
-        return served if isinstance(served, Outcome) else await _settled(served, credentials.client, deps)
+        return (
+            served
+            if isinstance(served, Outcome)
+            else await _settled(served, credentials.client, deps)
+        )
     except BusyError:
         return refused(busy(deps), operation, {}, deps.clock(), deps.catalogue)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
 
 
-async def beside(request: Request, deps: Deps, call: Callable[[], T], *, in_turn: bool = False) -> T:
-    """Run work of this request on a thread: its caller's line, or that of large bodies. `in_turn`: one by one. Errors: BusyError."""
+async def beside(
+    request: Request, deps: Deps, call: Callable[[], T], *, in_turn: bool = False
+) -> T:
+    """Run work of this request on a thread: its caller's line, or that of large bodies.
+
+    `in_turn`: one by one. Errors: BusyError.
+    """
     client = credentials_of(request, deps).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
         deps.large.require_place(client)
@@ -151,8 +185,13 @@ async def beside(request: Request, deps: Deps, call: Callable[[], T], *, in_turn
 
 def busy(deps: Deps) -> Refusal:
     """Nothing was begun, and nothing of it is kept."""
-    detail = "As many calls of your network address as may wait are waiting; send this one again later, and fewer at a time."
-    return Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
+    detail = (
+        "As many calls of your network address as may wait are waiting; send this one again "
+        "later, and fewer at a time."
+    )
+    return Refusal(
+        "temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S)
+    )
 
 
 def _resting(call: Callable[[], T]) -> T:
@@ -165,21 +204,33 @@ def _resting(call: Callable[[], T]) -> T:
 
 
 async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
-    """Settling waits for a chain, so that it has threads of its own; when those are all taken, nothing is begun."""
+    """Settling waits for a chain, so that it has threads of its own; when those are all taken,
+    nothing is begun.
+    """
     try:
         return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
-        detail = "As many payments as this service takes at a time are being settled; send the same call with the same payment again."
-        full = Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
+        detail = (
+            "As many payments as this service takes at a time are being settled; send the same "
+            "call with the same payment again."
+        )
+        full = Refusal(
+            "temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S)
+        )
         return await deps.workers.run(client, partial(call.refuse, full))
 
 
 def response_of(outcome: Outcome) -> Response:
     if outcome.file is not None:
-        headers = {**outcome.headers, "Content-Disposition": f'attachment; filename="{outcome.file.name}"'}
+        headers = {
+            **outcome.headers,
+            "Content-Disposition": f'attachment; filename="{outcome.file.name}"',
+        }
         return Response(outcome.file.content, outcome.status, headers, outcome.file.media_type)
     if outcome.lines is not None:
-        return StreamingResponse(outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
+        return StreamingResponse(
+            outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type
+        )
     text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])
     return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
@@ -192,7 +243,8 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
     authorization = sent(request.headers.getlist("authorization"))
-    # Another scheme than Bearer is a credential that was sent and proves nothing: it stays, and is refused as invalid.
+    # Another scheme than Bearer is a credential that was sent and proves nothing: it stays, and is
+    # refused as invalid.
     scheme, _, token = (authorization or "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else authorization
     return Credentials(sent(request.headers.getlist(KEY_HEADER)), bearer, client)
@@ -213,7 +265,11 @@ def _sent(request: Request, raw: bytes, refused: Refusal | None) -> SentFields:
     key = request.headers.get(IDEMPOTENCY_HEADER)
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     try:
-        _merge(fields, [(name, QueryText(value)) for name, value in request.query_params.multi_items()], "the query")
+        _merge(
+            fields,
+            [(name, QueryText(value)) for name, value in request.query_params.multi_items()],
+            "the query",
+        )
         if refused is not None:
             raise refused
         _merge(fields, read_object(raw).items(), "the body")
@@ -226,7 +282,10 @@ def _sent(request: Request, raw: bytes, refused: Refusal | None) -> SentFields:
 def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) -> None:
     for name, value in more:
         if name in fields:
-            raise Refusal("invalid_parameter", f"{name[:40]}: it came twice, the second time in {place}; send it once.")
+            raise Refusal(
+                "invalid_parameter",
+                f"{name[:40]}: it came twice, the second time in {place}; send it once.",
+            )
         fields[name] = value
 
 
@@ -246,14 +305,26 @@ def _require_json(content_type: str) -> None:
     """JSON is UTF-8 (RFC 8259, 8.1): another charset says that the bytes are something else."""
     media_type, *parameters = [part.strip().lower() for part in content_type.split(";")]
     if media_type != JSON and not media_type.endswith("+json"):
-        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
-    charsets = [value.strip('" ') for name, _, value in (one.partition("=") for one in parameters) if name.strip() == "charset"]
+        raise Refusal(
+            "unsupported_media_type",
+            "The body is not JSON; send it with Content-Type: application/json.",
+        )
+    charsets = [
+        value.strip('" ')
+        for name, _, value in (one.partition("=") for one in parameters)
+        if name.strip() == "charset"
+    ]
     if any(charset not in ("utf-8", "utf8") for charset in charsets):
-        raise Refusal("unsupported_media_type", "The body's charset is not UTF-8; send JSON in UTF-8, without a charset.")
+        raise Refusal(
+            "unsupported_media_type",
+            "The body's charset is not UTF-8; send JSON in UTF-8, without a charset.",
+        )
 
 
 class Table:
-    """Finds the endpoint of a path among hundreds without trying them one by one: first literal paths, then by length."""
+    """Finds the endpoint of a path among hundreds without trying them one by one: first literal
+    paths, then by length.
+    """
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._literal: dict[str, Route] = {}
@@ -268,7 +339,9 @@ class Table:
                 self._literal[route.path] = route
 
     def find(self, scope: Scope) -> Endpoint | None:
-        """The endpoint of path and method, its path's values put into the scope; None: the framework's layers answer."""
+        """The endpoint of path and method, its path's values put into the scope; None: the
+        framework's layers answer.
+        """
         path: str = scope["path"]
         route = self._literal.get(path)
         if route is not None:
@@ -283,7 +356,9 @@ class Table:
 
 
 class Envelope:
-    """Gives each call its id and each answer its standing headers, answers calls of the catalogue, and for defects of ours."""
+    """Gives each call its id and each answer its standing headers, answers calls of the catalogue,
+    and for defects of ours.
+    """
 
     def __init__(self, app: ASGIApp, deps: Deps, routes: Sequence[Route]) -> None:
         self.app = app
@@ -332,28 +407,47 @@ def _is_framed_twice(scope: Scope) -> bool:
 
 
 def _framed_twice(deps: Deps) -> Outcome:
-    """Whoever reads the other header sees another request begin inside this one, so that the connection ends here (RFC 9112, 6.3)."""
+    """Whoever reads the other header sees another request begin inside this one, so that the
+    connection ends here (RFC 9112, 6.3).
+    """
     detail = "Content-Length and Transfer-Encoding: send one of the two. This connection is closed."
-    return refused(Refusal("invalid_parameter", detail, headers={"Connection": "close"}), None, {}, deps.clock(), deps.catalogue)
+    return refused(
+        Refusal("invalid_parameter", detail, headers={"Connection": "close"}),
+        None,
+        {},
+        deps.clock(),
+        deps.catalogue,
+    )
 
 
-def with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+def with_standing(
+    headers: Iterable[tuple[bytes, bytes]], request_id: str
+) -> list[tuple[bytes, bytes]]:
     """The answer's own headers, and the standing ones that it does not set itself."""
     own = list(headers)
     set_already = {name for name, _ in own}
-    return [*own, (b"x-request-id", request_id.encode()), *(one for one in STANDING_HEADERS if one[0] not in set_already)]
+    return [
+        *own,
+        (b"x-request-id", request_id.encode()),
+        *(one for one in STANDING_HEADERS if one[0] not in set_already),
+    ]
 
 
 def defect(request_id: str, deps: Deps) -> Outcome:
     """What a caller hears of an exception that nothing else answers; the log has it whole."""
     log.exception("defect", request_id=request_id)
-    detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
+    detail = (
+        f"This service failed at this call; it is our defect. Name the request id {request_id} "
+        "when you report it."
+    )
     return refused(Refusal("internal_error", detail), None, {}, deps.clock(), deps.catalogue)
 
 
 def _request_id(scope: Scope) -> str:
     wanted = REQUEST_ID_HEADER.lower().encode()
-    sent = next((value for name, value in scope["headers"] if name == wanted), b"").decode("latin-1")
+    sent = next((value for name, value in scope["headers"] if name == wanted), b"").decode(
+        "latin-1"
+    )
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
@@ -366,7 +460,9 @@ def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:
             detail = f"{request.method} is not allowed for this path; it takes {allowed}."
             refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
         else:
-            refusal = Refusal("unknown_route", "There is no such path; GET /agent/catalog lists every call.")
+            refusal = Refusal(
+                "unknown_route", "There is no such path; GET /agent/catalog lists every call."
+            )
         return response_of(refused(refusal, None, {}, deps.clock(), deps.catalogue))
 
     return handler

@@ -1,4 +1,5 @@
-"""One write, however often it is sent: the first answer to (scope, key) is kept with the write and answered again.
+"""One write, however often it is sent: the first answer to (scope, key) is kept with the write and
+answered again.
 
     first call       lock (scope, key) -> serve -> keep the answer -> commit
     the same beside  the lock is taken: idempotency_in_flight, at once, never by waiting
@@ -6,15 +7,20 @@
     another body     idempotency_key_reused
 
 Laws
-- The answer is written in the transaction of the write; a refused or failed write keeps nothing, so its key is free again.
-- A write holds its slot for its transaction. A call that a payment settles for holds it over the settlement too, by a lock that ends
-  with its connection, so that a process that is killed leaves no slot taken.
-- Of an answer that shows secrets all else is kept, and a salt. The same call makes the secrets again, for SHOWN_FOR, out of the salt,
-  the pepper and the idempotency key, of which only a hash is stored: a copy of the database has none of them, nor has one with the
-  pepper. So the key must be as hard to guess as a secret.
-- Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it. An agent's secrets are part of the caller: an
-  eviction may have voided what was answered before it, so that the same key asks anew.
-- The hash is over the parsed command: "1.0" and 1.000000 are one body. Source: docs/rules.md#idempotency.
+- The answer is written in the transaction of the write; a refused or failed write keeps nothing, so
+  its key is free again.
+- A write holds its slot for its transaction. A call that a payment settles for holds it over the
+  settlement too, by a lock that ends with its connection, so that a process that is killed leaves
+  no slot taken.
+- Of an answer that shows secrets all else is kept, and a salt. The same call makes the secrets
+  again, for SHOWN_FOR, out of the salt, the pepper and the idempotency key, of which only a hash is
+  stored: a copy of the database has none of them, nor has one with the pepper. So the key must be
+  as hard to guess as a secret.
+- Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it. An agent's
+  secrets are part of the caller: an eviction may have voided what was answered before it, so that
+  the same key asks anew.
+- The hash is over the parsed command: "1.0" and 1.000000 are one body. Source:
+  docs/rules.md#idempotency.
 """
 
 import hashlib
@@ -49,27 +55,37 @@ _SALT_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The right to write the first answer to (scope, key), held until the transaction ends, or as long as `held` says."""
+    """The right to write the first answer to (scope, key), held until the transaction ends, or as
+    long as `held` says.
+    """
 
     scope: str
     key: str
     body_hash: bytes
 
     def keep(self, session: WriteSession, outcome: Outcome, now: datetime) -> None:
-        calls.keep_idempotency(session, self.scope, self.key, self.body_hash, outcome.status, outcome.body, now)
+        calls.keep_idempotency(
+            session, self.scope, self.key, self.body_hash, outcome.status, outcome.body, now
+        )
 
     def answer_again(self, kept: IdempotencyRecord) -> Outcome:
         return Outcome(kept.status, kept.body, {REPLAY_HEADER: "true"})
 
     @property
     def digest(self) -> bytes:
-        """What a payment that is sent with this key is found by. SHA-256; a scope has no line feed, a key neither."""
+        """What a payment that is sent with this key is found by.
+
+        SHA-256; a scope has no line feed, a key neither.
+        """
         return hashlib.sha256(f"{self.scope}\n{self.key}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class SecretSlot(Slot):
-    """The slot of a call that shows secrets; `key` is the hash of the one that was sent. Each secret's kind is minted once."""
+    """The slot of a call that shows secrets; `key` is the hash of the one that was sent.
+
+    Each secret's kind is minted once.
+    """
 
     sent_key: str = field(repr=False)
     salt: str
@@ -77,17 +93,32 @@ class SecretSlot(Slot):
     now: datetime
 
     def mint(self, kind: TokenKind) -> str:
-        return derived(self.pepper, kind, "\n".join((self.scope, self.sent_key, self.salt)).encode() + b"\n" + self.body_hash)
+        return derived(
+            self.pepper,
+            kind,
+            "\n".join((self.scope, self.sent_key, self.salt)).encode() + b"\n" + self.body_hash,
+        )
 
     def keep(self, session: WriteSession, outcome: Outcome, now: datetime) -> None:
         shown = SECRETS.keys() & outcome.body.keys()
         body = {name: None if name in shown else value for name, value in outcome.body.items()}
-        calls.keep_idempotency(session, self.scope, self.key, self.body_hash, outcome.status, {**body, _SALT: self.salt}, now)
+        calls.keep_idempotency(
+            session,
+            self.scope,
+            self.key,
+            self.body_hash,
+            outcome.status,
+            {**body, _SALT: self.salt},
+            now,
+        )
 
     def answer_again(self, kept: IdempotencyRecord) -> Outcome:
         """Errors: Refusal idempotency_key_reused once its time is over."""
         if self.now >= kept.created_at + SHOWN_FOR:
-            detail = "This Idempotency-Key was used more than 10 minutes ago, and its secrets are not shown again; take a new key."
+            detail = (
+                "This Idempotency-Key was used more than 10 minutes ago, and its secrets are not "
+                "shown again; take a new key."
+            )
             raise Refusal("idempotency_key_reused", detail)
         body = dict(kept.body)
         first = replace(self, salt=str(body.pop(_SALT)))
@@ -95,13 +126,25 @@ class SecretSlot(Slot):
         return Outcome(kept.status, body | shown, {REPLAY_HEADER: "true"})
 
 
-def slot_of(operation: Operation, caller: Caller, ids: Mapping[str, str], command: Command, key: str | None) -> Slot | None:
-    """None: the call has no key, or its operation takes none. Errors: Refusal invalid_parameter for an ill-formed key."""
-    if key is None or not operation.idempotent or (isinstance(caller, Nobody) and not operation.shows_secrets):
+def slot_of(
+    operation: Operation, caller: Caller, ids: Mapping[str, str], command: Command, key: str | None
+) -> Slot | None:
+    """None: the call has no key, or its operation takes none.
+
+    Errors: Refusal invalid_parameter for an ill-formed key.
+    """
+    if (
+        key is None
+        or not operation.idempotent
+        or (isinstance(caller, Nobody) and not operation.shows_secrets)
+    ):
         return None
     if not re.fullmatch(pattern_of(operation), key):
         least = "22 random characters to" if operation.shows_secrets else "1 to"
-        raise Refusal("invalid_parameter", f"Idempotency-Key: write {least} 128 characters from letters, digits and . _ : -")
+        raise Refusal(
+            "invalid_parameter",
+            f"Idempotency-Key: write {least} 128 characters from letters, digits and . _ : -",
+        )
     return Slot(":".join((_who(caller), operation.key, *ids.values())), key, _hash(command))
 
 
@@ -111,11 +154,16 @@ def pattern_of(operation: Operation) -> str:
 
 def secret_slot(slot: Slot, pepper: bytes, now: datetime) -> SecretSlot:
     stored = hashlib.sha256(slot.key.encode()).hexdigest()
-    return SecretSlot(slot.scope, stored, slot.body_hash, slot.key, secrets.token_hex(_SALT_BYTES), pepper, now)
+    return SecretSlot(
+        slot.scope, stored, slot.body_hash, slot.key, secrets.token_hex(_SALT_BYTES), pepper, now
+    )
 
 
 def claim(session: WriteSession, slot: Slot) -> Outcome | None:
-    """Take the slot, or answer again. Errors: Refusal idempotency_in_flight, idempotency_key_reused."""
+    """Take the slot, or answer again.
+
+    Errors: Refusal idempotency_in_flight, idempotency_key_reused.
+    """
     if not calls.try_lock_idempotency(session, slot.scope, slot.key):
         raise _in_flight()
     return _kept(session, slot)
@@ -123,7 +171,8 @@ def claim(session: WriteSession, slot: Slot) -> Outcome | None:
 
 @contextmanager
 def held(session: WriteSession, slot: Slot) -> Iterator[Outcome | None]:
-    """The same over all transactions of a pinned session: no other call with this key gets further than `claim` in the meantime.
+    """The same over all transactions of a pinned session: no other call with this key gets further
+    than `claim` in the meantime.
 
     No transaction is open when the block begins. Errors: as claim.
     """
@@ -140,7 +189,10 @@ def held(session: WriteSession, slot: Slot) -> Iterator[Outcome | None]:
 
 
 def _in_flight() -> Refusal:
-    return Refusal("idempotency_in_flight", "A call with this Idempotency-Key is being served; send it again in a moment.")
+    return Refusal(
+        "idempotency_in_flight",
+        "A call with this Idempotency-Key is being served; send it again in a moment.",
+    )
 
 
 def _kept(session: WriteSession, slot: Slot) -> Outcome | None:
@@ -149,7 +201,9 @@ def _kept(session: WriteSession, slot: Slot) -> Outcome | None:
         return None
     if kept.body_hash != slot.body_hash:
         raise Refusal(
-            "idempotency_key_reused", "This Idempotency-Key was used with another body; take a new key, or send the first body again."
+            "idempotency_key_reused",
+            "This Idempotency-Key was used with another body; take a new key, or send the "
+            "first body again.",
         )
     return slot.answer_again(kept)
 
@@ -164,6 +218,11 @@ def _who(caller: Caller) -> str:
 
 
 def _hash(command: Command) -> bytes:
-    """SHA-256 of the command's JSON with sorted names. The command has no floats, so equal commands have equal text."""
-    text = json.dumps(command.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """SHA-256 of the command's JSON with sorted names.
+
+    The command has no floats, so equal commands have equal text.
+    """
+    text = json.dumps(
+        command.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
     return hashlib.sha256(text.encode()).digest()

@@ -1,6 +1,8 @@
-"""The API in figures: a registry of its own, served as Prometheus text on a port of its own (API_METRICS_PORT).
+"""The API in figures: a registry of its own, served as Prometheus text on a port of its own
+(API_METRICS_PORT).
 
-Labels are few and ours: the operation's key, the status, the reason of a refusal. Nothing that a caller sends becomes a label.
+Labels are few and ours: the operation's key, the status, the reason of a refusal. Nothing that a
+caller sends becomes a label.
 """
 
 import time
@@ -21,7 +23,10 @@ NO_REASON = "none"
 
 @dataclass(slots=True)
 class Served:
-    """What became of one call. As it stands at first it says what is left when nothing answers it: a defect."""
+    """What became of one call.
+
+    As it stands at first it says what is left when nothing answers it: a defect.
+    """
 
     status: int = 500
     reason: str = "internal_error"
@@ -30,7 +35,11 @@ class Served:
     def answered(self, status: int, body: Mapping[str, Any]) -> None:
         service = body.get("service")
         self.status = status
-        self.reason = str(service["reason"]) if isinstance(service, Mapping) and "reason" in service else NO_REASON
+        self.reason = (
+            str(service["reason"])
+            if isinstance(service, Mapping) and "reason" in service
+            else NO_REASON
+        )
 
 
 class Metrics:
@@ -39,13 +48,26 @@ class Metrics:
     def __init__(self, database: Database) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
         self.calls = Counter(
-            PREFIX + "calls", "Calls served, by operation, status and reason.", ["operation", "status", "reason"], registry=self.registry
+            PREFIX + "calls",
+            "Calls served, by operation, status and reason.",
+            ["operation", "status", "reason"],
+            registry=self.registry,
         )
         self.seconds = Histogram(
-            PREFIX + "call_seconds", "From pipeline in to answer out.", ["operation"], buckets=SECONDS, registry=self.registry
+            PREFIX + "call_seconds",
+            "From pipeline in to answer out.",
+            ["operation"],
+            buckets=SECONDS,
+            registry=self.registry,
         )
-        self.in_flight = Gauge(PREFIX + "calls_in_flight", "Calls that are being served now.", registry=self.registry)
-        connections = Gauge(PREFIX + "database_connections_in_use", "Connections of the pool that are lent out.", registry=self.registry)
+        self.in_flight = Gauge(
+            PREFIX + "calls_in_flight", "Calls that are being served now.", registry=self.registry
+        )
+        connections = Gauge(
+            PREFIX + "database_connections_in_use",
+            "Connections of the pool that are lent out.",
+            registry=self.registry,
+        )
         connections.set_function(lambda: database.connections_in_use)
 
     @contextmanager
@@ -62,9 +84,15 @@ class Metrics:
             self.seconds.labels(operation).observe(served.seconds)
 
     def listen(self, host: str, port: int) -> None:
-        """Serve scrapes on a thread of its own, until the process ends. Errors: InvalidParameterError when the port is taken."""
+        """Serve scrapes on a thread of its own, until the process ends.
+
+        Errors: InvalidParameterError when the port is taken.
+        """
         try:
             start_http_server(port, host, self.registry)
         except OSError as error:
-            rule = f"{host}:{port} cannot be listened on ({error.strerror}); set it to a free port, or to 0 for none"
+            rule = (
+                f"{host}:{port} cannot be listened on ({error.strerror}); set it to a free port, "
+                "or to 0 for none"
+            )
             raise InvalidParameterError("API_METRICS_PORT", rule) from error

@@ -20,7 +20,10 @@ REF = "#/components/schemas/{model}"
 def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": "A refused call: what is wrong in one sentence, and for programs why and which calls fix it.",
+        "description": (
+            "A refused call: what is wrong in one sentence, and for programs why and which calls "
+            "fix it."
+        ),
         "required": ["detail"],
         "properties": {
             "detail": {"type": "string"},
@@ -30,8 +33,14 @@ def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
                 "properties": {
                     "reason": {"type": "string", "enum": sorted(catalogue.reasons)},
                     "error": {"type": "string"},
-                    "retry_safe": {"type": "boolean", "description": "the same request can succeed later unchanged"},
-                    "who_fixes": {"type": "string", "enum": ["agent", "caller", "owner", "service"]},
+                    "retry_safe": {
+                        "type": "boolean",
+                        "description": "the same request can succeed later unchanged",
+                    },
+                    "who_fixes": {
+                        "type": "string",
+                        "enum": ["agent", "caller", "owner", "service"],
+                    },
                     "next": {"type": "array", "items": {"$ref": REF.format(model="NextCall")}},
                     "remaining": {"description": "what is left of the limit that refused"},
                     "retry_at": {"type": "string", "format": "date-time"},
@@ -55,15 +64,21 @@ NEXT_CALL_SCHEMA: dict[str, Any] = {
 }
 
 ABOUT = (
-    "Mandates for agents: an owner signs a budget with limits, a vault contract enforces it, and this service keeps the record. Agents "
-    f"send their key in {KEY_HEADER}, owners their session in Authorization. Money is a string with six decimals; unknown is null."
+    "Mandates for agents: an owner signs a budget with limits, a vault contract enforces it, "
+    f"and this service keeps the record. Agents send their key in {KEY_HEADER}, owners their "
+    "session in Authorization. Money is a string with six decimals; unknown is null."
 )
-IDEMPOTENCY_WORDS = "of your own making; the same key and body again get the first answer again, and nothing is written twice"
+IDEMPOTENCY_WORDS = (
+    "of your own making; the same key and body again get the first answer again, and nothing is "
+    "written twice"
+)
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def document(operations: Iterable[Operation], catalogue: Catalogue, title: str, version: str, base_url: str) -> dict[str, Any]:
+def document(
+    operations: Iterable[Operation], catalogue: Catalogue, title: str, version: str, base_url: str
+) -> dict[str, Any]:
     schemas: dict[str, Any] = {"Refusal": _refusal_schema(catalogue), "NextCall": NEXT_CALL_SCHEMA}
     paths: dict[str, Any] = {}
     listed = tuple(operations)
@@ -87,8 +102,16 @@ def document(operations: Iterable[Operation], catalogue: Catalogue, title: str, 
             "examples": example_bodies(listed, catalogue),
             "securitySchemes": {
                 "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
-                "OwnerSession": {"type": "http", "scheme": "bearer", "description": "from /auth/owner/login"},
-                "AgentBearer": {"type": "http", "scheme": "bearer", "description": "from /auth/agent/connect"},
+                "OwnerSession": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "from /auth/owner/login",
+                },
+                "AgentBearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "from /auth/agent/connect",
+                },
             },
         },
     }
@@ -107,11 +130,22 @@ def _entry(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) 
         "responses": _responses(operation, schemas, catalogue),
         "security": operation.auth.security,
     }
-    rest = {name: value for name, value in command.get("properties", {}).items() if name not in in_path}
+    rest = {
+        name: value for name, value in command.get("properties", {}).items() if name not in in_path
+    }
     if rest and not takes_query:
         required = [name for name in command.get("required", []) if name in rest]
-        schema = {"type": "object", "properties": rest, "required": required, "additionalProperties": False}
-        body: dict[str, Any] = {"schema": schema} if operation.example is None else {"schema": schema, "example": dict(operation.example)}
+        schema = {
+            "type": "object",
+            "properties": rest,
+            "required": required,
+            "additionalProperties": False,
+        }
+        body: dict[str, Any] = (
+            {"schema": schema}
+            if operation.example is None
+            else {"schema": schema, "example": dict(operation.example)}
+        )
         entry["requestBody"] = {"required": bool(required), "content": {"application/json": body}}
     return entry
 
@@ -133,44 +167,86 @@ def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
-    """Errors: ValueError where two models of one name differ: one of them would document the other's answers."""
+    """Errors: ValueError where two models of one name differ: one of them would document the
+    other's answers.
+    """
     if schemas.setdefault(name, schema) != schema:
         raise ValueError(f"two models are named {name}; rename one")
 
 
-def _parameters(operation: Operation, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
+def _parameters(
+    operation: Operation, command: Mapping[str, Any], in_path: list[str], takes_query: bool
+) -> list[dict[str, Any]]:
     properties: Mapping[str, Any] = command.get("properties", {})
-    found = [{"name": name, "in": "path", "required": True, "schema": properties.get(name, {"type": "string"})} for name in in_path]
+    found = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": properties.get(name, {"type": "string"}),
+        }
+        for name in in_path
+    ]
     if takes_query:
         required = command.get("required", [])
         query = [name for name in properties if name not in in_path]
-        found += [{"name": name, "in": "query", "required": name in required, "schema": properties[name]} for name in query]
+        found += [
+            {"name": name, "in": "query", "required": name in required, "schema": properties[name]}
+            for name in query
+        ]
     if operation.idempotent:
         schema = {"type": "string", "pattern": f"^{pattern_of(operation)}$"}
-        header = {"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "description": IDEMPOTENCY_WORDS, "schema": schema}
+        header = {
+            "name": IDEMPOTENCY_HEADER,
+            "in": "header",
+            "required": False,
+            "description": IDEMPOTENCY_WORDS,
+            "schema": schema,
+        }
         found.append(header)
     return found
 
 
-def _responses(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+def _responses(
+    operation: Operation, schemas: dict[str, Any], catalogue: Catalogue
+) -> dict[str, Any]:
     answer: dict[str, Any] = {"type": "string"}
     if operation.media_type == JSON:
         _put(schemas, operation.answer.__name__, _schema(operation.answer, schemas))
         answer = {"$ref": REF.format(model=operation.answer.__name__)}
     found: dict[str, Any] = {}
     for status in (operation.status, *operation.also):
-        content = {operation.media_type: {"schema": answer}} | {one: {"schema": {"type": "string"}} for one in operation.also_as}
+        content = {operation.media_type: {"schema": answer}} | {
+            one: {"schema": {"type": "string"}} for one in operation.also_as
+        }
         found[str(status)] = {"description": "Answered", "content": content}
     if operation.max_age_s is not None:
-        found["304"] = {"description": "What you have is still current: If-None-Match named its ETag"}
-    for status in sorted({catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}):
-        found[str(status)] = _refusal(operation, status, answer if status in (operation.status, *operation.also) else None, catalogue)
+        found["304"] = {
+            "description": "What you have is still current: If-None-Match named its ETag"
+        }
+    for status in sorted(
+        {catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}
+    ):
+        found[str(status)] = _refusal(
+            operation,
+            status,
+            answer if status in (operation.status, *operation.also) else None,
+            catalogue,
+        )
     return found
 
 
-def _refusal(operation: Operation, status: int, answer: Mapping[str, Any] | None, catalogue: Catalogue) -> dict[str, Any]:
+def _refusal(
+    operation: Operation, status: int, answer: Mapping[str, Any] | None, catalogue: Catalogue
+) -> dict[str, Any]:
     """`answer`: what else this status may carry."""
     examples = examples_of(operation, status, catalogue)
     schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
-    content = {"schema": schema if answer is None else {"anyOf": [answer, schema]}, "examples": examples}
-    return {"description": "Refused: " + ", ".join(sorted(examples)), "content": {"application/json": content}}
+    content = {
+        "schema": schema if answer is None else {"anyOf": [answer, schema]},
+        "examples": examples,
+    }
+    return {
+        "description": "Refused: " + ", ".join(sorted(examples)),
+        "content": {"application/json": content},
+    }

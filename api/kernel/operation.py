@@ -1,10 +1,12 @@
-"""What an operation is, declared once: its call, who may make it, what it takes and answers, the handler and its refusals.
+"""What an operation is, declared once: its call, who may make it, what it takes and answers, the
+handler and its refusals.
 
     AREA (api/areas/<area>/operations.py) --> Catalogue (api/catalogue.py, found by folder) --> routes, tools, OpenAPI, next calls
 
-A handler is `def name(call: ReadCall | WriteCall, caller: AgentCaller | OwnerCaller | ..., command: Command) -> Answer`. It raises
-Refusal (or a MandateError of a context's rules) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction. Handler,
-caller, command and answer are one generic type, so that mypy refuses a handler of another one, and one that writes in a read.
+A handler is `def name(call: ReadCall | WriteCall, caller: AgentCaller | OwnerCaller | ..., command:
+Command) -> Answer`. It raises Refusal (or a MandateError of a context's rules) and never commits:
+`perform` (api/kernel/pipeline.py) owns the transaction. Handler, caller, command and answer are one
+generic type, so that mypy refuses a handler of another one, and one that writes in a read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +27,15 @@ from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
-from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, LARGE_WAITING, SETTLING, SETTLING_OF_ONE, Workers
+from api.kernel.workers import (
+    CALLS,
+    CALLS_OF_ONE,
+    LARGE,
+    LARGE_WAITING,
+    SETTLING,
+    SETTLING_OF_ONE,
+    Workers,
+)
 from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
@@ -34,7 +44,9 @@ from core.mandate.chain.reader import VaultReader
 
 
 class Command(BaseModel):
-    """Base of every command: path, query and body merged; unknown fields are refused; types are strict (no "5" for 5)."""
+    """Base of every command: path, query and body merged; unknown fields are refused; types are
+    strict (no "5" for 5).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -53,12 +65,17 @@ class File:
 
 
 class AnswerBody(BaseModel):
-    """Base of every answer. A handler may set no field that is not declared, and OpenAPI still says that a version may add some.
+    """Base of every answer.
+
+    A handler may set no field that is not declared, and OpenAPI still says that a version may add
+    some.
 
     What is left unset is left out: a field with a default is there only where it says something.
     """
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=lambda schema: schema.pop("additionalProperties", None))
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra=lambda schema: schema.pop("additionalProperties", None)
+    )
 
 
 class Text(AnswerBody):
@@ -78,9 +95,9 @@ AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 class Answer(Generic[AnswerT]):
     """`body`: what is answered, as its type declares it. `headers` are added and not replayed.
 
-    `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's own session has ended.
-    `file` makes what a read answers instead of the body, after its session has ended; it may raise Refusal. Its media type is one
-    that the row names in `also_as`.
+    `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's
+    own session has ended. `file` makes what a read answers instead of the body, after its session
+    has ended; it may raise Refusal. Its media type is one that the row names in `also_as`.
     """
 
     body: AnswerT
@@ -92,7 +109,9 @@ class Answer(Generic[AnswerT]):
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it needs one."""
+    """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it
+    needs one.
+    """
 
     key: str
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -100,13 +119,16 @@ class NextCall:
 
 
 class Refusal(Exception):
-    """A call is refused; `reason` is one of the catalogue's reasons, `detail` one sentence that says what to do.
+    """A call is refused; `reason` is one of the catalogue's reasons, `detail` one sentence that
+    says what to do.
 
-    `status` differs from the reason's own only where a decision says so. `remaining` and `missing` are JSON values,
-    `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`, `codes`). `next_calls` names calls first to
-    last; without it the reason's own list stands; ids of the refused call's path are filled in either way.
-    `block` adds fields to the machine-readable block.
-    `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency key.
+    `status` differs from the reason's own only where a decision says so. `remaining` and `missing`
+    are JSON values, `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`,
+    `codes`). `next_calls` names calls first to last; without it the reason's own list stands; ids
+    of the refused call's path are filled in either way. `block` adds fields to the machine-readable
+    block.
+    `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency
+    key.
     """
 
     def __init__(
@@ -140,11 +162,13 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
+    """What create_app is given.
 
-    `rails` None: payments in USDC are not set up, free reads and credits work.
-    `workers` serve the calls, since services wait for database and chain: `large` those with large bodies, whose work is done beside
-    the others', `settling` what payments wait for. create_app shuts them down.
+    `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
+
+    `rails` None: payments in USDC are not set up, free reads and credits work. `workers` serve the
+    calls, since services wait for database and chain: `large` those with large bodies, whose work
+    is done beside the others', `settling` what payments wait for. create_app shuts them down.
     """
 
     catalogue: "Catalogue"
@@ -163,7 +187,9 @@ class Deps:
     rails: Rails | None = None
     workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
     large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
-    settling: Workers = field(default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling"))
+    settling: Workers = field(
+        default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling")
+    )
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     used_up: UsedUp = field(default_factory=UsedUp)
@@ -171,7 +197,10 @@ class Deps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call as a handler sees it. `now` is the call's one time; `client` the caller's network address, IPv6 by /64."""
+    """One call as a handler sees it.
+
+    `now` is the call's one time; `client` the caller's network address, IPv6 by /64.
+    """
 
     db: Session
     now: datetime
@@ -189,14 +218,19 @@ class ReadCall(Call):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCall(Call):
-    """What is written to `db` is committed when the call is answered, or not at all. `mint` makes a new secret of a kind, once each."""
+    """What is written to `db` is committed when the call is answered, or not at all.
+
+    `mint` makes a new secret of a kind, once each.
+    """
 
     db: WriteSession
     mint: Callable[[TokenKind], str] = mint
 
 
 class Family(StrEnum):
-    """Which rules of refusal apply: wallet routes carry the block and `scope_denied`, core ones `agent_key_scope`."""
+    """Which rules of refusal apply: wallet routes carry the block and `scope_denied`, core ones
+    `agent_key_scope`.
+    """
 
     CORE = "core"
     WALLET = "wallet"
@@ -209,19 +243,26 @@ BodyT = TypeVar("BodyT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
-    """One call. `path` has {names} that are fields of the command; {path} stands for several segments.
+    """One call.
 
-    `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the kernel refuses follows from the
-    operation (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
-    `price` names the fee of a read in core.credits.rules.prices; without one nothing is charged. `sells`, of each that has one: whether
-    there is something at this path, so that nobody pays for what is not there. `media_type` is of a plain
-    success; the answer of another one than JSON is lines, or the body {"text": ...}. `also_as`: media types that the query
-    `format` asks for instead.
-    `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and 429.
-    `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
-    `shows_secrets`: its answer has new secrets, which the same call with the same Idempotency-Key gets again for a while.
-    `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone may keep an answer that no credential
-    was sent for; None: not at all. `more`: what the summary has no room for, in OpenAPI.
+    `path` has {names} that are fields of the command; {path} stands for several segments.
+
+    `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the
+    kernel refuses follows from the operation (api.kernel.reasons). A reason that an answer names
+    and this does not is a defect, and tests look for it. `price` names the fee of a read in
+    core.credits.rules.prices; without one nothing is charged. `sells`, of each that has one:
+    whether there is something at this path, so that nobody pays for what is not there. `media_type`
+    is of a plain success; the answer of another one than JSON is lines, or the body {"text": ...}.
+    `also_as`: media types that the query `format` asks for instead.
+    `block`: every refusal carries the machine-readable object; without it a core refusal is a
+    sentence alone, but for 401, 402 and 429.
+    `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes
+    Idempotency-Key.
+    `shows_secrets`: its answer has new secrets, which the same call with the same Idempotency-Key
+    gets again for a while.
+    `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone
+    may keep an answer that no credential was sent for; None: not at all. `more`: what the summary
+    has no room for, in OpenAPI.
     `in_turn`: calls of one network address are served one by one, since they wait for one lock.
     """
 
@@ -262,13 +303,18 @@ class Operation:
 
     @property
     def takes_body(self) -> bool:
-        """Whether the command has required fields that the path does not fill, so that a call without a body fails."""
+        """Whether the command has required fields that the path does not fill, so that a call
+        without a body fails.
+        """
         return self.method in ("POST", "PUT") and _required_in_body(self.command, self.path)
 
 
 @cache
 def _required_in_body(command: type[Command], path: str) -> bool:
-    return any(field.is_required() and f"{{{name}}}" not in path for name, field in command.model_fields.items())
+    return any(
+        field.is_required() and f"{{{name}}}" not in path
+        for name, field in command.model_fields.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -296,7 +342,10 @@ class Write(Operation, Generic[CallerT, CommandT, BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a call is refused. `retry_safe`: the same request can succeed later unchanged, as it can whenever a refusal has a time.
+    """Why a call is refused.
+
+    `retry_safe`: the same request can succeed later unchanged, as it can whenever a refusal has a
+    time.
     `who_fixes`: caller, agent, owner or service.
 
     `next_calls`: keys of operations that fix it. `example`: the sentence that OpenAPI shows.
@@ -311,7 +360,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """What a folder of api/areas adds to the service. `about`: one sentence. `reasons`: those that no other area refuses with.
+    """What a folder of api/areas adds to the service.
+
+    `about`: one sentence. `reasons`: those that no other area refuses with.
 
     `capabilities`: what the discovery document lists.
     """
@@ -324,42 +375,68 @@ class Area:
 
 
 class Catalogue:
-    """Every area's operations and reasons, and those that the kernel refuses with. Errors: ValueError when they do not agree."""
+    """Every area's operations and reasons, and those that the kernel refuses with.
+
+    Errors: ValueError when they do not agree.
+    """
 
     def __init__(self, areas: Iterable[Area], kernel_reasons: Mapping[str, Reason]) -> None:
         self.areas = tuple(areas)
         self.operations = tuple(operation for area in self.areas for operation in area.operations)
-        self.by_key: Mapping[str, Operation] = {operation.key: operation for operation in self.operations}
+        self.by_key: Mapping[str, Operation] = {
+            operation.key: operation for operation in self.operations
+        }
         self.reasons = dict(kernel_reasons)
         for area in self.areas:
             for name, reason in area.reasons.items():
                 if self.reasons.setdefault(name, reason) is not reason:
-                    raise ValueError(f"the reason {name} has two homes; keep the one of {area.name}, or the other")
+                    raise ValueError(
+                        f"the reason {name} has two homes; keep the one of {area.name}, or the "
+                        "other"
+                    )
         self._require_agreement()
 
     def _require_agreement(self) -> None:
         calls = [(operation.method, operation.path) for operation in self.operations]
-        twice = {str(call) for call in calls if calls.count(call) > 1} | {key for key in self.by_key if self._count(key) > 1}
+        twice = {str(call) for call in calls if calls.count(call) > 1} | {
+            key for key in self.by_key if self._count(key) > 1
+        }
         if twice:
             raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
         for area in self.areas:
-            strange = [operation.key for operation in area.operations if operation.area != area.name]
+            strange = [
+                operation.key for operation in area.operations if operation.area != area.name
+            ]
             if strange:
-                raise ValueError(f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}.")
-        unsold = [one.key for one in self.operations if (one.price is None) is not (one.sells is None)]
+                raise ValueError(
+                    f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}."
+                )
+        unsold = [
+            one.key for one in self.operations if (one.price is None) is not (one.sells is None)
+        ]
         if unsold:
             raise ValueError(f"{', '.join(unsold)}: price and sells go together")
-        unknown = {reason for operation in self.operations for reason in operation.refuses} - self.reasons.keys()
-        unknown |= {key for reason in self.reasons.values() for key in reason.next_calls} - self.by_key.keys()
+        unknown = {
+            reason for operation in self.operations for reason in operation.refuses
+        } - self.reasons.keys()
+        unknown |= {
+            key for reason in self.reasons.values() for key in reason.next_calls
+        } - self.by_key.keys()
         if unknown:
-            raise ValueError(f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}")
+            raise ValueError(
+                f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}"
+            )
 
     def _count(self, key: str) -> int:
         return sum(operation.key == key for operation in self.operations)
 
     def tools(self, profile: Profile) -> Mapping[str, Operation]:
         """The operations whose tools this profile shows, by the tool's name."""
-        return {one.tool.name: one for one in self.operations if one.tool is not None and profile.shows(one.tool)}
+        return {
+            one.tool.name: one
+            for one in self.operations
+            if one.tool is not None and profile.shows(one.tool)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +446,7 @@ class Outcome:
     status: int
     body: Mapping[str, Any]
     headers: Mapping[str, str]
-    media_type: str = "application/json"  # of another one the body is {"text": ...}, or there are lines
+    # of another one the body is {"text": ...}, or there are lines
+    media_type: str = "application/json"
     lines: Iterator[str] | None = None
     file: File | None = None

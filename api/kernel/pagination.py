@@ -4,9 +4,11 @@
     GET list?limit=2&cursor=c1    -> the two before those, next_cursor c2 or null
 
 Laws
-- A cursor is the place (id or seq) of the last item shown, exclusive: what is added meanwhile shifts no page.
-- It is text that callers take as it is: the place, and a MAC over list, filters and place. One that was changed, or comes from
-  another list or with other filters, is refused; the limit may differ from page to page.
+- A cursor is the place (id or seq) of the last item shown, exclusive: what is added meanwhile
+  shifts no page.
+- It is text that callers take as it is: the place, and a MAC over list, filters and place. One that
+  was changed, or comes from another list or with other filters, is refused; the limit may differ
+  from page to page.
 """
 
 import base64
@@ -33,27 +35,40 @@ Item = TypeVar("Item")
 class Paged(Command):
     """What the command of a list has beside its filters."""
 
-    cursor: Annotated[str, Field(max_length=64, description="the next_cursor of the page before")] | None = None
+    cursor: (
+        Annotated[str, Field(max_length=64, description="the next_cursor of the page before")]
+        | None
+    ) = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE] = DEFAULT_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page that is asked for: at most `limit` items, those before the place `before` (exclusive; None: the newest)."""
+    """One page that is asked for: at most `limit` items, those before the place `before`
+    (exclusive; None: the newest).
+    """
 
     limit: int
     before: int | None
     _binding: bytes
     _secret: bytes
 
-    def cut(self, found: Sequence[Item], place: Callable[[Item], int]) -> tuple[list[Item], str | None]:
-        """The items to show of up to limit + 1 that were found, and the cursor of the page after; None: there is none."""
+    def cut(
+        self, found: Sequence[Item], place: Callable[[Item], int]
+    ) -> tuple[list[Item], str | None]:
+        """The items to show of up to limit + 1 that were found, and the cursor of the page after;
+        None: there is none.
+        """
         shown = list(found[: self.limit])
         return shown, self.cursor(place(shown[-1])) if len(found) > self.limit else None
 
     def cursor(self, place: int) -> str:
         raw = place.to_bytes(PLACE_BYTES)
-        return base64.urlsafe_b64encode(raw + _mac(self._secret, self._binding, raw)).decode().rstrip("=")
+        return (
+            base64.urlsafe_b64encode(raw + _mac(self._secret, self._binding, raw))
+            .decode()
+            .rstrip("=")
+        )
 
 
 def page_of(call: Call, name: str, command: Paged) -> Page:

@@ -1,9 +1,11 @@
-"""h11's reader of requests, with bounds on what it reads in one go: it works on the event loop, while every other caller waits.
+"""h11's reader of requests, with bounds on what it reads in one go: it works on the event loop,
+while every other caller waits.
 
 Laws
-- A head is looked at line by line only once it is known to have few lines and few bytes. h11 bounds a head that is not whole; one
-  that comes at once it takes whole, as long as the socket gave it.
-- A body comes in few chunks for its length: each costs as much as a header field, and may hold one byte.
+- A head is looked at line by line only once it is known to have few lines and few bytes. h11 bounds
+  a head that is not whole; one that comes at once it takes whole, as long as the socket gave it.
+- A body comes in few chunks for its length: each costs as much as a header field, and may hold one
+  byte.
 """
 
 import re

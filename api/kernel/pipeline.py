@@ -3,13 +3,16 @@
     key and count -> secret guard -> other credentials -> scope -> command -> idempotency -> service -> commit
 
 Laws
-- A key is proven and its call counted by one statement that commits at once, before anything else: whatever becomes of the
-  call, it is counted once, and a call over the ceiling reaches no service (docs/rules.md#calls-per-day).
-- What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it says `keeps_write` (law 8).
-  A GET reads one read-only snapshot.
-- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never. Where a
-  payment is to be settled, that is left to other threads (Unsettled): it waits for a chain.
-- Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
+- A key is proven and its call counted by one statement that commits at once, before anything else:
+  whatever becomes of the call, it is counted once, and a call over the ceiling reaches no service
+  (docs/rules.md#calls-per-day).
+- What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it
+  says `keeps_write` (law 8). A GET reads one read-only snapshot.
+- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a
+  refused one never. Where a payment is to be settled, that is left to other threads (Unsettled): it
+  waits for a chain.
+- Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never
+  logged.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +32,17 @@ from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
 from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
 from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
-from api.kernel.operation import Answer, Command, Deps, Family, Operation, Outcome, ReadCall, Refusal, WriteCall
+from api.kernel.operation import (
+    Answer,
+    Command,
+    Deps,
+    Family,
+    Operation,
+    Outcome,
+    ReadCall,
+    Refusal,
+    WriteCall,
+)
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.payments.resources import url_of
@@ -49,7 +62,9 @@ UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A call whose answer is ready, and whose payment is still to be looked up or settled: one of the two ends it."""
+    """A call whose answer is ready, and whose payment is still to be looked up or settled: one of
+    the two ends it.
+    """
 
     settle: Callable[[], Outcome]
     refuse: Callable[[Refusal], Outcome]
@@ -77,7 +92,11 @@ class _Run:
     @property
     def ids(self) -> dict[str, str]:
         ids = path_ids(self.operation.path, self.fields)
-        return ids | {"agents": str(self.caller.account_id)} if isinstance(self.caller, AgentCaller) else ids
+        return (
+            ids | {"agents": str(self.caller.account_id)}
+            if isinstance(self.caller, AgentCaller)
+            else ids
+        )
 
 
 def perform(
@@ -93,20 +112,36 @@ def perform(
 ) -> Outcome | Unsettled:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
-    `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling, like any bad input.
+    `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling,
+    like any bad input.
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
-    run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, payment or SentPayment(), deps.clock())
+    run = _Run(
+        operation,
+        credentials,
+        fields,
+        deps,
+        idempotency_key,
+        request_id,
+        unreadable,
+        payment or SentPayment(),
+        deps.clock(),
+    )
     run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
     outcome = _step(run, _answered)
     if isinstance(outcome, Outcome):
         return outcome
     settle = outcome
-    return Unsettled(lambda: _last_step(run, lambda _: settle()), lambda refusal: _last_step(run, partial(_raise, refusal)))
+    return Unsettled(
+        lambda: _last_step(run, lambda _: settle()),
+        lambda refusal: _last_step(run, partial(_raise, refusal)),
+    )
 
 
-def _step(run: _Run, step: Callable[[_Run], Outcome | metering.Settle]) -> Outcome | metering.Settle:
+def _step(
+    run: _Run, step: Callable[[_Run], Outcome | metering.Settle]
+) -> Outcome | metering.Settle:
     """The call's outcome, measured and logged, or what is left to do for it."""
     with ExitStack() as ends:
         ends.push(run.measuring)
@@ -132,7 +167,9 @@ def _raise(refusal: Refusal, run: _Run) -> Outcome:
     raise refusal
 
 
-def _served(run: _Run, step: Callable[[_Run], Outcome | metering.Settle]) -> Outcome | metering.Settle:
+def _served(
+    run: _Run, step: Callable[[_Run], Outcome | metering.Settle]
+) -> Outcome | metering.Settle:
     try:
         with _outside(run):
             return step(run)
@@ -156,7 +193,9 @@ def _answered(run: _Run) -> Outcome | metering.Settle:
 
 
 def _secret(run: _Run) -> Refusal | None:
-    """Why a wallet route does not look at this call at all, if so; it is the answer whatever the credentials are."""
+    """Why a wallet route does not look at this call at all, if so; it is the answer whatever the
+    credentials are.
+    """
     if run.operation.family is Family.WALLET:
         try:
             refuse_secrets(run.fields)
@@ -174,9 +213,17 @@ def _read(run: _Run) -> Outcome | metering.Settle:
 
 def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
     resource = url_of(run.deps.base_url, run.operation, run.fields)
-    slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
+    slot = idempotency.slot_of(
+        run.operation, run.caller, run.ids, _command(run), run.idempotency_key
+    )
     read = MeteredRead(
-        operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, slot=slot, deps=run.deps, now=run.now
+        operation=run.operation,
+        caller=run.caller,
+        resource=resource,
+        payment=run.payment,
+        slot=slot,
+        deps=run.deps,
+        now=run.now,
     )
     return metering.charged(read, outcome)
 
@@ -189,7 +236,13 @@ def _write(run: _Run) -> Outcome:
 def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
     _admit(run, session)
     command = _command(run)
-    call = ReadCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
+    call = ReadCall(
+        db=session,
+        now=run.now,
+        deps=run.deps,
+        request_id=run.request_id,
+        client=run.credentials.client,
+    )
     return run.operation.handler(call, run.caller, command)
 
 
@@ -202,7 +255,9 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     kept = None if slot is None else idempotency.claim(session, slot)
     if kept is not None:
         return kept
-    outcome = _served_or_kept(run, session, command, slot.mint if isinstance(slot, SecretSlot) else mint)
+    outcome = _served_or_kept(
+        run, session, command, slot.mint if isinstance(slot, SecretSlot) else mint
+    )
     if slot is not None:
         slot.keep(session, outcome, run.now)
     return outcome
@@ -212,7 +267,9 @@ def _admit(run: _Run, session: Session) -> None:
     """Who calls, and whether they may: the other credentials, route, scope. Errors: Refusal."""
     bearer = run.credentials.bearer
     by_bearer = None if bearer is None else prove_bearer(session, bearer, run.deps, run.now)
-    run.caller = caller_for(run.operation, Proven(run.by_key, by_bearer), run.deps.operator_addresses)
+    run.caller = caller_for(
+        run.operation, Proven(run.by_key, by_bearer), run.deps.operator_addresses
+    )
     require_scope(run.operation, run.caller)
 
 
@@ -222,10 +279,21 @@ def _command(run: _Run) -> Command:
     return command_of(run.operation.command, run.fields)
 
 
-def _served_or_kept(run: _Run, session: WriteSession, command: Command, mint: Callable[[TokenKind], str]) -> Outcome:
-    """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it by raising."""
+def _served_or_kept(
+    run: _Run, session: WriteSession, command: Command, mint: Callable[[TokenKind], str]
+) -> Outcome:
+    """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it
+    by raising.
+    """
     try:
-        call = WriteCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client, mint=mint)
+        call = WriteCall(
+            db=session,
+            now=run.now,
+            deps=run.deps,
+            request_id=run.request_id,
+            client=run.credentials.client,
+            mint=mint,
+        )
         return _outcome(run, run.operation.handler(call, run.caller, command))
     except Refusal as refusal:
         if not refusal.keeps_write:
@@ -241,14 +309,21 @@ def _outside(run: _Run) -> Iterator[None]:
     except MandateError as error:
         raise refusal_of(error) from error
     except OutsideError as error:
-        log.warning("outside", operation=run.operation.key, request_id=run.request_id, error=str(error))
-        raise Refusal("temporarily_unavailable", "A part outside this service does not answer; send the call again later.") from error
+        log.warning(
+            "outside", operation=run.operation.key, request_id=run.request_id, error=str(error)
+        )
+        raise Refusal(
+            "temporarily_unavailable",
+            "A part outside this service does not answer; send the call again later.",
+        ) from error
 
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = answer.body.model_dump(mode="json", exclude_unset=True)
-    return Outcome(answer.status, body, answer.headers, run.operation.media_type, answer.lines, file)
+    return Outcome(
+        answer.status, body, answer.headers, run.operation.media_type, answer.lines, file
+    )
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:
@@ -256,10 +331,22 @@ def _refused(run: _Run, refusal: Refusal) -> Outcome:
 
 
 def _database_refusal(error: SQLAlchemyError, run: _Run) -> Refusal:
-    log.error("database", operation=run.operation.key, request_id=run.request_id, error=type(error).__name__, cause=_sqlstate(error))
+    log.error(
+        "database",
+        operation=run.operation.key,
+        request_id=run.request_id,
+        error=type(error).__name__,
+        cause=_sqlstate(error),
+    )
     if _sqlstate(error) in (UNDEFINED_TABLE, UNDEFINED_COLUMN):
-        return Refusal("schema_not_applied", "The database lacks this version's tables; its operator applies the migrations.")
-    return Refusal("temporarily_unavailable", "The database does not answer or is busy; send the call again in a moment.")
+        return Refusal(
+            "schema_not_applied",
+            "The database lacks this version's tables; its operator applies the migrations.",
+        )
+    return Refusal(
+        "temporarily_unavailable",
+        "The database does not answer or is busy; send the call again in a moment.",
+    )
 
 
 def _sqlstate(error: SQLAlchemyError) -> str | None:

@@ -1,7 +1,8 @@
-"""What is refused before there is a call: one connection too many, bytes that are no HTTP, and a browser's question for a method or
-header that nobody takes.
+"""What is refused before there is a call: one connection too many, bytes that are no HTTP, and a
+browser's question for a method or header that nobody takes.
 
-Such refusals have the form of all others (refusals.py). Source: RFC 9112; the Fetch standard, CORS preflight.
+Such refusals have the form of all others (refusals.py). Source: RFC 9112; the Fetch standard, CORS
+preflight.
 """
 
 import uuid
@@ -21,8 +22,9 @@ from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES
 from api.kernel.refusals import refused
 
 NOT_HTTP = (
-    f"The request is not valid HTTP/1.1, or its head has more than {HEAD_BYTES} bytes or {MOST_LINES - 1} fields, or its body more than "
-    f"{FREE_CHUNKS} chunks of less than {CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
+    f"The request is not valid HTTP/1.1, or its head has more than {HEAD_BYTES} bytes or "
+    f"{MOST_LINES - 1} fields, or its body more than {FREE_CHUNKS} chunks of less than "
+    f"{CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
 )
 TOO_MANY = "As many connections as this service takes are open; come back soon."
 COME_BACK_S = 5
@@ -35,28 +37,42 @@ class Protocol(BoundedProtocol):
     catalogue: Catalogue
 
     def send_400_response(self, msg: str) -> None:
-        """An answer that is under way is cut off: the connection cannot be understood from here on."""
+        """An answer that is under way is cut off: the connection cannot be understood from here
+        on.
+        """
         if self.conn.our_state is h11.SEND_RESPONSE or self.conn.our_state is h11.IDLE:
             self._answer(_invalid(NOT_HTTP, self.catalogue), b"Bad Request")
         self.transport.close()
 
     def send_503_response(self) -> None:
-        refusal = Refusal("temporarily_unavailable", TOO_MANY, headers={"Retry-After": str(COME_BACK_S)})
+        refusal = Refusal(
+            "temporarily_unavailable", TOO_MANY, headers={"Retry-After": str(COME_BACK_S)}
+        )
         self._answer(refused(refusal, None, {}, NO_TIME, self.catalogue), b"Service Unavailable")
         self.transport.close()
 
     def _answer(self, outcome: Outcome, words: bytes) -> None:
         body = json_text(outcome.body).encode()
-        own = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        own = [
+            (b"content-type", JSON.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
         own += [(name.lower().encode(), value.encode()) for name, value in outcome.headers.items()]
-        head = h11.Response(status_code=outcome.status, headers=with_standing(own, uuid.uuid4().hex), reason=words)
+        head = h11.Response(
+            status_code=outcome.status, headers=with_standing(own, uuid.uuid4().hex), reason=words
+        )
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
 
 
 def protocol_of(bounds: ConnectionBounds, catalogue: Catalogue) -> type[Protocol]:
     """The protocol of one server: what its connections count together is theirs alone."""
-    return type("Protocol", (Protocol,), {"bounds": bounds, "catalogue": catalogue, "_half_open": {}, "_idle": {}})
+    return type(
+        "Protocol",
+        (Protocol,),
+        {"bounds": bounds, "catalogue": catalogue, "_half_open": {}, "_idle": {}},
+    )
 
 
 class Cors(CORSMiddleware):
@@ -70,7 +86,10 @@ class Cors(CORSMiddleware):
         answer = super().preflight_response(request_headers)
         if answer.status_code == 200:
             return answer
-        detail = f"Preflight: {bytes(answer.body).decode()}; GET /agent/catalog lists every call with its method."
+        detail = (
+            f"Preflight: {bytes(answer.body).decode()}; GET /agent/catalog lists every call with "
+            "its method."
+        )
         return response_of(_invalid(detail, self._catalogue))
 
 

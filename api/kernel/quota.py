@@ -1,10 +1,12 @@
-"""The daily ceiling: every call with a valid key counts, in one Postgres row a key and UTC day (docs/rules.md#calls-per-day).
+"""The daily ceiling: every call with a valid key counts, in one Postgres row a key and UTC day
+(docs/rules.md#calls-per-day).
 
     calls of today   0 ........... ceiling-1 | ceiling
     the next call    is served               | rate_limited until 00:00 UTC
 
-A call is counted before it is served, by the statement that proves its key (core.identity.calls.count_call). A call
-that the ceiling refuses is not counted, so that a higher plan serves at once.
+A call is counted before it is served, by the statement that proves its key
+(core.identity.calls.count_call). A call that the ceiling refuses is not counted, so that a higher
+plan serves at once.
 """
 
 from collections.abc import Mapping
@@ -18,12 +20,19 @@ from core.times import next_day
 
 def ceilings(limits: Limits) -> Mapping[str, int]:
     """Calls a key and UTC day, by the plan of its account (docs/rules.md#calls-per-day)."""
-    return {"free": limits.daily_ceiling, "plus": limits.daily_ceiling_plus, "pro": limits.daily_ceiling_pro}
+    return {
+        "free": limits.daily_ceiling,
+        "plus": limits.daily_ceiling_plus,
+        "pro": limits.daily_ceiling_pro,
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One key's day after this call. `number`: the call's own today, from 1; None: the ceiling refused it."""
+    """One key's day after this call.
+
+    `number`: the call's own today, from 1; None: the ceiling refused it.
+    """
 
     ceiling: int
     number: int | None
@@ -39,13 +48,17 @@ class Quota:
         if self.number is None:
             raise Refusal(
                 "rate_limited",
-                f"The {self.ceiling} calls of today are used up; call again from {self.resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
+                f"The {self.ceiling} calls of today are used up; call again from "
+                f"{self.resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
                 remaining={"calls_today": 0},
                 retry_at=self.resets_at,
             )
 
     def headers(self) -> dict[str, str]:
-        """What every answer to a call with a key carries. `X-RateLimit-Reset` is in unix seconds."""
+        """What every answer to a call with a key carries.
+
+        `X-RateLimit-Reset` is in unix seconds.
+        """
         left = 0 if self.number is None else self.ceiling - self.number
         return {
             "X-RateLimit-Limit": str(self.ceiling),

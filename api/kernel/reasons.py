@@ -1,7 +1,8 @@
-"""Which refusals an operation can answer: what the kernel refuses follows from its row, the rest its service declares.
+"""Which refusals an operation can answer: what the kernel refuses follows from its row, the rest
+its service declares.
 
-OpenAPI states these and no others. Defects of ours (500) and calls that no route takes (404 unknown_route, 405) belong to no
-operation.
+OpenAPI states these and no others. Defects of ours (500) and calls that no route takes (404
+unknown_route, 405) belong to no operation.
 """
 
 from collections.abc import Iterator
@@ -14,12 +15,20 @@ TAKES_BODY = ("POST", "PUT", "PATCH")
 
 def reasons_of(operation: Operation, catalogue: Catalogue) -> tuple[str, ...]:
     """Each once, in the order of the table of reasons."""
-    possible = {*_of_every_call(), *_of_credentials(operation), *_of_input(operation), *_of_payment(operation), *operation.refuses}
+    possible = {
+        *_of_every_call(),
+        *_of_credentials(operation),
+        *_of_input(operation),
+        *_of_payment(operation),
+        *operation.refuses,
+    }
     return tuple(reason for reason in catalogue.reasons if reason in possible)
 
 
 def _of_every_call() -> tuple[str, ...]:
-    """Any call may carry a credential, which must be valid, and a key, which is counted; any may meet a database that is down."""
+    """Any call may carry a credential, which must be valid, and a key, which is counted; any may
+    meet a database that is down.
+    """
     return "auth_invalid", "rate_limited", "temporarily_unavailable", "schema_not_applied"
 
 
@@ -27,7 +36,8 @@ def _of_credentials(operation: Operation) -> Iterator[str]:
     takes, is_free = operation.auth.takes, operation.auth.is_free
     if not is_free:
         yield "auth_required"
-    if Credential.OPERATOR in takes or (Credential.OWNER in takes and not is_free):  # an operator's session is no owner's
+    # an operator's session is no owner's
+    if Credential.OPERATOR in takes or (Credential.OWNER in takes and not is_free):
         yield "not_authorized"
     is_wallet = operation.family is Family.WALLET
     if operation.scope is not None:
@@ -38,7 +48,13 @@ def _of_credentials(operation: Operation) -> Iterator[str]:
 
 def _of_payment(operation: Operation) -> Iterator[str]:
     if operation.price is not None:
-        yield from ("payment_required", "credit_insufficient", "payment_invalid", "payment_already_used", "settlement_pending")
+        yield from (
+            "payment_required",
+            "credit_insufficient",
+            "payment_invalid",
+            "payment_already_used",
+            "settlement_pending",
+        )
 
 
 def _of_input(operation: Operation) -> Iterator[str]:

@@ -1,10 +1,15 @@
-"""Refusals: the reasons of the kernel, and the body that a refusal becomes. An area adds its own reasons (api.kernel.operation.Area).
+"""Refusals: the reasons of the kernel, and the body that a refusal becomes.
+
+An area adds its own reasons (api.kernel.operation.Area).
 
 Laws
-- A reason's status, retry_safe, who_fixes and default next calls are declared once, here or in the one area that refuses with it.
+- A reason's status, retry_safe, who_fixes and default next calls are declared once, here or in the
+  one area that refuses with it.
 - A refusal with a time is retry_safe, whatever its reason: the same call works from then on.
-- A next call is callable as written: its ids are filled and its body is valid, or it is left out (docs/rules.md#next-calls).
-- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is said in docs/rules.md#refusal-block.
+- A next call is callable as written: its ids are filled and its body is valid, or it is left out
+  (docs/rules.md#next-calls).
+- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is said in
+  docs/rules.md#refusal-block.
 """
 
 import re
@@ -15,7 +20,13 @@ from typing import Any
 from urllib.parse import quote
 
 from api.kernel.operation import Catalogue, NextCall, Operation, Outcome, Reason, Refusal
-from core.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
+from core.errors import (
+    InvalidNumberError,
+    InvalidParameterError,
+    MandateError,
+    SettleGraceError,
+    WrongStatusError,
+)
 
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
@@ -28,22 +39,58 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 REASONS: Mapping[str, Reason] = {
     "auth_required": Reason(
-        401, False, "caller", ("identity.connect",), "This call is the agent's; send the agent's key in X-SVC-User-Key."
+        401,
+        False,
+        "caller",
+        ("identity.connect",),
+        "This call is the agent's; send the agent's key in X-SVC-User-Key.",
     ),
-    "auth_invalid": Reason(  # what helps needs a recovery code or a wallet's signature, which no next call can fill in
+    # what helps needs a recovery code or a wallet's signature, which no next call can fill in
+    "auth_invalid": Reason(
         401,
         False,
         "caller",
         (),
-        "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's recovery_code to /auth/agent/recover.",
+        "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's "
+        "recovery_code to /auth/agent/recover.",
     ),
-    "scope_denied": Reason(403, False, "owner", ("agents.scopes",), "This key lacks the scope tx; its owner can grant it."),
-    "not_owner": Reason(403, False, "owner", (), "Agent 1001 is not yours; its policy is its owner's to read and to replace."),
-    "not_found": Reason(404, False, "caller", ("mandates.list",), "You have no mandate m_abcdefghij."),
-    "wrong_status": Reason(409, False, "caller", ("mandates.read",), "The mandate is stopped; an update takes a draft."),
-    "invalid_parameter": Reason(400, False, "caller", (), "cursor: send the next_cursor of the page before, or leave it out."),
-    "invalid_number": Reason(400, False, "caller", (), "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."),
-    "insufficient_idle": Reason(409, False, "agent", (), "The report takes out 12.500000 and 0.000000 is idle."),
+    "scope_denied": Reason(
+        403,
+        False,
+        "owner",
+        ("agents.scopes",),
+        "This key lacks the scope tx; its owner can grant it.",
+    ),
+    "not_owner": Reason(
+        403,
+        False,
+        "owner",
+        (),
+        "Agent 1001 is not yours; its policy is its owner's to read and to replace.",
+    ),
+    "not_found": Reason(
+        404, False, "caller", ("mandates.list",), "You have no mandate m_abcdefghij."
+    ),
+    "wrong_status": Reason(
+        409, False, "caller", ("mandates.read",), "The mandate is stopped; an update takes a draft."
+    ),
+    "invalid_parameter": Reason(
+        400,
+        False,
+        "caller",
+        (),
+        "cursor: send the next_cursor of the page before, or leave it out.",
+    ),
+    "invalid_number": Reason(
+        400,
+        False,
+        "caller",
+        (),
+        "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000.",
+    ),
+    "insufficient_idle": Reason(
+        409, False, "agent", (), "The report takes out 12.500000 and 0.000000 is idle."
+    ),
     "signature_invalid": Reason(
         400,
         False,
@@ -52,20 +99,55 @@ REASONS: Mapping[str, Reason] = {
         "signature: it is not the owner's over these terms; sign the typed data of GET .../terms.",
     ),
     "idempotency_key_reused": Reason(
-        409, False, "caller", (), "This Idempotency-Key was used with another body; take a new key, or send the first body again."
+        409,
+        False,
+        "caller",
+        (),
+        "This Idempotency-Key was used with another body; take a new key, or send the first "
+        "body again.",
     ),
     "idempotency_in_flight": Reason(
-        409, True, "caller", (), "A call with this Idempotency-Key is being served; send it again in a moment."
+        409,
+        True,
+        "caller",
+        (),
+        "A call with this Idempotency-Key is being served; send it again in a moment.",
     ),
-    "rate_limited": Reason(429, True, "caller", (), "The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on."),
+    "rate_limited": Reason(
+        429,
+        True,
+        "caller",
+        (),
+        "The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on.",
+    ),
     "temporarily_unavailable": Reason(
-        503, True, "service", ("discovery.ready",), "The database does not answer or is busy; send the call again in a moment."
+        503,
+        True,
+        "service",
+        ("discovery.ready",),
+        "The database does not answer or is busy; send the call again in a moment.",
     ),
     "schema_not_applied": Reason(
-        503, True, "service", ("discovery.ready",), "The database lacks this version's tables; its operator applies the migrations."
+        503,
+        True,
+        "service",
+        ("discovery.ready",),
+        "The database lacks this version's tables; its operator applies the migrations.",
     ),
-    "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",), "This key lacks the scope read; its owner can grant it."),
-    "secret_field_refused": Reason(400, False, "caller", (), "api_secret: this service never takes keys or secrets; leave the field out."),
+    "agent_key_scope": Reason(
+        403,
+        False,
+        "owner",
+        ("agents.scopes",),
+        "This key lacks the scope read; its owner can grant it.",
+    ),
+    "secret_field_refused": Reason(
+        400,
+        False,
+        "caller",
+        (),
+        "api_secret: this service never takes keys or secrets; leave the field out.",
+    ),
     "wallet_not_linked": Reason(
         409,
         False,
@@ -76,8 +158,16 @@ REASONS: Mapping[str, Reason] = {
     "not_authorized": Reason(403, False, "service", (), "not authorized"),
     "unknown_route": Reason(404, False, "caller", ()),
     "method_not_allowed": Reason(405, False, "caller", ()),
-    "body_too_large": Reason(413, False, "caller", (), "The body is larger than 262144 bytes; send less."),
-    "unsupported_media_type": Reason(415, False, "caller", (), "The body is not JSON; send it with Content-Type: application/json."),
+    "body_too_large": Reason(
+        413, False, "caller", (), "The body is larger than 262144 bytes; send less."
+    ),
+    "unsupported_media_type": Reason(
+        415,
+        False,
+        "caller",
+        (),
+        "The body is not JSON; send it with Content-Type: application/json.",
+    ),
     "payment_required": Reason(
         402,
         False,
@@ -90,20 +180,30 @@ REASONS: Mapping[str, Reason] = {
         True,
         "agent",
         ("credits.balance", "credits.prices"),
-        "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as accepts says.",
+        "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as "
+        "accepts says.",
     ),
     "payment_invalid": Reason(
-        402, False, "caller", ("credits.prices",), "PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units."
+        402,
+        False,
+        "caller",
+        ("credits.prices",),
+        "PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units.",
     ),
     "payment_already_used": Reason(
-        402, False, "caller", ("credits.prices",), "This payment has served a call, or serves one now; sign a new payment for this one."
+        402,
+        False,
+        "caller",
+        ("credits.prices",),
+        "This payment has served a call, or serves one now; sign a new payment for this one.",
     ),
     "settlement_pending": Reason(
         503,
         True,
         "service",
         (),
-        "The payment is being settled and is not on the chain yet; send the same call with the same payment again.",
+        "The payment is being settled and is not on the chain yet; send the same call with "
+        "the same payment again.",
     ),
     "internal_error": Reason(500, False, "service", ()),
 }
@@ -119,19 +219,35 @@ def refusal_of(error: MandateError) -> Refusal:
         case WrongStatusError():
             return Refusal("wrong_status", f"{error}.")
         case SettleGraceError():
-            return Refusal("wrong_status", f"{error}.", retry_at=datetime.fromtimestamp(error.until, UTC))
+            return Refusal(
+                "wrong_status", f"{error}.", retry_at=datetime.fromtimestamp(error.until, UTC)
+            )
     return Refusal("invalid_parameter", str(error))
 
 
-def refused(refusal: Refusal, operation: Operation | None, ids: Mapping[str, str], now: datetime, catalogue: Catalogue) -> Outcome:
-    """The answer to a refused call. `ids` fills next calls: the path segment before a placeholder -> its value.
+def refused(
+    refusal: Refusal,
+    operation: Operation | None,
+    ids: Mapping[str, str],
+    now: datetime,
+    catalogue: Catalogue,
+) -> Outcome:
+    """The answer to a refused call.
 
-    `operation` None: no route was found. A refusal with a time carries Retry-After in whole seconds, rounded up.
+    `ids` fills next calls: the path segment before a placeholder -> its value.
+
+    `operation` None: no route was found. A refusal with a time carries Retry-After in whole
+    seconds, rounded up.
     """
     reason = catalogue.reasons[refusal.reason]
     status = refusal.status or reason.status
     body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
-    if operation is None or operation.block or status in ALWAYS_WITH_BLOCK or refusal.reason == SCOPE_REFUSAL:
+    if (
+        operation is None
+        or operation.block
+        or status in ALWAYS_WITH_BLOCK
+        or refusal.reason == SCOPE_REFUSAL
+    ):
         body["service"] = _block(refusal, reason, ids, catalogue)
     headers = dict(refusal.headers)
     if status == 402 and "accepts" not in refusal.extra:
@@ -141,13 +257,17 @@ def refused(refusal: Refusal, operation: Operation | None, ids: Mapping[str, str
     return Outcome(status, body, headers)
 
 
-def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: Catalogue) -> dict[str, Any]:
+def _block(
+    refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: Catalogue
+) -> dict[str, Any]:
     block: dict[str, Any] = {
         "reason": refusal.reason,
         "error": refusal.reason,
         "retry_safe": reason.retry_safe or refusal.retry_at is not None,
         "who_fixes": reason.who_fixes,
-        "next": next_items(reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue),
+        "next": next_items(
+            reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue
+        ),
     }
     if refusal.remaining is not None:
         block["remaining"] = refusal.remaining
@@ -158,7 +278,9 @@ def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: 
     return block | refusal.block
 
 
-def next_items(calls: tuple[str | NextCall, ...], ids: Mapping[str, str], catalogue: Catalogue) -> list[dict[str, Any]]:
+def next_items(
+    calls: tuple[str | NextCall, ...], ids: Mapping[str, str], catalogue: Catalogue
+) -> list[dict[str, Any]]:
     """Calls as a client can make them, in order, the catalogue of calls last."""
     wanted = [NextCall(call) if isinstance(call, str) else call for call in (*calls, LAST_RESORT)]
     return [item for call in wanted for item in _item(call, ids, catalogue)]
@@ -170,29 +292,53 @@ def _item(call: NextCall, ids: Mapping[str, str], catalogue: Catalogue) -> Itera
     path = fill_path(operation.path, call.ids, ids)
     if path is None or (operation.takes_body and body is None):
         return
-    item = {"method": operation.method, "path": path, "auth": operation.auth.name, "cost": operation.price_credits}
+    item = {
+        "method": operation.method,
+        "path": path,
+        "auth": operation.auth.name,
+        "cost": operation.price_credits,
+    }
     yield item if body is None else item | {"body": dict(body)}
 
 
 def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, str]) -> str | None:
-    """`path` with its placeholders filled by name, else by the segment before each; None when one can't be."""
-    values = {name: by_name.get(name) or by_segment.get(segment) for segment, name in _placeholders(path)}
+    """`path` with its placeholders filled by name, else by the segment before each; None when one
+    can't be.
+    """
+    values = {
+        name: by_name.get(name) or by_segment.get(segment) for segment, name in _placeholders(path)
+    }
     if None in values.values():
         return None
-    return _PATH_NAME.sub(lambda found: quote(str(values[found[1]]), safe="/" if found[1] == SEGMENTS else ""), path)
+    return _PATH_NAME.sub(
+        lambda found: quote(str(values[found[1]]), safe="/" if found[1] == SEGMENTS else ""), path
+    )
 
 
 def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:
-    """What a call's own path says: the segment before each placeholder -> the value sent; a tool may send what is no id."""
-    return {segment: str(fields[name]) for segment, name in _placeholders(path) if isinstance(fields.get(name), str | int)}
+    """What a call's own path says: the segment before each placeholder -> the value sent; a tool
+    may send what is no id.
+    """
+    return {
+        segment: str(fields[name])
+        for segment, name in _placeholders(path)
+        if isinstance(fields.get(name), str | int)
+    }
 
 
 def _placeholders(path: str) -> list[tuple[str, str]]:
-    """(segment before, name) of each placeholder: `/mandates/{id}/events` has (`mandates`, `id`)."""
-    return [(path[: found.start()].rstrip("/").rpartition("/")[2], found[1]) for found in _PATH_NAME.finditer(path)]
+    """(segment before, name) of each placeholder: `/mandates/{id}/events` has (`mandates`,
+    `id`).
+    """
+    return [
+        (path[: found.start()].rstrip("/").rpartition("/")[2], found[1])
+        for found in _PATH_NAME.finditer(path)
+    ]
 
 
 def _rfc3339(at: datetime) -> str:
     """Whole seconds, rounded up: a caller that waits until then has waited long enough."""
-    whole = at.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1 if at.microsecond else 0)
+    whole = at.astimezone(UTC).replace(microsecond=0) + timedelta(
+        seconds=1 if at.microsecond else 0
+    )
     return whole.isoformat().replace("+00:00", "Z")

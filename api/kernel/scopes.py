@@ -1,4 +1,6 @@
-"""What a key may do: scopes narrow relative to full access, they never widen (docs/identity.md#scopes)."""
+"""What a key may do: scopes narrow relative to full access, they never widen
+(docs/identity.md#scopes).
+"""
 
 from api.kernel.caller import AgentCaller, Caller
 from api.kernel.operation import Family, Operation, Refusal
@@ -7,16 +9,22 @@ SPEND_SCOPE = "spend"  # what costs something needs it
 
 
 def require_scope(operation: Operation, caller: Caller) -> None:
-    """Errors: Refusal scope_denied on wallet routes, agent_key_scope on others. No list is full access, an empty one none."""
+    """Errors: Refusal scope_denied on wallet routes, agent_key_scope on others. No list is full
+    access, an empty one none.
+    """
     if operation.scope is not None and isinstance(caller, AgentCaller):
         require_named_scope(caller, operation.scope, operation.family)
 
 
 def require_named_scope(caller: AgentCaller, scope: str, family: Family = Family.CORE) -> None:
-    """As `require_scope`, where what was sent decides whether a scope is needed, as a signature does."""
+    """As `require_scope`, where what was sent decides whether a scope is needed, as a signature
+    does.
+    """
     if caller.scopes is None or scope in caller.scopes:
         return
     detail = f"This key lacks the scope {scope}; its owner can grant it."
     if family is Family.WALLET:
         raise Refusal("scope_denied", detail, missing=scope)
-    raise Refusal("agent_key_scope", detail, missing=scope, extra={"error": "agent_key_scope", "scope": scope})
+    raise Refusal(
+        "agent_key_scope", detail, missing=scope, extra={"error": "agent_key_scope", "scope": scope}
+    )

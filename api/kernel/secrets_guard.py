@@ -1,6 +1,8 @@
-"""No wallet route takes a secret: a body with a secret-like field name, at any depth, is refused before anything reads it.
+"""No wallet route takes a secret: a body with a secret-like field name, at any depth, is refused
+before anything reads it.
 
-Names count, not values; case, dashes, dots, spaces and underscores do not (apiKey, API-KEY and api_key are one name).
+Names count, not values; case, dashes, dots, spaces and underscores do not (apiKey, API-KEY and
+api_key are one name).
 Source: docs/rules.md#secret-fields.
 """
 
@@ -10,8 +12,10 @@ from typing import Any
 from api.kernel.operation import Refusal
 
 SECRET_LIKE = (
-    "apikey", "apisecret", "secret", "privatekey", "privkey", "passphrase", "password", "passwd", "mnemonic", "seedphrase",
-    "seedwords", "recoveryphrase", "accesskey", "accesstoken", "authtoken", "bearertoken", "refreshtoken", "keystore", "signingkey",
+    "apikey", "apisecret", "secret", "privatekey", "privkey", "passphrase", "password", "passwd",
+    "mnemonic", "seedphrase",
+    "seedwords", "recoveryphrase", "accesskey", "accesstoken", "authtoken", "bearertoken",
+    "refreshtoken", "keystore", "signingkey",
 )  # fmt: skip
 
 _SEPARATORS = re.compile(r"[^a-z0-9]")
@@ -25,7 +29,8 @@ def refuse_secrets(fields: Any) -> None:
         shown = _PRINTABLE.sub("", name)[:40]
         raise Refusal(
             "secret_field_refused",
-            f"{shown}: this service never takes keys or secrets; leave the field out, and replace the secret if it was a real one.",
+            f"{shown}: this service never takes keys or secrets; leave the field out, and "
+            "replace the secret if it was a real one.",
         )
 
 

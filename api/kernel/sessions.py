@@ -1,9 +1,12 @@
-"""Secrets as calls make them: sessions, and all that an agent has at once. Each is shown once and kept as a hash (api/kernel/tokens.py).
+"""Secrets as calls make them: sessions, and all that an agent has at once.
+
+Each is shown once and kept as a hash (api/kernel/tokens.py).
 
 Laws
-- Connect's token is good for `limits.agent_bearer_hours`, 24 hours at most, an owner's session for `limits.owner_session_hours`.
-- What replaces secrets holds the account's row. A call whose secrets were replaced since it was let in does nothing that counts: it asks
-  for the row and looks again.
+- Connect's token is good for `limits.agent_bearer_hours`, 24 hours at most, an owner's session for
+  `limits.owner_session_hours`.
+- What replaces secrets holds the account's row. A call whose secrets were replaced since it was let
+  in does nothing that counts: it asks for the row and looks again.
 """
 
 from dataclasses import dataclass
@@ -43,29 +46,49 @@ def open_owner_session(call: WriteCall, owner_id: int) -> tuple[str, datetime]:
     return _open(call, TokenKind.OWNER_SESSION, "owner", owner_id, expires_at), expires_at
 
 
-def _open(call: WriteCall, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime) -> str:
+def _open(
+    call: WriteCall, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime
+) -> str:
     token = call.mint(kind)
-    identity.add_session(call.db, session_kind, account_id, hash_of(call, token), call.now, expires_at)
+    identity.add_session(
+        call.db, session_kind, account_id, hash_of(call, token), call.now, expires_at
+    )
     return token
 
 
 def evict(call: WriteCall, agent: Account, *, unlinks: bool = False) -> Evicted:
-    """Replace all secrets of an agent whose row is held; a wallet that waits goes with them, with `unlinks` any."""
+    """Replace all secrets of an agent whose row is held; a wallet that waits goes with them, with
+    `unlinks` any.
+    """
     key, code = call.mint(TokenKind.AGENT_KEY), call.mint(TokenKind.RECOVERY_CODE)
-    unlinked = evictions.evict(call.db, agent, hash_of(call, key), hash_of(call, code), call.now, unlinks=unlinks)
+    unlinked = evictions.evict(
+        call.db, agent, hash_of(call, key), hash_of(call, code), call.now, unlinks=unlinks
+    )
     return Evicted(key, code, open_agent_session(call, agent.id), unlinked)
 
 
 def lock_caller(call: WriteCall, caller: AgentCaller | BearerCaller) -> Account:
-    """The caller's account, held until the call ends. Errors: Refusal auth_invalid when its secrets were replaced meanwhile."""
+    """The caller's account, held until the call ends.
+
+    Errors: Refusal auth_invalid when its secrets were replaced meanwhile.
+    """
     account = identity.lock_account(call.db, caller.account_id)
     if account.generation != caller.generation:
-        raise Refusal("auth_invalid", "The secrets of this account were replaced a moment ago; send the new ones.")
+        raise Refusal(
+            "auth_invalid",
+            "The secrets of this account were replaced a moment ago; send the new ones.",
+        )
     return account
 
 
 def lock_owner(call: WriteCall, caller: OwnerCaller) -> None:
-    """What an owner does to secrets comes one after the other. Errors: Refusal auth_invalid when this session was ended meanwhile."""
+    """What an owner does to secrets comes one after the other.
+
+    Errors: Refusal auth_invalid when this session was ended meanwhile.
+    """
     identity.lock_owner(call.db, caller.account_id)
     if identity.session_is_revoked(call.db, caller.session_id):
-        raise Refusal("auth_invalid", "This session was ended a moment ago; sign in again at /auth/owner/login.")
+        raise Refusal(
+            "auth_invalid",
+            "This session was ended a moment ago; sign in again at /auth/owner/login.",
+        )

@@ -1,4 +1,7 @@
-"""The message of EIP-4361 (Sign-In with Ethereum): its parts, read in time linear in its length. No rule of ours stands here."""
+"""The message of EIP-4361 (Sign-In with Ethereum): its parts, read in time linear in its length.
+
+No rule of ours stands here.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,13 +9,29 @@ from datetime import datetime
 
 from eth_utils.address import to_checksum_address
 
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_INSTANT = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
 _FORM = re.compile(
-    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<domain>[^\s/?#]+) wants you to sign in with your Ethereum account:\n"
-    r"(?P<address>0x[0-9a-fA-F]{40})\n\n(?:(?P<statement>[^\n]+)\n)?\n"
-    r"URI: (?P<uri>\S+)\nVersion: (?P<version>\d{1,9})\nChain ID: (?P<chain_id>\d{1,78})\nNonce: (?P<nonce>[A-Za-z0-9]{8,})\n"
-    r"Issued At: (?P<issued_at>\S+)(?:\nExpiration Time: (?P<expires_at>\S+))?(?:\nNot Before: (?P<not_before>\S+))?"
-    r"(?:\nRequest ID: [^\n]*)?(?:\nResources:(?:\n- \S+)*)?",
+    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<domain>[^\s/?#]+) wants you to sign in with "
+    r"your Ethereum account:\n"
+    r"(?P<address>0x[0-9a-fA-F]{40})\n"
+    r"\n"
+    r"(?:(?P<statement>[^\n"
+    r"]+)\n"
+    r")?\n"
+    r"URI: (?P<uri>\S+)\n"
+    r"Version: (?P<version>\d{1,9})\n"
+    r"Chain ID: (?P<chain_id>\d{1,78})\n"
+    r"Nonce: (?P<nonce>[A-Za-z0-9]{8,})\n"
+    r"Issued At: (?P<issued_at>\S+)(?:\n"
+    r"Expiration Time: (?P<expires_at>\S+))?(?:\n"
+    r"Not Before: (?P<not_before>\S+))?"
+    r"(?:\n"
+    r"Request ID: [^\n"
+    r"]*)?(?:\n"
+    r"Resources:(?:\n"
+    r"- \S+)*)?",
     re.ASCII,
 )
 
@@ -39,7 +58,11 @@ def sign_in_message(text: str) -> SignInMessage | None:
     if found is None:
         return None
     part = found.groupdict()
-    times = {name: _instant(part[name]) for name in ("issued_at", "expires_at", "not_before") if part[name] is not None}
+    times = {
+        name: _instant(part[name])
+        for name in ("issued_at", "expires_at", "not_before")
+        if part[name] is not None
+    }
     issued_at = times.get("issued_at")
     if issued_at is None or None in times.values():
         return None

@@ -1,13 +1,15 @@
 """Sign-in with a wallet (EIP-4361): the text that we issue, and the check of what comes back.
 
 Laws
-- What comes back is our text, or one that the client built by EIP-4361 around our nonce (wagmi and RainbowKit do). Its fields
-  decide, not its bytes: our domain, URI and chain, the wallet, the newest nonce issued to this wallet for this purpose, Issued At
-  within five minutes, not expired. A text about a record holds the record's hash (docs/rules.md#sign-in-messages).
+- What comes back is our text, or one that the client built by EIP-4361 around our nonce (wagmi and
+  RainbowKit do). Its fields decide, not its bytes: our domain, URI and chain, the wallet, the
+  newest nonce issued to this wallet for this purpose, Issued At within five minutes, not expired. A
+  text about a record holds the record's hash (docs/rules.md#sign-in-messages).
 - A text over 2 KB is refused before anything reads it.
 - A nonce is used once: of two calls with one, one signs in.
-- While more than half of a nonce's life is left, asking again returns the same text: nobody can void a text that the
-  wallet is looking at by asking for another. A text about a record is kept a record, one about an agent an agent, for the same reason.
+- While more than half of a nonce's life is left, asking again returns the same text: nobody can
+  void a text that the wallet is looking at by asking for another. A text about a record is kept a
+  record, one about an agent an agent, for the same reason.
 """
 
 import secrets
@@ -40,14 +42,21 @@ STATEMENTS = {
     Purpose.REGISTER: "Register an agent with this wallet. Signing moves no money.",
     Purpose.LINK: "Link this wallet to my agent's account. Signing moves no money.",
     Purpose.LOGIN: "Sign in as an owner of mandates. Signing moves no money.",
-    Purpose.SELF: "Declare the record with SHA-256 {record_sha256} as my agent's own. Signing moves no money.",
-    Purpose.UNLINK: "Unlink the wallet of my agent {agent_id} and replace the agent's secrets. Signing moves no money.",
+    Purpose.SELF: (
+        "Declare the record with SHA-256 {record_sha256} as my agent's own. Signing moves no money."
+    ),
+    Purpose.UNLINK: (
+        "Unlink the wallet of my agent {agent_id} and replace the agent's secrets. Signing moves "
+        "no money."
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a text is about: a purpose, for SELF the SHA-256 of the record (64 lower-case hex digits), for UNLINK the agent."""
+    """What a text is about: a purpose, for SELF the SHA-256 of the record (64 lower-case hex
+    digits), for UNLINK the agent.
+    """
 
     purpose: Purpose
     record_sha256: str | None = None
@@ -61,7 +70,9 @@ class Subject:
 
     @property
     def statement(self) -> str:
-        return STATEMENTS[self.purpose].format(record_sha256=self.record_sha256, agent_id=self.agent_id)
+        return STATEMENTS[self.purpose].format(
+            record_sha256=self.record_sha256, agent_id=self.agent_id
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +89,29 @@ def issue(call: WriteCall, address: str, subject: Subject) -> SignInText:
     if found is not None and found.expires_at - call.now > life / 2:
         return SignInText(found.nonce, found.message, found.expires_at)
     nonce, expires_at = secrets.token_hex(NONCE_BYTES), call.now + life
-    message = text_of(call.deps.base_url, call.deps.chain_id, address, subject, nonce, call.now, expires_at)
+    message = text_of(
+        call.deps.base_url, call.deps.chain_id, address, subject, nonce, call.now, expires_at
+    )
     identity.sweep_nonces(call.db, call.now)
-    values: dict[str, str | datetime] = {"nonce": nonce, "message": message, "created_at": call.now, "expires_at": expires_at}
+    values: dict[str, str | datetime] = {
+        "nonce": nonce,
+        "message": message,
+        "created_at": call.now,
+        "expires_at": expires_at,
+    }
     identity.put_nonce(call.db, address, subject.slot, values)
     return SignInText(nonce, message, expires_at)
 
 
-def text_of(base_url: str, chain_id: int, address: str, subject: Subject, nonce: str, now: datetime, expires_at: datetime) -> str:
+def text_of(
+    base_url: str,
+    chain_id: int,
+    address: str,
+    subject: Subject,
+    nonce: str,
+    now: datetime,
+    expires_at: datetime,
+) -> str:
     """The message of EIP-4361, its optional parts but the expiration left out."""
     return (
         f"{urlsplit(base_url).netloc} wants you to sign in with your Ethereum account:\n"
@@ -101,39 +127,58 @@ def time_text(at: datetime) -> str:
 
 
 def verified_wallet(call: WriteCall, subject: Subject, message: str, signature: str) -> str:
-    """The checksum address that signed this message, once per nonce. Errors: Refusal invalid_parameter, signature_invalid."""
+    """The checksum address that signed this message, once per nonce.
+
+    Errors: Refusal invalid_parameter, signature_invalid.
+    """
     sent = _read(message)
     _require_ours(call, sent, subject, message)
     _use_up(call, subject, sent.address, message, sent.nonce, signature)
     return sent.address
 
 
-def verify_wallet(call: WriteCall, subject: Subject, address: str, signature: str, message: str | None = None) -> str:
-    """The wallet signed `message`, by default its newest text of this subject, once per nonce; returns what was signed.
+def verify_wallet(
+    call: WriteCall, subject: Subject, address: str, signature: str, message: str | None = None
+) -> str:
+    """The wallet signed `message`, by default its newest text of this subject, once per nonce;
+    returns what was signed.
 
     Errors: Refusal signature_invalid, and invalid_parameter for a message that was sent.
     """
     if message is not None:
         if _read(message).address != address:
-            raise _again("invalid_parameter", f"message: its address is not {address}.", address, subject)
+            raise _again(
+                "invalid_parameter", f"message: its address is not {address}.", address, subject
+            )
         verified_wallet(call, subject, message, signature)
         return message
     found = identity.find_nonce(call.db, address, subject.slot)
     if found is None or found.expires_at <= call.now:
         detail = (
-            f"signature: no message of purpose {subject.purpose} waits for {address}; ask /auth/wallet/nonce for one and sign it as it is."
+            f"signature: no message of purpose {subject.purpose} waits for {address}; ask "
+            "/auth/wallet/nonce for one and sign it as it is."
         )
         raise _again("signature_invalid", detail, address, subject)
     _use_up(call, subject, address, found.message, found.nonce, signature)
     return found.message
 
 
-def _use_up(call: WriteCall, subject: Subject, address: str, message: str, nonce: str, signature: str) -> None:
+def _use_up(
+    call: WriteCall, subject: Subject, address: str, message: str, nonce: str, signature: str
+) -> None:
     if not verify_digest(address, personal_digest(message), signature, call.deps.chain):
-        detail = f"signature: it is not {address}'s signature of this message; sign the text of /auth/wallet/nonce as it is."
+        detail = (
+            f"signature: it is not {address}'s signature of this message; sign the text of "
+            "/auth/wallet/nonce as it is."
+        )
         raise _again("signature_invalid", detail, address, subject)
     if not identity.take_nonce(call.db, address, subject.slot, nonce, call.now):
-        raise _again("signature_invalid", "message: it was just used; ask /auth/wallet/nonce for a new one.", address, subject)
+        raise _again(
+            "signature_invalid",
+            "message: it was just used; ask /auth/wallet/nonce for a new one.",
+            address,
+            subject,
+        )
 
 
 def personal_digest(message: str) -> str:
@@ -145,22 +190,37 @@ def personal_digest(message: str) -> str:
 def _read(message: str) -> SignInMessage:
     """Errors: Refusal invalid_parameter."""
     if len(message.encode()) > MAX_MESSAGE_BYTES:
-        raise Refusal("invalid_parameter", f"message: it is longer than {MAX_MESSAGE_BYTES} bytes; send the text of /auth/wallet/nonce.")
+        raise Refusal(
+            "invalid_parameter",
+            f"message: it is longer than {MAX_MESSAGE_BYTES} bytes; send the text of "
+            "/auth/wallet/nonce.",
+        )
     read = sign_in_message(message)
     if read is None:
-        detail = "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, or one with its nonce."
+        detail = (
+            "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, "
+            "or one with its nonce."
+        )
         raise Refusal("invalid_parameter", detail)
     return read
 
 
 def _require_ours(call: Call, sent: SignInMessage, subject: Subject, message: str) -> None:
-    """Each part that names this service, this purpose or a time; the refusal says which one differs."""
+    """Each part that names this service, this purpose or a time; the refusal says which one
+    differs.
+    """
     for name, expected, agrees in _places(call, sent):
         if not agrees:
-            detail = f"message: its {name} is not {expected}; ask /auth/wallet/nonce for a text of this service and sign it as it is."
+            detail = (
+                f"message: its {name} is not {expected}; ask /auth/wallet/nonce for a text of "
+                "this service and sign it as it is."
+            )
             raise _again("invalid_parameter", detail, sent.address, subject)
     if subject.record_sha256 is not None and subject.record_sha256 not in message:
-        detail = f"message: it does not hold the record's SHA-256 {subject.record_sha256}, so that the signature says nothing of it."
+        detail = (
+            f"message: it does not hold the record's SHA-256 {subject.record_sha256}, so that "
+            "the signature says nothing of it."
+        )
         raise _again("signature_invalid", detail, sent.address, subject)
     _require_newest(call, sent, subject)
     _require_in_time(call, sent, subject)
@@ -170,7 +230,11 @@ def _places(call: Call, sent: SignInMessage) -> tuple[tuple[str, str, bool], ...
     """(part, what it must be, whether it is): the URI may be any page of this service."""
     own, uri = urlsplit(call.deps.base_url), _origin(sent.uri)
     return (
-        ("domain", own.netloc, sent.domain.lower() == own.netloc.lower() and sent.scheme in (None, own.scheme)),
+        (
+            "domain",
+            own.netloc,
+            sent.domain.lower() == own.netloc.lower() and sent.scheme in (None, own.scheme),
+        ),
         ("URI", call.deps.base_url, uri == (own.scheme, own.netloc.lower())),
         ("Version", "1", sent.version == "1"),
         ("Chain ID", str(call.deps.chain_id), sent.chain_id == str(call.deps.chain_id)),
@@ -189,17 +253,27 @@ def _require_newest(call: Call, sent: SignInMessage, subject: Subject) -> None:
     found = identity.find_nonce(call.db, sent.address, subject.slot)
     if found is None or found.nonce != sent.nonce:
         detail = (
-            f"message: its nonce is not the newest one issued to this wallet for the purpose {subject.purpose}, or was used; "
-            "ask /auth/wallet/nonce for one."
+            "message: its nonce is not the newest one issued to this wallet for the purpose "
+            f"{subject.purpose}, or was used; ask /auth/wallet/nonce for one."
         )
         raise _again("signature_invalid", detail, sent.address, subject)
-    if found.expires_at <= call.now or (sent.expires_at is not None and sent.expires_at <= call.now):
-        raise _again("signature_invalid", "message: it has expired; ask /auth/wallet/nonce for a new one.", sent.address, subject)
+    if found.expires_at <= call.now or (
+        sent.expires_at is not None and sent.expires_at <= call.now
+    ):
+        raise _again(
+            "signature_invalid",
+            "message: it has expired; ask /auth/wallet/nonce for a new one.",
+            sent.address,
+            subject,
+        )
 
 
 def _require_in_time(call: Call, sent: SignInMessage, subject: Subject) -> None:
     if abs(call.now - sent.issued_at) > timedelta(seconds=call.deps.limits.nonce_s):
-        detail = f"message: its Issued At is not within {call.deps.limits.nonce_s} seconds of {time_text(call.now)}; sign a new message."
+        detail = (
+            f"message: its Issued At is not within {call.deps.limits.nonce_s} seconds of "
+            f"{time_text(call.now)}; sign a new message."
+        )
         raise _again("signature_invalid", detail, sent.address, subject)
     if sent.not_before is not None and sent.not_before > call.now:
         detail = f"message: it is not valid before {time_text(sent.not_before)}."

@@ -1,10 +1,13 @@
-"""Keys, session tokens and recovery codes: 256 bits behind a prefix that says what it is, random or derived.
+"""Keys, session tokens and recovery codes: 256 bits behind a prefix that says what it is, random or
+derived.
 
-Derived are those of a call with an idempotency key, so that the same call can answer them again and nobody need keep them
-(api/kernel/idempotency.py): HMAC-SHA256 under the pepper of what the caller alone holds.
+Derived are those of a call with an idempotency key, so that the same call can answer them again and
+nobody need keep them (api/kernel/idempotency.py): HMAC-SHA256 under the pepper of what the caller
+alone holds.
 
-Stored is HMAC-SHA256(pepper, token) alone. The tokens are random, so a slow hash would add latency and no safety; the
-pepper stands outside the database, so that a copy of the database verifies nothing.
+Stored is HMAC-SHA256(pepper, token) alone. The tokens are random, so a slow hash would add latency
+and no safety; the pepper stands outside the database, so that a copy of the database verifies
+nothing.
 """
 
 import base64
@@ -25,8 +28,12 @@ def mint(kind: TokenKind) -> str:
 
 
 def derived(pepper: bytes, kind: TokenKind, source: bytes) -> str:
-    """The same token for the same source; `source` has at least 128 bits that stand in no database."""
-    digest = hmac.digest(pepper, b"derived token\n" + kind.value.encode() + b"\n" + source, "sha256")
+    """The same token for the same source; `source` has at least 128 bits that stand in no
+    database.
+    """
+    digest = hmac.digest(
+        pepper, b"derived token\n" + kind.value.encode() + b"\n" + source, "sha256"
+    )
     return kind.value + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 

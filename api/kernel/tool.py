@@ -5,7 +5,9 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """Which tools a client is shown, by the query `profile` of /mcp; each shows all of the one before it."""
+    """Which tools a client is shown, by the query `profile` of /mcp; each shows all of the one
+    before it.
+    """
 
     CONNECTOR = "connector"
     CLAW = "claw"

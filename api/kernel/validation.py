@@ -36,17 +36,24 @@ SENTENCES = {
 
 
 def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
-    """Errors: Refusal invalid_number, invalid_parameter, or not_found for an id of a form that names nothing."""
+    """Errors: Refusal invalid_number, invalid_parameter, or not_found for an id of a form that
+    names nothing.
+    """
     try:
         return command.model_validate(fields)
     except ValidationError as error:
-        found = [_fault(one, fields) for one in error.errors(include_url=False, include_input=False)]
+        found = [
+            _fault(one, fields) for one in error.errors(include_url=False, include_input=False)
+        ]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """One rule that a field breaks. `place`: names and indexes of what was sent, outermost first."""
+    """One rule that a field breaks.
+
+    `place`: names and indexes of what was sent, outermost first.
+    """
 
     place: tuple[int | str, ...]
     type: str
@@ -54,8 +61,13 @@ class _Fault:
 
     @property
     def field(self) -> str:
-        """The field's path; a name that the caller made up is cut, and shown without odd characters."""
-        return ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in self.place) or "body"
+        """The field's path; a name that the caller made up is cut, and shown without odd
+        characters.
+        """
+        return (
+            ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in self.place)
+            or "body"
+        )
 
     @property
     def sentence(self) -> str:
@@ -70,9 +82,15 @@ def _fault(error: ErrorDetails, fields: Mapping[str, Any]) -> _Fault:
 
 
 def _places(error: ErrorDetails, value: Any) -> Iterator[int | str]:
-    """The parts of the error's path that the caller knows; pydantic puts the tried types of a union between them."""
+    """The parts of the error's path that the caller knows; pydantic puts the tried types of a union
+    between them.
+    """
     for part in error["loc"]:
-        is_there = part in value if isinstance(value, Mapping) else isinstance(value, list) and isinstance(part, int) and part < len(value)
+        is_there = (
+            part in value
+            if isinstance(value, Mapping)
+            else isinstance(value, list) and isinstance(part, int) and part < len(value)
+        )
         if is_there:
             value = value[part]
             yield part
@@ -81,11 +99,17 @@ def _places(error: ErrorDetails, value: Any) -> Iterator[int | str]:
 
 
 def _is_beside_the_point(fault: _Fault, found: Sequence[_Fault]) -> bool:
-    """Of a union: that the value is of no other type either, where what is wrong with its own type is said already."""
+    """Of a union: that the value is of no other type either, where what is wrong with its own type
+    is said already.
+    """
     if not fault.type.endswith("_type"):
         return False
-    within = [one for one in found if one is not fault and one.place[: len(fault.place)] == fault.place]
-    return any(len(one.place) > len(fault.place) or not one.type.endswith("_type") for one in within)
+    within = [
+        one for one in found if one is not fault and one.place[: len(fault.place)] == fault.place
+    ]
+    return any(
+        len(one.place) > len(fault.place) or not one.type.endswith("_type") for one in within
+    )
 
 
 def _refusal(faults: Sequence[_Fault]) -> Refusal:

@@ -1,13 +1,17 @@
-"""Threads that serve calls, and who gets them: calls wait in lines, one line a caller, and the lines are served in turn.
+"""Threads that serve calls, and who gets them: calls wait in lines, one line a caller, and the
+lines are served in turn.
 
     address A  [c][c][c][c][c] ->  \\
     address B  [c]             ->   }  each line in its turn, and no line on more threads than it may hold
     address C  [c][c]          ->  /
 
 Laws
-- However many calls one line brings, another line's next call waits for no more than one call of each line before it.
-- No line holds every thread: what one caller's calls wait for (a lock, a node) leaves threads to the others.
-- A call that waits holds no thread. Where waiting has a bound, a call that has passed it is not begun.
+- However many calls one line brings, another line's next call waits for no more than one call of
+  each line before it.
+- No line holds every thread: what one caller's calls wait for (a lock, a node) leaves threads to
+  the others.
+- A call that waits holds no thread. Where waiting has a bound, a call that has passed it is not
+  begun.
 - A line has an end: a call waits with all that was sent for it, also when its caller has left.
 """
 
@@ -24,13 +28,15 @@ T = TypeVar("T")
 
 CALLS: Final = 16  # calls that one process serves at a time
 CALLS_OF_ONE: Final = 8  # of those, of one network address
-LARGE: Final = 2  # calls with a body above LARGE_BYTES, served beside the others; one of a network address
+# calls with a body above LARGE_BYTES, served beside the others; one of a network address
+LARGE: Final = 2
 LARGE_BYTES: Final = 8 * 1024
 MOST_WAITING: Final = 256  # calls of one line
 LARGE_WAITING: Final = 32  # of those with a large body: 8 MiB
 SETTLING: Final = 8  # payments that are looked up or settled at a time
 SETTLING_OF_ONE: Final = 6
-SETTLING_WAIT_S: Final = 4.0  # a payment that does not get its turn by then is refused, and was not touched
+# a payment that does not get its turn by then is refused, and was not touched
+SETTLING_WAIT_S: Final = 4.0
 THREADS: Final = CALLS + LARGE + SETTLING
 
 
@@ -48,7 +54,9 @@ class _Line:
 class Workers:
     """`threads` in all, `each` for one line. Threads may share it; it belongs to no event loop."""
 
-    def __init__(self, threads: int, each: int, name: str = "call", most_waiting: int = MOST_WAITING) -> None:
+    def __init__(
+        self, threads: int, each: int, name: str = "call", most_waiting: int = MOST_WAITING
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._free = threads
         self._each = each
@@ -64,8 +72,19 @@ class Workers:
             if its is not None and len(its.waiting) >= self._most_waiting:
                 raise BusyError
 
-    async def run(self, line: Hashable, call: Callable[[], T], *, at_once: int | None = None, within_s: float | None = None) -> T:
-        """The call's answer. `at_once`: threads that this line may hold, if fewer. Errors: the call's; BusyError after `within_s`."""
+    async def run(
+        self,
+        line: Hashable,
+        call: Callable[[], T],
+        *,
+        at_once: int | None = None,
+        within_s: float | None = None,
+    ) -> T:
+        """The call's answer.
+
+        `at_once`: threads that this line may hold, if fewer. Errors: the call's; BusyError after
+        `within_s`.
+        """
         future = self.submit(line, call, at_once)
         answer = asyncio.wrap_future(future)
         if within_s is not None:
@@ -74,7 +93,9 @@ class Workers:
                 raise BusyError
         return await answer
 
-    def submit(self, line: Hashable, call: Callable[[], T], at_once: int | None = None) -> Future[T]:
+    def submit(
+        self, line: Hashable, call: Callable[[], T], at_once: int | None = None
+    ) -> Future[T]:
         future: Future[T] = Future()
         with self._lock:
             its = self._lines.setdefault(line, _Line(at_once or self._each))

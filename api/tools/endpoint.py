@@ -1,16 +1,20 @@
-"""POST /mcp and GET /mcp: MCP over Streamable HTTP, without sessions, for clients of both protocol eras.
+"""POST /mcp and GET /mcp: MCP over Streamable HTTP, without sessions, for clients of both protocol
+eras.
 
     POST -> Host, Origin -> body -> does it call a tool that its profile shows?
                                     yes: the MCP server -> pipeline, as the tool's call
                                     no:  pipeline, as the call tools.endpoint -> the MCP server
 
 Laws
-- Each well-formed message enters the pipeline once. So every credential that is sent is checked, and every message that
-  comes with a key counts (docs/rules.md#two-credentials, docs/rules.md#calls-per-day).
-- A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
-  `data` is the refusal's body.
-- A large message reaches the MCP server without what is long in its arguments: the server reads it on the event loop.
-- Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's GET is a page.
+- Each well-formed message enters the pipeline once. So every credential that is sent is checked,
+  and every message that comes with a key counts (docs/rules.md#two-credentials,
+  docs/rules.md#calls-per-day).
+- A message that is refused before the server sees it is answered with the refusal's HTTP status and
+  a JSON-RPC error whose `data` is the refusal's body.
+- A large message reaches the MCP server without what is long in its arguments: the server reads it
+  on the event loop.
+- Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's
+  GET is a page.
 """
 
 import json
@@ -28,7 +32,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.body import read_object, require_storable
-from api.kernel.http import Read, SentFields, beside, body_of, busy, enter, fields_of, json_text, response_of
+from api.kernel.http import (
+    Read,
+    SentFields,
+    beside,
+    body_of,
+    busy,
+    enter,
+    fields_of,
+    json_text,
+    response_of,
+)
 from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.refusals import refused
 from api.kernel.tool import Profile
@@ -51,7 +65,10 @@ def route_of(deps: Deps) -> Route:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """What came: query and message as far as they could be read, and why not further. `raw`: the message for the MCP server."""
+    """What came: query and message as far as they could be read, and why not further.
+
+    `raw`: the message for the MCP server.
+    """
 
     raw: bytes
     message: Mapping[str, Any]
@@ -64,7 +81,10 @@ class ToolEndpoint:
 
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._endpoint, self._help = deps.catalogue.by_key["tools.endpoint"], deps.catalogue.by_key["tools.help"]
+        self._endpoint, self._help = (
+            deps.catalogue.by_key["tools.endpoint"],
+            deps.catalogue.by_key["tools.help"],
+        )
         self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
 
@@ -75,8 +95,13 @@ class ToolEndpoint:
 
     async def _get(self, request: Request) -> Response:
         if "text/event-stream" in request.headers.get("accept", ""):
-            detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
-            return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
+            detail = (
+                "This endpoint opens no stream: each POST is answered whole; send messages with "
+                "POST."
+            )
+            return response_of(
+                self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"}))
+            )
         outcome = await enter(request, self._help, await self._query(request), self._deps)
         if outcome.status != 200:
             return response_of(outcome)
@@ -93,7 +118,9 @@ class ToolEndpoint:
             return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps)))
         exchange = self._tool_call(sent)
         if exchange is None:
-            outcome = await enter(request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps)
+            outcome = await enter(
+                request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps
+            )
             if outcome.status >= 400:
                 return _error(sent.message.get("id"), _code(outcome, sent), outcome)
             exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
@@ -109,11 +136,21 @@ class ToolEndpoint:
         return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
     def _tool_call(self, sent: SentMessage) -> Exchange | None:
-        """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
+        """None: the message is none, or none that its profile allows; the pipeline or the server
+        says why.
+        """
         match sent.message:
-            case {"id": str() | int(), "method": "tools/call", "params": {"name": str(name), **params}} if name in self._entries:
+            case {
+                "id": str() | int(),
+                "method": "tools/call",
+                "params": {"name": str(name), **params},
+            } if name in self._entries:
                 profile, arguments = _profile(sent.query), params.get("arguments")
-                if not sent.unreadable and profile is not None and profile.shows(self._entries[name].tool):
+                if (
+                    not sent.unreadable
+                    and profile is not None
+                    and profile.shows(self._entries[name].tool)
+                ):
                     return Exchange(profile, arguments if isinstance(arguments, dict) else {})
         return None
 
@@ -125,11 +162,16 @@ class ToolEndpoint:
 
     def _served(self, raw: bytes, exchange: Exchange) -> ASGIApp:
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            # A manager a message: it holds nothing between messages, and its tasks end with the one it serves.
+            # A manager a message: it holds nothing between messages, and its tasks end with the one
+            # it serves.
             limit = self._deps.limits.body_bytes
-            manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True, max_request_body_size=limit)
+            manager = StreamableHTTPSessionManager(
+                self._server, json_response=True, stateless=True, max_request_body_size=limit
+            )
             async with manager.run():
-                await manager.handle_request(_as_json(scope), _again(raw, receive), _with_ceiling(exchange, send))
+                await manager.handle_request(
+                    _as_json(scope), _again(raw, receive), _with_ceiling(exchange, send)
+                )
 
         return serve
 
@@ -145,13 +187,18 @@ def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> SentMessage
         return SentMessage(raw, {}, query.fields, refusal)
     brief = raw if len(raw) <= LARGE_BYTES else _brief(message)
     if len(brief) > LARGE_BYTES:
-        detail = f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; send less."
+        detail = (
+            f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; "
+            "send less."
+        )
         return SentMessage(b"", message, query.fields, Refusal("body_too_large", detail))
     return SentMessage(brief, message, query.fields, query.unreadable)
 
 
 def _brief(message: Mapping[str, Any]) -> bytes:
-    """The message without what is long in its arguments: they are read already, and the MCP server reads on the event loop."""
+    """The message without what is long in its arguments: they are read already, and the MCP server
+    reads on the event loop.
+    """
     match message:
         case {"method": "tools/call", "params": {"arguments": dict(arguments)} as params}:
             short = {name: value for name, value in arguments.items() if _is_short(value)}
@@ -160,7 +207,11 @@ def _brief(message: Mapping[str, Any]) -> bytes:
 
 
 def _is_short(value: Any) -> bool:
-    return len(value) <= SHORT_TEXT if isinstance(value, str) else value is None or isinstance(value, int)
+    return (
+        len(value) <= SHORT_TEXT
+        if isinstance(value, str)
+        else value is None or isinstance(value, int)
+    )
 
 
 def _profile(query: Mapping[str, Any]) -> Profile | None:
@@ -179,14 +230,20 @@ def _code(outcome: Outcome, sent: SentMessage) -> int:
 
 def _error(message_id: Any, code: int, outcome: Outcome) -> Response:
     """A JSON-RPC error; `id` is null where the message has none."""
-    known = message_id if isinstance(message_id, str | int) and not isinstance(message_id, bool) else None
+    known = (
+        message_id
+        if isinstance(message_id, str | int) and not isinstance(message_id, bool)
+        else None
+    )
     error = {"code": code, "message": outcome.body["detail"], "data": dict(outcome.body)}
     text = json_text({"jsonrpc": "2.0", "id": known, "error": error})
     return Response(text, outcome.status, dict(outcome.headers), media_type="application/json")
 
 
 def _as_json(scope: Scope) -> Scope:
-    """The body was read as JSON, whatever its type was called; the server takes one name for it alone."""
+    """The body was read as JSON, whatever its type was called; the server takes one name for it
+    alone.
+    """
     headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
     return {**scope, "headers": [*headers, (b"content-type", b"application/json")]}
 
@@ -204,7 +261,13 @@ def _again(raw: bytes, receive: Receive) -> Receive:
 def _with_ceiling(exchange: Exchange, send: Send) -> Send:
     async def send_with_ceiling(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update({name: exchange.headers[name] for name in CEILING_HEADERS if name in exchange.headers})
+            MutableHeaders(scope=message).update(
+                {
+                    name: exchange.headers[name]
+                    for name in CEILING_HEADERS
+                    if name in exchange.headers
+                }
+            )
         await send(message)
 
     return send_with_ceiling

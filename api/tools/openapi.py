@@ -1,4 +1,7 @@
-"""The tool endpoint in OpenAPI: its envelope. What the messages say is MCP's to describe, each tool's arguments tools/list's."""
+"""The tool endpoint in OpenAPI: its envelope.
+
+What the messages say is MCP's to describe, each tool's arguments tools/list's.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,12 +34,19 @@ _REFUSED: Mapping[str, Any] = {
         }
     },
 }
-_REFUSAL = {"description": "Refused", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}}
+_REFUSAL = {
+    "description": "Refused",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}},
+}
 _PROFILE = {
     "name": "profile",
     "in": "query",
     "required": False,
-    "schema": {"type": "string", "enum": [profile.value for profile in Profile], "default": Profile.CONNECTOR.value},
+    "schema": {
+        "type": "string",
+        "enum": [profile.value for profile in Profile],
+        "default": Profile.CONNECTOR.value,
+    },
 }
 
 
@@ -69,7 +79,10 @@ _ANSWERED = {
         "content": {"application/json": {"schema": {"type": "object"}}},
     },
     "202": {"description": "A notification was taken"},
-    "404": {"description": "The method does not exist (protocol 2026-07-28)", "content": _REFUSED["content"]},
+    "404": {
+        "description": "The method does not exist (protocol 2026-07-28)",
+        "content": _REFUSED["content"],
+    },
     "406": {"description": "Accept lacks application/json"},
 }
 
@@ -77,11 +90,20 @@ _ANSWERED = {
 def paths(catalogue: Catalogue) -> Mapping[str, Any]:
     endpoint, page = catalogue.by_key["tools.endpoint"], catalogue.by_key["tools.help"]
     refused = dict.fromkeys(("400", "401", "403", "413", "415", "429", "503"), _REFUSED)
-    shown = {"200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}}
+    shown = {
+        "200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}
+    }
     return {
         endpoint.path: {
             "post": _entry(endpoint, _ANSWERED | refused)
-            | {"requestBody": {"required": True, "content": {"application/json": {"schema": _MESSAGE}}}},
-            "get": _entry(page, shown | dict.fromkeys(("400", "401", "405", "429", "503"), _REFUSAL)),
+            | {
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": _MESSAGE}},
+                }
+            },
+            "get": _entry(
+                page, shown | dict.fromkeys(("400", "401", "405", "429", "503"), _REFUSAL)
+            ),
         }
     }

@@ -13,7 +13,8 @@ AREA = Area(
             key="tools.endpoint",
             path="/mcp",
             auth=ANYBODY_OR_KEY_OR_OWNER,
-            summary="Call the tools of this service (MCP, Streamable HTTP); profile selects which are shown.",
+            summary="Call the tools of this service (MCP, Streamable HTTP); profile selects which "
+            "are shown.",
             command=ToolsQuery,
             answer=Admitted,
             handler=connect,
@@ -32,7 +33,9 @@ AREA = Area(
         ),
     ),
     reasons={
-        "origin_not_allowed": Reason(403, False, "caller", (), example="This origin may not call the tools."),
+        "origin_not_allowed": Reason(
+            403, False, "caller", (), example="This origin may not call the tools."
+        ),
     },
     capabilities=("tools",),
 )

@@ -1,8 +1,10 @@
-"""Who may speak to the tool endpoint by which name: this service's own host and loopback, nobody else's.
+"""Who may speak to the tool endpoint by which name: this service's own host and loopback, nobody
+else's.
 
-A web page can make its visitor's browser call a name that it has pointed at this machine (DNS rebinding). Such a call
-carries the page's name in Host, and in Origin; programs other than browsers send no Origin. Source: MCP, Streamable
-HTTP, security warning. Ports and schemes are not compared: they tell no machine from another.
+A web page can make its visitor's browser call a name that it has pointed at this machine (DNS
+rebinding). Such a call carries the page's name in Host, and in Origin; programs other than browsers
+send no Origin. Source: MCP, Streamable HTTP, security warning. Ports and schemes are not compared:
+they tell no machine from another.
 """
 
 from urllib.parse import urlsplit
@@ -21,7 +23,9 @@ def require_own_origin(headers: Headers, base_url: str) -> None:
         raise Refusal("origin_not_allowed", f"Host: call this service by its own name, {base_url}.")
     if any(_hostname(origin) not in own for origin in headers.getlist("origin")):
         raise Refusal(
-            "origin_not_allowed", "Origin: web pages of other sites may not call tools; call from a program, or from this service."
+            "origin_not_allowed",
+            "Origin: web pages of other sites may not call tools; call from a program, or "
+            "from this service.",
         )
 
 

@@ -3,7 +3,8 @@
     params._meta["x402/payment"]            a payment, as PAYMENT-SIGNATURE has it in base64
     result._meta["x402/payment-response"]   what came of it, as PAYMENT-RESPONSE has it in base64
 
-A payable refusal needs nothing here: its body, structured and as text, is the PaymentRequired object with the refusal beside it.
+A payable refusal needs nothing here: its body, structured and as text, is the PaymentRequired
+object with the refusal beside it.
 """
 
 import base64
@@ -20,7 +21,10 @@ from api.kernel.payments.offer import SentPayment
 
 
 def payment_of(meta: Mapping[str, Any] | None) -> SentPayment:
-    """The payment of a call as its twin would get it. What is no payment is for the kernel to refuse, not to be overlooked."""
+    """The payment of a call as its twin would get it.
+
+    What is no payment is for the kernel to refuse, not to be overlooked.
+    """
     sent = None if meta is None else meta.get(MCP_PAYMENT_META_KEY)
     if sent is None:
         return SentPayment()
@@ -31,4 +35,8 @@ def payment_of(meta: Mapping[str, Any] | None) -> SentPayment:
 def receipt_meta(outcome: Outcome) -> dict[str, Any]:
     """The entry of the result's `_meta`, or nothing where nothing was paid."""
     header = outcome.headers.get(PAYMENT_RESPONSE_HEADER)
-    return {} if header is None else {MCP_PAYMENT_RESPONSE_META_KEY: json.loads(base64.b64decode(header))}
+    return (
+        {}
+        if header is None
+        else {MCP_PAYMENT_RESPONSE_META_KEY: json.loads(base64.b64decode(header))}
+    )

@@ -1,9 +1,12 @@
-"""The tools, generated from the operations that name one: name, title, description, arguments, answer and hints.
+"""The tools, generated from the operations that name one: name, title, description, arguments,
+answer and hints.
 
 Laws
-- A tool takes the fields of its twin's command, those of the path included, and what the header Idempotency-Key is to
-  the twin in the argument `idempotency_key`. Keys and sessions come in HTTP headers, never in arguments (docs/rules.md#secret-fields).
-- What a tool declares as its answer admits a refusal too: clients hold `structuredContent` to it even where `isError` is true.
+- A tool takes the fields of its twin's command, those of the path included, and what the header
+  Idempotency-Key is to the twin in the argument `idempotency_key`. Keys and sessions come in HTTP
+  headers, never in arguments (docs/rules.md#secret-fields).
+- What a tool declares as its answer admits a refusal too: clients hold `structuredContent` to it
+  even where `isError` is true.
 - All four hints stand on each tool: what is left out would read as destructive and open.
 """
 
@@ -23,7 +26,10 @@ from api.kernel.tool import Profile, Tool, ToolKind
 IDEMPOTENCY_ARGUMENT = "idempotency_key"
 IDEMPOTENCY_SCHEMA: Mapping[str, Any] = {
     "type": "string",
-    "description": "of your own making; the same key and arguments again get the first answer again, and nothing is written twice",
+    "description": (
+        "of your own making; the same key and arguments again get the first answer again, and "
+        "nothing is written twice"
+    ),
 }
 
 
@@ -39,12 +45,18 @@ class ToolEntry:
 def entries_of(catalogue: Catalogue) -> Mapping[str, ToolEntry]:
     """By name, in the order of the catalogue."""
     found = catalogue.tools(Profile.FULL).values()
-    return {one.tool.name: ToolEntry(one.tool, one, described(one.tool, one)) for one in found if one.tool is not None}
+    return {
+        one.tool.name: ToolEntry(one.tool, one, described(one.tool, one))
+        for one in found
+        if one.tool is not None
+    }
 
 
 @cache
 def described(tool: Tool, operation: Operation) -> Described:
-    """Made once for each operation: writing its schemas takes milliseconds, which every application would pay again."""
+    """Made once for each operation: writing its schemas takes milliseconds, which every application
+    would pay again.
+    """
     return Described(
         name=tool.name,
         title=tool.title,
@@ -56,9 +68,11 @@ def described(tool: Tool, operation: Operation) -> Described:
 
 
 def hints(tool: Tool, operation: Operation) -> ToolAnnotations:
-    """`openWorldHint` is false throughout: a tool acts on this service's records and vaults, on nothing beyond.
+    """`openWorldHint` is false throughout: a tool acts on this service's records and vaults, on
+    nothing beyond.
 
-    `idempotentHint` says that the same arguments again change nothing further: so do reads, and twins whose method promises it.
+    `idempotentHint` says that the same arguments again change nothing further: so do reads, and
+    twins whose method promises it.
     """
     return ToolAnnotations(
         read_only_hint=tool.kind is ToolKind.READ,
@@ -84,17 +98,27 @@ REFUSED: Mapping[str, Any] = {
 
 
 def answers_of(operation: Operation) -> dict[str, Any]:
-    """JSON Schema of the structured content: the twin's answer, or its refusal. MCP wants an object at the root."""
+    """JSON Schema of the structured content: the twin's answer, or its refusal.
+
+    MCP wants an object at the root.
+    """
     schema = operation.answer.model_json_schema(schema_generator=_Untitled)
     parts = schema.pop("$defs", {})
-    return {"type": "object", "anyOf": [schema, dict(REFUSED)]} | ({"$defs": parts} if parts else {})
+    return {"type": "object", "anyOf": [schema, dict(REFUSED)]} | (
+        {"$defs": parts} if parts else {}
+    )
 
 
 def _arguments(operation: Operation) -> dict[str, Any]:
-    """JSON Schema of an object; the docstring of the command is for readers of the code and stays out."""
+    """JSON Schema of an object; the docstring of the command is for readers of the code and stays
+    out.
+    """
     schema = operation.command.model_json_schema(schema_generator=_Untitled)
     found = {name: value for name, value in schema.items() if name not in ("title", "description")}
     found.setdefault("properties", {})
     if operation.idempotent:
-        found["properties"][IDEMPOTENCY_ARGUMENT] = {**IDEMPOTENCY_SCHEMA, "pattern": f"^{pattern_of(operation)}$"}
+        found["properties"][IDEMPOTENCY_ARGUMENT] = {
+            **IDEMPOTENCY_SCHEMA,
+            "pattern": f"^{pattern_of(operation)}$",
+        }
     return found

@@ -1,11 +1,13 @@
 """The MCP server: lists the tools of a profile, and makes a tool's call through the one pipeline.
 
 Laws
-- A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency scope (docs/rules.md#tools).
-- Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError` with the body that the
-  route would answer. Protocol errors are left for what is no call of ours: an unknown tool is -32602.
-- What HTTP says beside a body stands in `_meta`: of the result `service/status` and `service/headers` (ceiling, replay), and
-  of both what x402 names (api/tools/payment.py).
+- A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency
+  scope (docs/rules.md#tools).
+- Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError`
+  with the body that the route would answer. Protocol errors are left for what is no call of ours:
+  an unknown tool is -32602.
+- What HTTP says beside a body stands in `_meta`: of the result `service/status` and
+  `service/headers` (ceiling, replay), and of both what x402 names (api/tools/payment.py).
 """
 
 from collections.abc import Mapping
@@ -17,7 +19,14 @@ from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
 from starlette.requests import Request
 
 from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
@@ -36,7 +45,8 @@ Context = ServerRequestContext[Any, Request]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What the endpoint hands to the server beside the message: the profile, and the arguments with their numbers' text.
+    """What the endpoint hands to the server beside the message: the profile, and the arguments with
+    their numbers' text.
 
     `headers`: of the HTTP answer, which the endpoint sends; a call adds the ceiling's.
     """
@@ -47,11 +57,15 @@ class Exchange:
 
 
 def server_of(entries: Mapping[str, ToolEntry], deps: Deps) -> Server[Any]:
-    async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "The list has one page; ask for it without a cursor.")
         profile = _request(context).state.exchange.profile
-        return ListToolsResult(tools=[entry.described for entry in entries.values() if profile.shows(entry.tool)])
+        return ListToolsResult(
+            tools=[entry.described for entry in entries.values() if profile.shows(entry.tool)]
+        )
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         entry = _shown(entries, params.name, _request(context).state.exchange.profile)
@@ -63,7 +77,9 @@ def server_of(entries: Mapping[str, ToolEntry], deps: Deps) -> Server[Any]:
         instructions="\n".join(INSTRUCTIONS),
         website_url=deps.base_url,
         cache_hints={"tools/list": CacheHint(LIST_FRESH_MS, "public")},
-        get_tool_input_schema=lambda name: entries[name].described.input_schema if name in entries else None,
+        get_tool_input_schema=lambda name: (
+            entries[name].described.input_schema if name in entries else None
+        ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -74,7 +90,8 @@ def result_of(outcome: Outcome) -> CallToolResult:
         content=[TextContent(text=json_text(outcome.body))],
         structured_content=dict(outcome.body),
         is_error=outcome.status >= 400,
-        meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)} | receipt_meta(outcome),
+        meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)}
+        | receipt_meta(outcome),
     )
 
 
@@ -88,15 +105,25 @@ def _shown(entries: Mapping[str, ToolEntry], name: str, profile: Profile) -> Too
     """Errors: MCPError -32602 that says where the tool is, or that there is none."""
     entry = entries.get(name)
     if entry is None:
-        raise MCPError(INVALID_PARAMS, f"There is no tool {name[:80]!r}; tools/list names those that exist.")
+        raise MCPError(
+            INVALID_PARAMS, f"There is no tool {name[:80]!r}; tools/list names those that exist."
+        )
     if not profile.shows(entry.tool):
-        raise MCPError(INVALID_PARAMS, f"The profile {profile} does not show {name}; connect with ?profile={entry.tool.profile}.")
+        raise MCPError(
+            INVALID_PARAMS,
+            f"The profile {profile} does not show {name}; connect with "
+            f"?profile={entry.tool.profile}.",
+        )
     return entry
 
 
-async def _performed(entry: ToolEntry, request: Request, deps: Deps, payment: SentPayment) -> Outcome:
+async def _performed(
+    entry: ToolEntry, request: Request, deps: Deps, payment: SentPayment
+) -> Outcome:
     exchange: Exchange = request.state.exchange
-    outcome = await enter(request, entry.operation, partial(_read, entry, exchange.arguments), deps, payment)
+    outcome = await enter(
+        request, entry.operation, partial(_read, entry, exchange.arguments), deps, payment
+    )
     exchange.headers.update(outcome.headers)
     return outcome
 
@@ -110,5 +137,7 @@ def _read(entry: ToolEntry, arguments: Mapping[str, Any]) -> SentFields:
     except Refusal as refusal:
         return SentFields({}, refusal)  # what can't be stored can't be put into a next call either
     if key is not None and not isinstance(key, str):
-        return SentFields(fields, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text."))
+        return SentFields(
+            fields, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text.")
+        )
     return SentFields(fields, None, key)

@@ -14,4 +14,6 @@ def connect(call: Call, caller: Caller, command: ToolsQuery) -> Answer[Admitted]
 
 def show(call: Call, caller: Nobody, command: ToolsQuery) -> Answer[Text]:
     """The page, as HTML."""
-    return Answer(Text(text=page.html(call.deps.catalogue, call.deps.base_url, Profile(command.profile))))
+    return Answer(
+        Text(text=page.html(call.deps.catalogue, call.deps.base_url, Profile(command.profile)))
+    )

@@ -1,4 +1,7 @@
-"""All SQL of owners' alerts. Nothing here commits, and nothing deletes an alert (core.alerts.tables)."""
+"""All SQL of owners' alerts.
+
+Nothing here commits, and nothing deletes an alert (core.alerts.tables).
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -46,8 +49,16 @@ class OfLog(Protocol):
     def occurred_at(self) -> datetime: ...
 
 
-def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: OfLog, payload: Mapping[str, Any], now: datetime) -> None:
-    """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands already.
+def add(
+    session: WriteSession,
+    kind: str,
+    owner_ids: Sequence[int],
+    row: OfLog,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands
+    already.
 
     `payload`: {event, args}, and {mandate_id} (public) when it is about one mandate.
     """
@@ -66,49 +77,96 @@ def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: OfLog, 
     }
     told = table_of("told", {"owner_id": (BigInteger, owner_ids)})
     columns = [literal(value, OwnerAlert.__table__.c[name].type) for name, value in log.items()]
-    statement = insert(OwnerAlert).from_select(["owner_id", *log], select(told.c.owner_id, *columns))
-    session.execute(statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG)))
+    statement = insert(OwnerAlert).from_select(
+        ["owner_id", *log], select(told.c.owner_id, *columns)
+    )
+    session.execute(
+        statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG))
+    )
 
 
 def add_record_held(
-    session: WriteSession, owner_ids: Sequence[int], block: Mapping[str, Any], payload: Mapping[str, Any], at: datetime, now: datetime
+    session: WriteSession,
+    owner_ids: Sequence[int],
+    block: Mapping[str, Any],
+    payload: Mapping[str, Any],
+    at: datetime,
+    now: datetime,
 ) -> None:
     """Tell the owners that from this fact of the chain on the mandate's record is held back.
 
-    `block`: chain_id, tx_hash, log_index, block_number and block_hash as the table has them; `at`: the block's time.
+    `block`: chain_id, tx_hash, log_index, block_number and block_hash as the table has them; `at`:
+    the block's time.
     """
-    values = {**block, "kind": RECORD_HELD, "payload": dict(payload), "occurred_at": at, "created_at": now}
+    values = {
+        **block,
+        "kind": RECORD_HELD,
+        "payload": dict(payload),
+        "occurred_at": at,
+        "created_at": now,
+    }
     session.execute(insert(OwnerAlert), [values | {"owner_id": owner} for owner in owner_ids])
 
 
-def withdraw_record_held(session: WriteSession, mandates: Collection[tuple[int, str]], now: datetime) -> None:
+def withdraw_record_held(
+    session: WriteSession, mandates: Collection[tuple[int, str]], now: datetime
+) -> None:
     """The records of these mandates, (owner, public id), are whole again."""
     owners, public_ids = [owner for owner, _ in mandates], [public_id for _, public_id in mandates]
     whole = table_of("whole", {"owner_id": (BigInteger, owners), "public_id": (Text, public_ids)})
-    mine = and_(OwnerAlert.owner_id == whole.c.owner_id, literal_column(PAYLOAD_MANDATE_ID) == whole.c.public_id)
-    statement = update(OwnerAlert).where(mine, OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None))
+    mine = and_(
+        OwnerAlert.owner_id == whole.c.owner_id,
+        literal_column(PAYLOAD_MANDATE_ID) == whole.c.public_id,
+    )
+    statement = update(OwnerAlert).where(
+        mine, OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None)
+    )
     session.execute(statement.values(withdrawn_at=now))
 
 
-def add_of_agent(session: WriteSession, kind: str, owner_id: int, agent_id: int, args: Mapping[str, Any], now: datetime) -> None:
-    """Tell the owner what befell an agent's account, unless an alert of this kind stands already. `args`: JSON, shown as it is."""
+def add_of_agent(
+    session: WriteSession,
+    kind: str,
+    owner_id: int,
+    agent_id: int,
+    args: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """Tell the owner what befell an agent's account, unless an alert of this kind stands already.
+
+    `args`: JSON, shown as it is.
+    """
     payload = {"agent_id": str(agent_id), "event": None, "args": {"user_id": agent_id, **args}}
-    values = {"owner_id": owner_id, "kind": kind, "payload": payload, "occurred_at": now, "created_at": now}
+    values = {
+        "owner_id": owner_id,
+        "kind": kind,
+        "payload": payload,
+        "occurred_at": now,
+        "created_at": now,
+    }
     statement = insert(OwnerAlert).values(values)
-    statement = statement.on_conflict_do_nothing(index_elements=[text(PAYLOAD_AGENT_ID), "kind"], index_where=text(STANDING_OF_AGENT))
+    statement = statement.on_conflict_do_nothing(
+        index_elements=[text(PAYLOAD_AGENT_ID), "kind"], index_where=text(STANDING_OF_AGENT)
+    )
     session.execute(statement)
 
 
 def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: datetime) -> None:
     """What was told of the agent no longer holds."""
-    mine = (text(STANDING_OF_AGENT), literal_column(PAYLOAD_AGENT_ID) == str(agent_id), OwnerAlert.kind == kind)
+    mine = (
+        text(STANDING_OF_AGENT),
+        literal_column(PAYLOAD_AGENT_ID) == str(agent_id),
+        OwnerAlert.kind == kind,
+    )
     session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
 
 
 def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:
-    """Whether a standing alert says this of the mandate, less than 24 hours of block time before or after `at`.
+    """Whether a standing alert says this of the mandate, less than 24 hours of block time before or
+    after `at`.
 
-    The conditions are written out as the index has them, so that the work does not grow with the table.
+    The conditions are written out as the index has them, so that the work does not grow with the
+    table.
     """
     query = select(OwnerAlert.id).where(
         text(STANDING_PUBLIC_STOP_OFF),
@@ -119,17 +177,28 @@ def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bo
     return session.scalar(query.limit(1)) is not None
 
 
-def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> None:
+def withdraw(
+    session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime
+) -> None:
     """The blocks were orphaned: what they said no longer holds. The alerts stay and say since when.
 
-    A record that is held may be so for other blocks too: that alert ends with what is held (`withdraw_record_held`).
+    A record that is held may be so for other blocks too: that alert ends with what is held
+    (`withdraw_record_held`).
     """
     orphaned = [bytes_of(block_hash) for block_hash in block_hashes]
-    standing = (OwnerAlert.chain_id == chain_id, OwnerAlert.block_hash.in_(orphaned), OwnerAlert.withdrawn_at.is_(None))
-    session.execute(update(OwnerAlert).where(*standing, OwnerAlert.kind != RECORD_HELD).values(withdrawn_at=now))
+    standing = (
+        OwnerAlert.chain_id == chain_id,
+        OwnerAlert.block_hash.in_(orphaned),
+        OwnerAlert.withdrawn_at.is_(None),
+    )
+    session.execute(
+        update(OwnerAlert).where(*standing, OwnerAlert.kind != RECORD_HELD).values(withdrawn_at=now)
+    )
 
 
-def alerts_of_owner(session: Session, owner_id: int, before_id: int | None, limit: int) -> list[OwnerAlert]:
+def alerts_of_owner(
+    session: Session, owner_id: int, before_id: int | None, limit: int
+) -> list[OwnerAlert]:
     """The newest first, withdrawn ones included; `before_id` exclusive."""
     query = select(OwnerAlert).where(OwnerAlert.owner_id == owner_id)
     if before_id is not None:

@@ -18,25 +18,54 @@ PAYLOAD_AGENT_ID = "(payload ->> 'agent_id')"
 
 
 class OwnerAlert(Base):
-    """One alert of one owner. Never deleted: a reorg that takes its log back sets `withdrawn_at`, and a log that comes back is a
-    new row. Of one log an owner has one standing alert, however many mandates it concerns; but each record that is held back is told.
-    What is told of an agent comes from no log, and stands once an agent and kind."""
+    """One alert of one owner.
+
+    Never deleted: a reorg that takes its log back sets `withdrawn_at`, and a log that comes back is
+    a new row. Of one log an owner has one standing alert, however many mandates it concerns; but
+    each record that is held back is told. What is told of an agent comes from no log, and stands
+    once an agent and kind.
+    """
 
     __tablename__ = "owner_alert"
     __table_args__ = (
-        CheckConstraint(f"kind in ('keeper_change', 'public_stop_off', 'record_held', 'hl_key_lost', {OF_AGENT})", name="kind"),
-        CheckConstraint(f"kind in ('record_held', 'hl_key_lost', {OF_AGENT}) or log_index is not null", name="has_log"),
         CheckConstraint(
-            f"kind in ('hl_key_lost', {OF_AGENT}) or num_nulls(chain_id, tx_hash, block_number, block_hash) = 0",
+            "kind in ('keeper_change', 'public_stop_off', 'record_held', 'hl_key_lost', "
+            f"{OF_AGENT})",
+            name="kind",
+        ),
+        CheckConstraint(
+            f"kind in ('record_held', 'hl_key_lost', {OF_AGENT}) or log_index is not null",
+            name="has_log",
+        ),
+        CheckConstraint(
+            f"kind in ('hl_key_lost', {OF_AGENT}) or num_nulls(chain_id, tx_hash, "
+            "block_number, block_hash) = 0",
             name="has_block",
         ),
         Index(
-            "uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING_OF_LOG)
+            "uq_owner_alert_standing",
+            "owner_id",
+            "chain_id",
+            "tx_hash",
+            "log_index",
+            unique=True,
+            postgresql_where=text(STANDING_OF_LOG),
         ),
         Index("ix_owner_alert_owner_id_id", "owner_id", "id"),
         Index("ix_owner_alert_block_hash", "block_hash", postgresql_where=text(STANDING)),
-        Index("uq_owner_alert_of_agent", text(PAYLOAD_AGENT_ID), "kind", unique=True, postgresql_where=text(STANDING_OF_AGENT)),
-        Index("ix_owner_alert_public_stop_off", text(PAYLOAD_MANDATE_ID), "occurred_at", postgresql_where=text(STANDING_PUBLIC_STOP_OFF)),
+        Index(
+            "uq_owner_alert_of_agent",
+            text(PAYLOAD_AGENT_ID),
+            "kind",
+            unique=True,
+            postgresql_where=text(STANDING_OF_AGENT),
+        ),
+        Index(
+            "ix_owner_alert_public_stop_off",
+            text(PAYLOAD_MANDATE_ID),
+            "occurred_at",
+            postgresql_where=text(STANDING_PUBLIC_STOP_OFF),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)

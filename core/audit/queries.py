@@ -1,7 +1,7 @@
 """All SQL of the auditor: what it compares with, what it found, how far it has come.
 
-Blocks are drawn by a random 32-byte point: hashes are spread evenly, so the next one in the index is a fair draw, at the
-cost of one look-up however long the table is.
+Blocks are drawn by a random 32-byte point: hashes are spread evenly, so the next one in the index
+is a fair draw, at the cost of one look-up however long the table is.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,9 @@ from core.db.engine import WriteSession
 
 def book_verified(session: WriteSession, mandate_id: int, now: datetime) -> None:
     statement = insert(AuditBook).values(mandate_id=mandate_id, verified_at=now)
-    session.execute(statement.on_conflict_do_update(index_elements=["mandate_id"], set_={"verified_at": now}))
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["mandate_id"], set_={"verified_at": now})
+    )
 
 
 # Findings
@@ -42,10 +44,21 @@ class OpenFinding:
     seen_at: datetime
 
 
-def add_finding(session: WriteSession, chain_id: int, finding: Finding, now: datetime) -> int | None:
-    """Write it down; its id, or None when it stands already (open, or acknowledged). One that was rebuilt away may come back."""
-    rebuilt = exists().where(AuditResolution.finding_id == AuditFinding.id, AuditResolution.how == "rebuilt")
-    again = select(func.count()).select_from(AuditFinding).where(AuditFinding.dedupe_key == finding.key, rebuilt)
+def add_finding(
+    session: WriteSession, chain_id: int, finding: Finding, now: datetime
+) -> int | None:
+    """Write it down; its id, or None when it stands already (open, or acknowledged).
+
+    One that was rebuilt away may come back.
+    """
+    rebuilt = exists().where(
+        AuditResolution.finding_id == AuditFinding.id, AuditResolution.how == "rebuilt"
+    )
+    again = (
+        select(func.count())
+        .select_from(AuditFinding)
+        .where(AuditFinding.dedupe_key == finding.key, rebuilt)
+    )
     statement = insert(AuditFinding).values(
         chain_id=chain_id,
         dedupe_key=finding.key,
@@ -60,13 +73,27 @@ def add_finding(session: WriteSession, chain_id: int, finding: Finding, now: dat
 
 def open_findings(session: Session, chain_id: int, limit: int | None = None) -> list[OpenFinding]:
     """The newest first."""
-    columns = (AuditFinding.id, AuditFinding.kind, AuditFinding.what, AuditFinding.place, AuditFinding.seen_at)
-    query = select(*columns).where(AuditFinding.chain_id == chain_id, _is_open()).order_by(AuditFinding.id.desc()).limit(limit)
+    columns = (
+        AuditFinding.id,
+        AuditFinding.kind,
+        AuditFinding.what,
+        AuditFinding.place,
+        AuditFinding.seen_at,
+    )
+    query = (
+        select(*columns)
+        .where(AuditFinding.chain_id == chain_id, _is_open())
+        .order_by(AuditFinding.id.desc())
+        .limit(limit)
+    )
     return [OpenFinding(*row) for row in session.execute(query)]
 
 
 def open_counts(session: Session, chain_id: int | None = None) -> dict[str, int]:
-    """kind -> findings that nobody closed yet; kinds without one are left out. `chain_id` None: of any chain."""
+    """kind -> findings that nobody closed yet; kinds without one are left out.
+
+    `chain_id` None: of any chain.
+    """
     query = select(AuditFinding.kind, func.count()).where(_is_open()).group_by(AuditFinding.kind)
     query = query if chain_id is None else query.where(AuditFinding.chain_id == chain_id)
     return {row.kind: row[1] for row in session.execute(query)}
@@ -85,11 +112,15 @@ def acknowledge(session: WriteSession, finding_id: int, note: str | None, now: d
 def resolve_rebuilt(session: WriteSession, chain_id: int, now: datetime) -> int:
     """Close every open finding of what a rebuild brings right; how many."""
     kinds = [kind.value for kind in REBUILDABLE]
-    wanted = select(AuditFinding.id).where(AuditFinding.chain_id == chain_id, AuditFinding.kind.in_(kinds), _is_open())
+    wanted = select(AuditFinding.id).where(
+        AuditFinding.chain_id == chain_id, AuditFinding.kind.in_(kinds), _is_open()
+    )
     return _resolve(session, session.scalars(wanted).all(), "rebuilt", None, now)
 
 
-def _resolve(session: WriteSession, ids: Sequence[int], how: str, note: str | None, now: datetime) -> int:
+def _resolve(
+    session: WriteSession, ids: Sequence[int], how: str, note: str | None, now: datetime
+) -> int:
     rows = [{"finding_id": finding_id, "how": how, "note": note, "at": now} for finding_id in ids]
     if rows:
         session.execute(insert(AuditResolution).on_conflict_do_nothing(), rows)
@@ -111,15 +142,31 @@ class AuditPosition:
 
 def audit_position(session: Session, chain_id: int) -> AuditPosition | None:
     """None: no round ended well yet."""
-    columns = (AuditState.round_at, AuditState.is_same_provider, AuditState.blocks_total, AuditState.books_total)
+    columns = (
+        AuditState.round_at,
+        AuditState.is_same_provider,
+        AuditState.blocks_total,
+        AuditState.books_total,
+    )
     row = session.execute(select(*columns).where(AuditState.chain_id == chain_id)).one_or_none()
     return None if row is None else AuditPosition(*row)
 
 
-def round_ended(session: WriteSession, chain_id: int, blocks: int, books: int, *, is_same_provider: bool, now: datetime) -> None:
+def round_ended(
+    session: WriteSession,
+    chain_id: int,
+    blocks: int,
+    books: int,
+    *,
+    is_same_provider: bool,
+    now: datetime,
+) -> None:
     """Add what a round looked at."""
     first = {"chain_id": chain_id, "blocks_total": blocks, "books_total": books}
     fresh = {"round_at": now, "is_same_provider": is_same_provider}
-    more = {"blocks_total": AuditState.blocks_total + blocks, "books_total": AuditState.books_total + books}
+    more = {
+        "blocks_total": AuditState.blocks_total + blocks,
+        "books_total": AuditState.books_total + books,
+    }
     statement = insert(AuditState).values(**first, **fresh)
     session.execute(statement.on_conflict_do_update(index_elements=["chain_id"], set_=fresh | more))

@@ -1,4 +1,6 @@
-"""What an audit says: a finding names one fault of the record, so that the same fault is always the same finding."""
+"""What an audit says: a finding names one fault of the record, so that the same fault is always the
+same finding.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +8,17 @@ from enum import StrEnum
 from typing import Any, Final
 
 RESOLVE: Final = (
-    "`python -m indexer.main status` names them. Stop the indexer and run `python -m scripts.rebuild`, which compares the whole record "
-    "with the chain and repairs it with --accept; or close one that you have looked at: `python -m indexer.main acknowledge ID`."
+    "`python -m indexer.main status` names them. Stop the indexer and run `python -m "
+    "scripts.rebuild`, which compares the whole record with the chain and repairs it with "
+    "--accept; or close one that you have looked at: `python -m indexer.main acknowledge ID`."
 )
 
 
 class FindingKind(StrEnum):
-    """A `block`, `log`, `revert` or `vault` is rebuildable: a rescan of the chain brings it right. The others are books'."""
+    """A `block`, `log`, `revert` or `vault` is rebuildable: a rescan of the chain brings it right.
+
+    The others are books'.
+    """
 
     BLOCK = "block"
     LOG = "log"
@@ -28,7 +34,9 @@ REBUILDABLE: Final = (FindingKind.BLOCK, FindingKind.LOG, FindingKind.REVERT, Fi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`key` names the fault for ever; `what` is a sentence for a person; `place` says where (JSON values)."""
+    """`key` names the fault for ever; `what` is a sentence for a person; `place` says where (JSON
+    values).
+    """
 
     kind: FindingKind
     key: str

@@ -12,13 +12,16 @@ from core.db.base import LOG, Base
 class AuditFinding(Base):
     """Something in the record that the chain, or the book itself, contradicts. Append-only.
 
-    `dedupe_key` names the fault: it is written once, and again (next incarnation) only if it comes back after a rebuild.
+    `dedupe_key` names the fault: it is written once, and again (next incarnation) only if it comes
+    back after a rebuild.
     """
 
     __tablename__ = "audit_finding"
     __table_args__ = (
         UniqueConstraint("dedupe_key", "incarnation"),
-        CheckConstraint("kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book')", name="kind"),
+        CheckConstraint(
+            "kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book')", name="kind"
+        ),
         LOG,
     )
 
@@ -28,12 +31,16 @@ class AuditFinding(Base):
     incarnation: Mapped[int] = mapped_column(Integer)
     kind: Mapped[str] = mapped_column(Text)
     what: Mapped[str] = mapped_column(Text)  # a sentence
-    place: Mapped[dict[str, Any]]  # {block_number, block_hash, log_index, tx_hash, mandate}: what applies
+    # {block_number, block_hash, log_index, tx_hash, mandate}: what applies
+    place: Mapped[dict[str, Any]]
     seen_at: Mapped[datetime]
 
 
 class AuditResolution(Base):
-    """How a finding was closed: by a person who looked at it, or by a rebuild. Append-only; one a finding."""
+    """How a finding was closed: by a person who looked at it, or by a rebuild.
+
+    Append-only; one a finding.
+    """
 
     __tablename__ = "audit_resolution"
     __table_args__ = (CheckConstraint("how in ('acknowledged', 'rebuilt')", name="how"), LOG)
@@ -52,7 +59,8 @@ class AuditState(Base):
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     round_at: Mapped[datetime]  # when a round last ended well
-    is_same_provider: Mapped[bool]  # true: only one node is known, so the record is compared with where it came from
+    # true: only one node is known, so the record is compared with where it came from
+    is_same_provider: Mapped[bool]
     blocks_total: Mapped[int]
     books_total: Mapped[int]
 

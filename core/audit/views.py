@@ -15,7 +15,10 @@ from core.quarantine.queries import MANDATE, is_held
 
 @dataclass(frozen=True, slots=True)
 class BookToVerify:
-    """A mandate with a book. `vault` None: the chain holds none for it up to the height that was asked for."""
+    """A mandate with a book.
+
+    `vault` None: the chain holds none for it up to the height that was asked for.
+    """
 
     mandate_id: int
     public_id: str
@@ -23,8 +26,13 @@ class BookToVerify:
 
 
 def books_in_turn(session: Session, chain_id: int, height: int, limit: int) -> list[BookToVerify]:
-    """The books that were verified longest ago, those never verified first. One that is short of facts says so itself, and is left out."""
-    mine = and_(Vault.mandate_id == Mandate.id, Vault.chain_id == chain_id, Vault.created_number <= height)
+    """The books that were verified longest ago, those never verified first.
+
+    One that is short of facts says so itself, and is left out.
+    """
+    mine = and_(
+        Vault.mandate_id == Mandate.id, Vault.chain_id == chain_id, Vault.created_number <= height
+    )
     query = (
         select(Mandate.id, Mandate.public_id, Vault.address)
         .join(MandateHead, MandateHead.mandate_id == Mandate.id)

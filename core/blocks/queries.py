@@ -3,10 +3,12 @@
 Reverted calls stand in reverts.py, the comparison of two scans in chain_view.py.
 
 Laws
-- Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes canonical again.
-- A cursor moves by compare-and-set on its hash; a move that finds another hash raises and the transaction goes.
-- Canonicity lives in chain_block alone. Whether a row counts is asked through its block; one whose block is no longer
-  kept counts.
+- Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes
+  canonical again.
+- A cursor moves by compare-and-set on its hash; a move that finds another hash raises and the
+  transaction goes.
+- Canonicity lives in chain_block alone. Whether a row counts is asked through its block; one whose
+  block is no longer kept counts.
 - Addresses are checksum strings and hashes 0x lower-case hex outside, bytes inside.
 """
 
@@ -29,14 +31,17 @@ from core.hexes import address_of, bytes_of, hex_of
 
 # Names of cursors and marks.
 TIP = "tip"  # where the indexer stands
-REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
+# blocks between them still owe their receipts (revert_scan.py)
+REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
 
 class CursorMovedError(OutsideError):
-    """The cursor is not where this process left it: another one writes, or the row was changed by hand."""
+    """The cursor is not where this process left it: another one writes, or the row was changed by
+    hand.
+    """
 
     def __init__(self, name: str, expected_hash: str) -> None:
         super().__init__(f"cursor {name} is no longer at {expected_hash}")
@@ -51,10 +56,14 @@ class Cursor:
     hash: str
 
 
-def not_orphaned(chain_id: InstrumentedAttribute[int], block_hash: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
+def not_orphaned(
+    chain_id: InstrumentedAttribute[int], block_hash: InstrumentedAttribute[Any]
+) -> ColumnElement[bool]:
     """True for rows of a block that no reorg has thrown out."""
     block = aliased(ChainBlock)
-    return ~exists().where(block.chain_id == chain_id, block.hash == block_hash, block.canonical.is_(False))
+    return ~exists().where(
+        block.chain_id == chain_id, block.hash == block_hash, block.canonical.is_(False)
+    )
 
 
 # Cursors
@@ -62,23 +71,45 @@ def not_orphaned(chain_id: InstrumentedAttribute[int], block_hash: InstrumentedA
 
 def cursor(session: Session, name: str) -> Cursor | None:
     """None: the loop has never run."""
-    row = session.execute(select(ChainCursor.number, ChainCursor.hash).where(ChainCursor.name == name)).one_or_none()
+    row = session.execute(
+        select(ChainCursor.number, ChainCursor.hash).where(ChainCursor.name == name)
+    ).one_or_none()
     return None if row is None else Cursor(row.number, hex_of(row.hash))
 
 
-def start_cursor(session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime) -> None:
+def start_cursor(
+    session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime
+) -> None:
     """Set a loop's first position. Errors: CursorMovedError when it has one already."""
-    values = {"name": name, "chain_id": chain_id, "number": at.number, "hash": bytes_of(at.hash), "epoch": epoch, "updated_at": now}
-    statement = insert(ChainCursor).values(values).on_conflict_do_nothing().returning(ChainCursor.name)
+    values = {
+        "name": name,
+        "chain_id": chain_id,
+        "number": at.number,
+        "hash": bytes_of(at.hash),
+        "epoch": epoch,
+        "updated_at": now,
+    }
+    statement = (
+        insert(ChainCursor).values(values).on_conflict_do_nothing().returning(ChainCursor.name)
+    )
     if session.execute(statement).one_or_none() is None:
         raise CursorMovedError(name, at.hash)
 
 
-def move_cursor(session: WriteSession, name: str, expected: Cursor, to: Cursor, epoch: int, now: datetime) -> None:
-    """Compare-and-set, forward or back. An older epoch never writes over a newer one. Errors: CursorMovedError."""
+def move_cursor(
+    session: WriteSession, name: str, expected: Cursor, to: Cursor, epoch: int, now: datetime
+) -> None:
+    """Compare-and-set, forward or back.
+
+    An older epoch never writes over a newer one. Errors: CursorMovedError.
+    """
     statement = (
         update(ChainCursor)
-        .where(ChainCursor.name == name, ChainCursor.hash == bytes_of(expected.hash), ChainCursor.epoch <= epoch)
+        .where(
+            ChainCursor.name == name,
+            ChainCursor.hash == bytes_of(expected.hash),
+            ChainCursor.epoch <= epoch,
+        )
         .values(number=to.number, hash=bytes_of(to.hash), epoch=epoch, updated_at=now)
         .returning(ChainCursor.name)
     )
@@ -91,12 +122,27 @@ def drop_cursors(session: WriteSession, names: Sequence[str]) -> None:
     session.execute(delete(ChainCursor).where(ChainCursor.name.in_(names)))
 
 
-def save_mark(session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime) -> None:
-    """Write down a height that only rises; a lower one, which a lagging node may answer, is ignored."""
-    values = {"name": name, "chain_id": chain_id, "number": at.number, "hash": bytes_of(at.hash), "epoch": epoch, "updated_at": now}
+def save_mark(
+    session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime
+) -> None:
+    """Write down a height that only rises; a lower one, which a lagging node may answer, is
+    ignored.
+    """
+    values = {
+        "name": name,
+        "chain_id": chain_id,
+        "number": at.number,
+        "hash": bytes_of(at.hash),
+        "epoch": epoch,
+        "updated_at": now,
+    }
     fresh = {key: values[key] for key in ("number", "hash", "epoch", "updated_at")}
     rises = ChainCursor.number < at.number
-    session.execute(insert(ChainCursor).values(values).on_conflict_do_update(index_elements=["name"], set_=fresh, where=rises))
+    session.execute(
+        insert(ChainCursor)
+        .values(values)
+        .on_conflict_do_update(index_elements=["name"], set_=fresh, where=rises)
+    )
 
 
 # Blocks and logs
@@ -113,7 +159,11 @@ def add_block(session: WriteSession, chain_id: int, header: BlockHeader, now: da
         canonical=True,
         seen_at=now,
     )
-    session.execute(statement.on_conflict_do_update(index_elements=["chain_id", "hash"], set_={"canonical": True}))
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["chain_id", "hash"], set_={"canonical": True}
+        )
+    )
 
 
 def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]) -> None:
@@ -137,14 +187,23 @@ def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]
     )
 
 
-def copy_blocks(session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime) -> None:
-    """Many blocks that were never seen, by COPY; one that stands already is an error (`has_orphans_above`)."""
+def copy_blocks(
+    session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime
+) -> None:
+    """Many blocks that were never seen, by COPY; one that stands already is an error
+    (`has_orphans_above`).
+    """
     seen_at = now.isoformat()
     lines = (
         f"{chain_id}\t{hex_cell(header.hash)}\t{header.number}\t{hex_cell(header.parent_hash)}\t{header.timestamp}\tt\t{seen_at}"
         for header in headers
     )
-    copy_lines(session, ChainBlock.__tablename__, ("chain_id", "hash", "number", "parent_hash", "ts", "canonical", "seen_at"), lines)
+    copy_lines(
+        session,
+        ChainBlock.__tablename__,
+        ("chain_id", "hash", "number", "parent_hash", "ts", "canonical", "seen_at"),
+        lines,
+    )
 
 
 def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog]) -> None:
@@ -154,34 +213,62 @@ def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog
         f"\t{hex_cell(log.address)}\t{hex_array_cell(log.topics)}\t{hex_cell(log.data)}"
         for log in logs
     )
-    columns = ("chain_id", "block_hash", "log_index", "number", "tx_hash", "tx_index", "address", "topics", "data")
+    columns = (
+        "chain_id",
+        "block_hash",
+        "log_index",
+        "number",
+        "tx_hash",
+        "tx_index",
+        "address",
+        "topics",
+        "data",
+    )
     copy_lines(session, RawLog.__tablename__, columns, lines)
 
 
 def has_orphans_above(session: Session, chain_id: int, number: int) -> bool:
-    """Whether a block above that height was seen and thrown out: it may come back, and its rows stand already."""
-    orphans = exists().where(ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(False), ChainBlock.number > number)
+    """Whether a block above that height was seen and thrown out: it may come back, and its rows
+    stand already.
+    """
+    orphans = exists().where(
+        ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(False), ChainBlock.number > number
+    )
     return bool(session.scalar(select(orphans)))
 
 
 def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[blocks.RawLog]:
     """The kept logs of one block, in order."""
-    query = select(RawLog).where(RawLog.chain_id == chain_id, RawLog.block_hash == bytes_of(block_hash)).order_by(RawLog.log_index)
+    query = (
+        select(RawLog)
+        .where(RawLog.chain_id == chain_id, RawLog.block_hash == bytes_of(block_hash))
+        .order_by(RawLog.log_index)
+    )
     return [_raw_log(row) for row in session.scalars(query)]
 
 
-def logs_of_blocks(session: Session, chain_id: int, block_hashes: Collection[str], address: str) -> list[blocks.RawLog]:
+def logs_of_blocks(
+    session: Session, chain_id: int, block_hashes: Collection[str], address: str
+) -> list[blocks.RawLog]:
     """The kept logs that a contract wrote in these blocks."""
     wanted = RawLog.block_hash.in_([bytes_of(block_hash) for block_hash in block_hashes])
-    query = select(RawLog).where(RawLog.chain_id == chain_id, wanted, RawLog.address == bytes_of(address))
-    return [_raw_log(row) for row in session.scalars(query.order_by(RawLog.number, RawLog.log_index))]
+    query = select(RawLog).where(
+        RawLog.chain_id == chain_id, wanted, RawLog.address == bytes_of(address)
+    )
+    return [
+        _raw_log(row) for row in session.scalars(query.order_by(RawLog.number, RawLog.log_index))
+    ]
 
 
 def newest_log(session: Session, chain_id: int, address: str, topic: str) -> blocks.RawLog | None:
     """The last canonical log of that contract with that first topic."""
     query = (
         select(RawLog)
-        .where(RawLog.chain_id == chain_id, RawLog.address == bytes_of(address), RawLog.topics[1] == bytes_of(topic))
+        .where(
+            RawLog.chain_id == chain_id,
+            RawLog.address == bytes_of(address),
+            RawLog.topics[1] == bytes_of(topic),
+        )
         .where(not_orphaned(RawLog.chain_id, RawLog.block_hash))
         .order_by(RawLog.number.desc(), RawLog.log_index.desc())
         .limit(1)
@@ -194,7 +281,12 @@ def canonical_blocks(session: Session, chain_id: int, above: int, up_to: int) ->
     """Our canonical blocks with above < number <= up_to, newest first."""
     query = (
         select(ChainBlock.number, ChainBlock.hash)
-        .where(ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number > above, ChainBlock.number <= up_to)
+        .where(
+            ChainBlock.chain_id == chain_id,
+            ChainBlock.canonical,
+            ChainBlock.number > above,
+            ChainBlock.number <= up_to,
+        )
         .order_by(ChainBlock.number.desc())
     )
     return [Cursor(number, hex_of(raw)) for number, raw in session.execute(query)]
@@ -208,38 +300,68 @@ def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:
 
 def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
     """Unix second of a block that we keep."""
-    return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
+    return session.scalar(
+        select(ChainBlock.ts).where(
+            ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)
+        )
+    )
 
 
 def canonical_times(session: Session, chain_id: int, block_hashes: Iterable[str]) -> dict[str, int]:
-    """Unix seconds of several canonical blocks, by hash; a block that we do not keep, or that was orphaned, is left out."""
+    """Unix seconds of several canonical blocks, by hash; a block that we do not keep, or that was
+    orphaned, is left out.
+    """
     wanted = cast([bytes_of(block_hash) for block_hash in block_hashes], ARRAY(BYTEA))
-    query = select(ChainBlock.hash, ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == any_(wanted))
-    return {hex_of(block_hash): at for block_hash, at in session.execute(query.where(ChainBlock.canonical))}
+    query = select(ChainBlock.hash, ChainBlock.ts).where(
+        ChainBlock.chain_id == chain_id, ChainBlock.hash == any_(wanted)
+    )
+    return {
+        hex_of(block_hash): at
+        for block_hash, at in session.execute(query.where(ChainBlock.canonical))
+    }
 
 
 def read_heights(session: Session, chain_id: int) -> range:
-    """The heights at which we have the chain's block, from our first one to the tip's cursor; none when the loop never started."""
+    """The heights at which we have the chain's block, from our first one to the tip's cursor; none
+    when the loop never started.
+    """
     at = cursor(session, TIP)
     return range(0) if at is None else range(oldest_block(session, chain_id).number, at.number + 1)
 
 
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
-    query = select(ChainBlock.number, ChainBlock.hash).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical)
+    query = select(ChainBlock.number, ChainBlock.hash).where(
+        ChainBlock.chain_id == chain_id, ChainBlock.canonical
+    )
     number, raw = session.execute(query.order_by(ChainBlock.number).limit(1)).one()
     return Cursor(number, hex_of(raw))
 
 
 def orphan_blocks(session: WriteSession, chain_id: int, above: int) -> None:
     """Every canonical block above the height becomes an orphan."""
-    query = update(ChainBlock).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number > above)
+    query = update(ChainBlock).where(
+        ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number > above
+    )
     session.execute(query.values(canonical=False))
 
 
-def add_reorg(session: WriteSession, chain_id: int, ancestor_number: int, old_head_number: int, rows_reversed: int, now: datetime) -> None:
+def add_reorg(
+    session: WriteSession,
+    chain_id: int,
+    ancestor_number: int,
+    old_head_number: int,
+    rows_reversed: int,
+    now: datetime,
+) -> None:
     session.add(
-        Reorg(chain_id=chain_id, ancestor_number=ancestor_number, old_head_number=old_head_number, rows_reversed=rows_reversed, at=now)
+        Reorg(
+            chain_id=chain_id,
+            ancestor_number=ancestor_number,
+            old_head_number=old_head_number,
+            rows_reversed=rows_reversed,
+            at=now,
+        )
     )
     session.flush()
 
@@ -266,25 +388,52 @@ def _raw_log(row: RawLog) -> blocks.RawLog:
 
 
 def latest_block(session: Session, chain_id: int) -> tuple[int, int] | None:
-    """(height, unix seconds) of the newest canonical block that the indexer has taken in; None before the first."""
-    query = select(ChainBlock.number, ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(True))
+    """(height, unix seconds) of the newest canonical block that the indexer has taken in; None
+    before the first.
+    """
+    query = select(ChainBlock.number, ChainBlock.ts).where(
+        ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(True)
+    )
     row = session.execute(query.order_by(ChainBlock.number.desc()).limit(1)).first()
     return None if row is None else (row[0], row[1])
 
 
 def height_after(
-    session: Session, table: type[RawLog] | type[RevertedTx], chain_id: int, point: bytes, first: int, last: int
+    session: Session,
+    table: type[RawLog] | type[RevertedTx],
+    chain_id: int,
+    point: bytes,
+    first: int,
+    last: int,
 ) -> int | None:
-    """The height of the canonical block in [first, last] with rows in that table whose hash comes next after `point`, in a circle."""
-    mine = and_(ChainBlock.chain_id == table.chain_id, ChainBlock.hash == table.block_hash, ChainBlock.canonical)
-    query = select(table.number).join(ChainBlock, mine).where(table.chain_id == chain_id, table.number.between(first, last))
+    """The height of the canonical block in [first, last] with rows in that table whose hash comes
+    next after `point`, in a circle.
+    """
+    mine = and_(
+        ChainBlock.chain_id == table.chain_id,
+        ChainBlock.hash == table.block_hash,
+        ChainBlock.canonical,
+    )
+    query = (
+        select(table.number)
+        .join(ChainBlock, mine)
+        .where(table.chain_id == chain_id, table.number.between(first, last))
+    )
     query = query.order_by(table.block_hash).limit(1)
     found = session.scalar(query.where(table.block_hash >= point))
     return session.scalar(query) if found is None else found
 
 
 def kept_header(session: Session, chain_id: int, number: int) -> BlockHeader | None:
-    """Hash, parent and time of our canonical block at a height, without bloom and transactions; None: we keep none."""
-    query = select(ChainBlock).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number == number)
+    """Hash, parent and time of our canonical block at a height, without bloom and transactions;
+    None: we keep none.
+    """
+    query = select(ChainBlock).where(
+        ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number == number
+    )
     row = session.scalar(query)
-    return None if row is None else BlockHeader(number, hex_of(row.hash), hex_of(row.parent_hash), row.ts, 0, ())
+    return (
+        None
+        if row is None
+        else BlockHeader(number, hex_of(row.hash), hex_of(row.parent_hash), row.ts, 0, ())
+    )

@@ -1,4 +1,7 @@
-"""The registry of vaults: vaults of the factory, their agents, listed adapters. Forms as in core.blocks.queries."""
+"""The registry of vaults: vaults of the factory, their agents, listed adapters.
+
+Forms as in core.blocks.queries.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,9 +39,17 @@ class KnownVault:
     agents: tuple[str, ...]
 
 
-def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]], replaced: Collection[str]) -> None:
-    """Vaults with the blocks that created them. `replaced`: digests among theirs of terms that a draft no longer has, so that nobody
-    searches for those."""
+def add_vaults(
+    session: WriteSession,
+    chain_id: int,
+    vaults: Sequence[tuple[BlockHeader, NewVault]],
+    replaced: Collection[str],
+) -> None:
+    """Vaults with the blocks that created them.
+
+    `replaced`: digests among theirs of terms that a draft no longer has, so that nobody searches
+    for those.
+    """
     _insert(
         session,
         Vault,
@@ -61,7 +72,9 @@ def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[Bloc
     )
 
 
-def add_agents(session: WriteSession, chain_id: int, agents: Iterable[tuple[BlockHeader, tuple[str, str]]]) -> None:
+def add_agents(
+    session: WriteSession, chain_id: int, agents: Iterable[tuple[BlockHeader, tuple[str, str]]]
+) -> None:
     """(vault, agent) pairs with the blocks that named them."""
     rows = [
         {
@@ -87,7 +100,9 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
         .order_by(Vault.created_number)
     )
     return [
-        KnownVault(address_of(address), address_of(owner), mandate_id, tuple(agents.get(address, ())))
+        KnownVault(
+            address_of(address), address_of(owner), mandate_id, tuple(agents.get(address, ()))
+        )
         for address, owner, mandate_id in session.execute(query)
     ]
 
@@ -99,12 +114,23 @@ def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
 
 
 def _agents_query(chain_id: int) -> Any:
-    mine = and_(VaultAgent.chain_id == chain_id, not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash))
+    mine = and_(
+        VaultAgent.chain_id == chain_id,
+        not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash),
+    )
     return select(VaultAgent.vault, VaultAgent.agent).where(mine).order_by(VaultAgent.since_number)
 
 
-def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Mapping[str, Any]]) -> None:
-    """An adapter listed in that block, with the rules that it published there, as JSON; open again if it was delisted there before."""
+def add_adapter(
+    session: WriteSession,
+    chain_id: int,
+    block: BlockHeader,
+    adapter: str,
+    rules: Sequence[Mapping[str, Any]],
+) -> None:
+    """An adapter listed in that block, with the rules that it published there, as JSON; open again
+    if it was delisted there before.
+    """
     row = {
         "chain_id": chain_id,
         "address": bytes_of(adapter),
@@ -114,31 +140,51 @@ def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapte
         "rules": list(rules),
     }
     key = ["chain_id", "address", "listed_block_hash"]
-    session.execute(insert(Adapter).values(row).on_conflict_do_update(index_elements=key, set_={"delisted_block_hash": None}))
+    session.execute(
+        insert(Adapter)
+        .values(row)
+        .on_conflict_do_update(index_elements=key, set_={"delisted_block_hash": None})
+    )
 
 
 def delist_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str) -> None:
-    """The adapter's open listing ends in that block (a delisting that was orphaned is open again)."""
-    listing = and_(Adapter.chain_id == chain_id, Adapter.address == bytes_of(adapter), ~_is_delisted())
+    """The adapter's open listing ends in that block (a delisting that was orphaned is open
+    again).
+    """
+    listing = and_(
+        Adapter.chain_id == chain_id, Adapter.address == bytes_of(adapter), ~_is_delisted()
+    )
     canonical = not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
-    session.execute(update(Adapter).where(listing, canonical).values(delisted_block_hash=bytes_of(block.hash)))
+    session.execute(
+        update(Adapter).where(listing, canonical).values(delisted_block_hash=bytes_of(block.hash))
+    )
 
 
 def _is_delisted() -> ColumnElement[bool]:
-    return and_(Adapter.delisted_block_hash.is_not(None), not_orphaned(Adapter.chain_id, Adapter.delisted_block_hash))
+    return and_(
+        Adapter.delisted_block_hash.is_not(None),
+        not_orphaned(Adapter.chain_id, Adapter.delisted_block_hash),
+    )
 
 
 def ever_listed_adapters(session: Session, chain_id: int) -> set[str]:
     """Every adapter that was ever listed: a delisted one still serves the vaults that name it."""
-    query = select(Adapter.address).where(Adapter.chain_id == chain_id, not_orphaned(Adapter.chain_id, Adapter.listed_block_hash))
+    query = select(Adapter.address).where(
+        Adapter.chain_id == chain_id, not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
+    )
     return {address_of(address) for address in session.scalars(query)}
 
 
 def listed_adapters(session: Session, chain_id: int) -> list[tuple[str, list[Any]]]:
-    """Adapters that the factory lists now, on the canonical chain: (lower-case address, published rules)."""
+    """Adapters that the factory lists now, on the canonical chain: (lower-case address, published
+    rules).
+    """
     listed = not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
     query = select(Adapter).where(Adapter.chain_id == chain_id, listed, ~_is_delisted())
-    return [("0x" + row.address.hex(), row.rules) for row in session.scalars(query.order_by(Adapter.address))]
+    return [
+        ("0x" + row.address.hex(), row.rules)
+        for row in session.scalars(query.order_by(Adapter.address))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +199,40 @@ class KeptVault:
 
 def vaults_of_block(session: Session, chain_id: int, block_hash: str) -> set[KeptVault]:
     """The vaults that the record says this block created."""
-    query = select(Vault).where(Vault.chain_id == chain_id, Vault.created_block_hash == bytes_of(block_hash))
+    query = select(Vault).where(
+        Vault.chain_id == chain_id, Vault.created_block_hash == bytes_of(block_hash)
+    )
     return {
-        KeptVault(to_checksum_address(row.address), to_checksum_address(row.owner), row.public_id, hex_of(row.terms_digest))
+        KeptVault(
+            to_checksum_address(row.address),
+            to_checksum_address(row.owner),
+            row.public_id,
+            hex_of(row.terms_digest),
+        )
         for row in session.scalars(query)
     }
 
 
 def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
     """(vault, agent) -> the height that first named it."""
-    query = select(VaultAgent.vault, VaultAgent.agent, func.min(VaultAgent.since_number)).where(VaultAgent.chain_id == chain_id)
-    query = query.where(not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash)).group_by(VaultAgent.vault, VaultAgent.agent)
-    return {(to_checksum_address(vault), to_checksum_address(agent)): number for vault, agent, number in session.execute(query)}
+    query = select(VaultAgent.vault, VaultAgent.agent, func.min(VaultAgent.since_number)).where(
+        VaultAgent.chain_id == chain_id
+    )
+    query = query.where(not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash)).group_by(
+        VaultAgent.vault, VaultAgent.agent
+    )
+    return {
+        (to_checksum_address(vault), to_checksum_address(agent)): number
+        for vault, agent, number in session.execute(query)
+    }
 
 
 def adapters_since(session: Session, chain_id: int) -> dict[str, int]:
     """Adapter -> the height that first listed it."""
-    query = select(Adapter.address, func.min(Adapter.listed_number)).where(Adapter.chain_id == chain_id)
-    query = query.where(not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)).group_by(Adapter.address)
+    query = select(Adapter.address, func.min(Adapter.listed_number)).where(
+        Adapter.chain_id == chain_id
+    )
+    query = query.where(not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)).group_by(
+        Adapter.address
+    )
     return {to_checksum_address(address): number for address, number in session.execute(query)}

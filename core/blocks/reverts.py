@@ -1,6 +1,8 @@
-"""All SQL of reverted calls: a plain transaction from a vault's agent to the vault that the chain refused.
+"""All SQL of reverted calls: a plain transaction from a vault's agent to the vault that the chain
+refused.
 
-The row stands as soon as its block does; the reason is looked up later and written once. Units and forms as in chain.py.
+The row stands as soon as its block does; the reason is looked up later and written once. Units and
+forms as in chain.py.
 """
 
 from collections.abc import Sequence
@@ -43,8 +45,13 @@ class PendingRevert:
     mandate_id: int | None
 
 
-def add_reverts(session: WriteSession, chain_id: int, block: BlockHeader, reverts: Sequence[NewRevert]) -> None:
-    """Write them down at once. One whose block comes back is looked up and noted again, so its reason is cleared."""
+def add_reverts(
+    session: WriteSession, chain_id: int, block: BlockHeader, reverts: Sequence[NewRevert]
+) -> None:
+    """Write them down at once.
+
+    One whose block comes back is looked up and noted again, so its reason is cleared.
+    """
     if not reverts:
         return
     rows = [
@@ -61,12 +68,20 @@ def add_reverts(session: WriteSession, chain_id: int, block: BlockHeader, revert
         for revert in reverts
     ]
     keys = ["chain_id", "block_hash", "tx_hash"]
-    session.execute(insert(RevertedTx).values(rows).on_conflict_do_update(index_elements=keys, set_={"reason": None}))
+    session.execute(
+        insert(RevertedTx)
+        .values(rows)
+        .on_conflict_do_update(index_elements=keys, set_={"reason": None})
+    )
 
 
 def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[NewRevert]:
-    """The reverted calls that are kept of one block, in its order, whether their reasons were looked up or not."""
-    query = select(RevertedTx).where(RevertedTx.chain_id == chain_id, RevertedTx.block_hash == bytes_of(block_hash))
+    """The reverted calls that are kept of one block, in its order, whether their reasons were
+    looked up or not.
+    """
+    query = select(RevertedTx).where(
+        RevertedTx.chain_id == chain_id, RevertedTx.block_hash == bytes_of(block_hash)
+    )
     return [
         NewRevert(
             tx_hash=hex_of(row.tx_hash),
@@ -80,14 +95,29 @@ def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[N
 
 
 def set_revert_reason(
-    session: WriteSession, chain_id: int, revert: PendingRevert, reason: str, revert_data: bytes | None, input_: bytes | None
+    session: WriteSession,
+    chain_id: int,
+    revert: PendingRevert,
+    reason: str,
+    revert_data: bytes | None,
+    input_: bytes | None,
 ) -> bool:
-    """Write what was found; False when the block was orphaned meanwhile or the reason is there already."""
-    canonical = exists().where(ChainBlock.chain_id == chain_id, ChainBlock.hash == RevertedTx.block_hash, ChainBlock.canonical.is_(True))
+    """Write what was found; False when the block was orphaned meanwhile or the reason is there
+    already.
+    """
+    canonical = exists().where(
+        ChainBlock.chain_id == chain_id,
+        ChainBlock.hash == RevertedTx.block_hash,
+        ChainBlock.canonical.is_(True),
+    )
     statement = (
         update(RevertedTx)
         .where(RevertedTx.chain_id == chain_id, RevertedTx.tx_hash == bytes_of(revert.tx_hash))
-        .where(RevertedTx.block_hash == bytes_of(revert.block_hash), RevertedTx.reason.is_(None), canonical)
+        .where(
+            RevertedTx.block_hash == bytes_of(revert.block_hash),
+            RevertedTx.reason.is_(None),
+            canonical,
+        )
         .values(reason=reason, revert_data=revert_data, input=input_)
         .returning(RevertedTx.tx_hash)
     )

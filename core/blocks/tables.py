@@ -1,7 +1,10 @@
-"""What the chain said. Everything here but the cursor and the leader rows is rebuildable: dropped and rescanned, the
+"""What the chain said.
+
+Everything here but the cursor and the leader rows is rebuildable: dropped and rescanned, the
 canonical view (orphans, ids and incarnations left out) is the same (law 7).
 
-Addresses and hashes are bytes; heights and unix seconds are bigint; canonicity lives in chain_block alone.
+Addresses and hashes are bytes; heights and unix seconds are bigint; canonicity lives in chain_block
+alone.
 """
 
 from datetime import datetime
@@ -19,8 +22,16 @@ class ChainBlock(Base):
 
     __tablename__ = "chain_block"
     __table_args__ = (
-        Index("uq_chain_block_canonical", "chain_id", "number", unique=True, postgresql_where=text("canonical")),
-        Index("ix_chain_block_orphan", "chain_id", "number", postgresql_where=text("not canonical")),
+        Index(
+            "uq_chain_block_canonical",
+            "chain_id",
+            "number",
+            unique=True,
+            postgresql_where=text("canonical"),
+        ),
+        Index(
+            "ix_chain_block_orphan", "chain_id", "number", postgresql_where=text("not canonical")
+        ),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
@@ -33,7 +44,10 @@ class ChainBlock(Base):
 
 
 class ChainCursor(Base):
-    """How far a loop has come. Advanced by compare-and-set on (hash, epoch) in the transaction of the data."""
+    """How far a loop has come.
+
+    Advanced by compare-and-set on (hash, epoch) in the transaction of the data.
+    """
 
     __tablename__ = "chain_cursor"
 
@@ -77,17 +91,25 @@ class RevertedTx(Base):
     vault: Mapped[bytes] = mapped_column(BYTEA)
     input: Mapped[bytes | None] = mapped_column(BYTEA)  # call data, when it was read
     gas_used: Mapped[int]
-    reason: Mapped[str | None] = mapped_column(Text)  # Solidity error name; null until decoded; `unknown` if it can't be
+    # Solidity error name; null until decoded; `unknown` if it can't be
+    reason: Mapped[str | None] = mapped_column(Text)
     revert_data: Mapped[bytes | None] = mapped_column(BYTEA)
 
 
 class Vault(Base):
-    """A vault that the factory made. One whose creating block was orphaned is not canonical (join chain_block)."""
+    """A vault that the factory made.
+
+    One whose creating block was orphaned is not canonical (join chain_block).
+    """
 
     __tablename__ = "vault"
     __table_args__ = (
         Index("ix_vault_mandate_public_id", "public_id"),
-        Index("ix_vault_of_replaced_terms", "terms_digest", postgresql_where=text("is_of_replaced_terms")),
+        Index(
+            "ix_vault_of_replaced_terms",
+            "terms_digest",
+            postgresql_where=text("is_of_replaced_terms"),
+        ),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
@@ -97,14 +119,18 @@ class Vault(Base):
     created_at: Mapped[int]  # unix seconds of the block
     factory: Mapped[bytes] = mapped_column(BYTEA)
     terms_digest: Mapped[bytes] = mapped_column(Hash32)
-    public_id: Mapped[str | None] = mapped_column(Text)  # null: a name that no mandate of this service has (indexer.chain.facts.kept_name)
+    # null: a name that no mandate of this service has (indexer.chain.facts.kept_name)
+    public_id: Mapped[str | None] = mapped_column(Text)
     owner: Mapped[bytes] = mapped_column(BYTEA)
-    mandate_id: Mapped[int | None]  # null: a vault whose terms this service did not issue, or no mandate has any more
+    # null: a vault whose terms this service did not issue, or no mandate has any more
+    mandate_id: Mapped[int | None]
     is_of_replaced_terms: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
 class Adapter(Base):
-    """An adapter that the factory listed, with the rules it publishes (read once, at the block that listed it)."""
+    """An adapter that the factory listed, with the rules it publishes (read once, at the block that
+    listed it).
+    """
 
     __tablename__ = "adapter"
 

@@ -1,7 +1,8 @@
 """The contracts' ABIs as typed entries: found by name, by selector, by topic.
 
-Values outside are those of the domain: addresses checksum strings, bytes and bytesN 0x lower-case hex, integers int,
-structs and lists tuples. Source: core/chain/abis/*.json, exported from the compiler's output.
+Values outside are those of the domain: addresses checksum strings, bytes and bytesN 0x lower-case
+hex, integers int, structs and lists tuples. Source: core/chain/abis/*.json, exported from the
+compiler's output.
 """
 
 import json
@@ -24,12 +25,16 @@ from core.hexes import bytes_of, checksum_address, hex_of
 from core.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
-ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
-CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))  # written by scripts/export_abis.py
+# contracts of this repository whose functions are known by name only
+ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
+# written by scripts/export_abis.py
+CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
 hex_bytes, hex_text = bytes_of, hex_of  # the names that api/kernel/payments knows them by
-MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets are looked at twice
+# of each byte of encoded values, on average: an encoder's own output takes two, since its offsets
+# are looked at twice
+MOST_READS = 4
 
 
 class AbiDecodeError(OutsideError):
@@ -46,7 +51,9 @@ def address_word(address: str) -> str:
 
 
 def answer_words(answer: Any, count: int) -> bytes:
-    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
+    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes
+    a longer one. Errors: AbiDecodeError.
+    """
     if not isinstance(answer, str | bytes):
         raise AbiDecodeError(f"{answer!r:.80} is no hex text")
     data = answer if isinstance(answer, bytes) else _told_bytes(answer)
@@ -77,7 +84,12 @@ class Parameter:
         components = tuple(cls.of(member) for member in entry.get("components", ()))
         kind: str = entry["type"]
         if kind.startswith("tuple"):
-            kind = "(" + ",".join(member.type for member in components) + ")" + kind.removeprefix("tuple")
+            kind = (
+                "("
+                + ",".join(member.type for member in components)
+                + ")"
+                + kind.removeprefix("tuple")
+            )
         return cls(entry.get("name", ""), kind, entry.get("indexed", False), components)
 
     @classmethod
@@ -98,22 +110,42 @@ def _signature(name: str, parameters: Iterable[Parameter]) -> str:
 
 
 def _inward(parameter: Parameter, value: Any) -> Any:
-    if (parameter.type.endswith("]") or parameter.components) and not isinstance(value, list | tuple):
+    if (parameter.type.endswith("]") or parameter.components) and not isinstance(
+        value, list | tuple
+    ):
         raise TypeError(f"{parameter.type} takes a list, not {type(value).__name__}")
     if parameter.type.endswith("]"):
-        element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
+        element = Parameter(
+            parameter.name,
+            parameter.type[: parameter.type.rindex("[")],
+            False,
+            parameter.components,
+        )
         return [_inward(element, item) for item in value]
     if parameter.components:
-        return tuple(_inward(member, item) for member, item in zip(parameter.components, value, strict=True))
-    return bytes_of(value) if parameter.type.startswith(("bytes", "function")) and isinstance(value, str) else value
+        return tuple(
+            _inward(member, item) for member, item in zip(parameter.components, value, strict=True)
+        )
+    return (
+        bytes_of(value)
+        if parameter.type.startswith(("bytes", "function")) and isinstance(value, str)
+        else value
+    )
 
 
 def _outward(parameter: Parameter, value: Any) -> Any:
     if parameter.type.endswith("]"):
-        element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
+        element = Parameter(
+            parameter.name,
+            parameter.type[: parameter.type.rindex("[")],
+            False,
+            parameter.components,
+        )
         return tuple(_outward(element, item) for item in value)
     if parameter.components:
-        return tuple(_outward(member, item) for member, item in zip(parameter.components, value, strict=True))
+        return tuple(
+            _outward(member, item) for member, item in zip(parameter.components, value, strict=True)
+        )
     if parameter.type == "address":
         return checksum_address(value)
     return hex_of(value) if isinstance(value, bytes) else value
@@ -163,7 +195,10 @@ _WORDS: Mapping[str, Callable[[bytes], Any]] = {
 
 
 class _BoundedStream(ContextFramesBytesIO):
-    """Offsets may overlap, so that a few KB unfold into GBs. What is read in all is bounded by what is there."""
+    """Offsets may overlap, so that a few KB unfold into GBs.
+
+    What is read in all is bounded by what is there.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)  # type: ignore[no-untyped-call]  # of the library
@@ -187,17 +222,26 @@ _DECODER = _BoundedDecoder(registry)
 def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
-        return abi_encode(_types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)])
+        return abi_encode(
+            _types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)]
+        )
     except (EncodingError, ParseError, ValueError, TypeError, OverflowError) as error:
-        raise AbiEncodeError(f"arguments do not fit ({', '.join(_types(parameters))}): {error}") from error
+        raise AbiEncodeError(
+            f"arguments do not fit ({', '.join(_types(parameters))}): {error}"
+        ) from error
 
 
 def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
-    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds. Errors: AbiDecodeError."""
+    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds.
+
+    Errors: AbiDecodeError.
+    """
     readers = [_WORDS.get(parameter.type) for parameter in parameters]
     if len(data) == WORD_BYTES * len(readers) and None not in readers:
         words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
-        return tuple(reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None)
+        return tuple(
+            reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None
+        )
     try:
         values = _DECODER.decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
@@ -234,17 +278,27 @@ class EventAbi:
     inputs: tuple[Parameter, ...]
 
     def decode(self, topics: Sequence[str], data: str) -> dict[str, Any]:
-        """The arguments by name. Indexed strings, bytes, structs and lists would be hashes; we have none.
+        """The arguments by name.
 
-        Errors: AbiDecodeError, also when the number of topics differs or data is longer than the form.
+        Indexed strings, bytes, structs and lists would be hashes; we have none.
+
+        Errors: AbiDecodeError, also when the number of topics differs or data is longer than the
+        form.
         """
         indexed = [p for p in self.inputs if p.indexed]
         plain = [p for p in self.inputs if not p.indexed]
         words = [_told_bytes(topic) for topic in topics[1:]]
         if len(words) != len(indexed) or any(len(word) != WORD_BYTES for word in words):
-            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or of another length")
-        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True))
-        return values | dict(zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True))
+            raise AbiDecodeError(
+                f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or "
+                "of another length"
+            )
+        values = dict(
+            zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True)
+        )
+        return values | dict(
+            zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,13 +322,17 @@ def _function(contract: str, entry: dict[str, Any]) -> FunctionAbi:
     inputs = _parameters(entry, "inputs")
     signature = _signature(entry["name"], inputs)
     selector = hex_of(keccak(text=signature)[:SELECTOR_BYTES])
-    return FunctionAbi(contract, entry["name"], signature, selector, inputs, _parameters(entry, "outputs"))
+    return FunctionAbi(
+        contract, entry["name"], signature, selector, inputs, _parameters(entry, "outputs")
+    )
 
 
 @cache
 def functions(contract: str) -> dict[str, FunctionAbi]:
     """Every function by its signature; those whose name is not overloaded also by name."""
-    found = [_function(contract, entry) for entry in entries(contract) if entry["type"] == "function"]
+    found = [
+        _function(contract, entry) for entry in entries(contract) if entry["type"] == "function"
+    ]
     names = [function.name for function in found]
     return {f.signature: f for f in found} | {f.name: f for f in found if names.count(f.name) == 1}
 
@@ -286,7 +344,9 @@ def function(contract: str, name: str) -> FunctionAbi:
 
 @cache
 def creation_code(contract: str) -> str:
-    """As 0x hex, without arguments, of a contract that is run by a node's eth_call, or whose hash is in addresses."""
+    """As 0x hex, without arguments, of a contract that is run by a node's eth_call, or whose hash
+    is in addresses.
+    """
     return (ABIS / f"{contract}.bin").read_text().strip()
 
 
@@ -297,9 +357,18 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 
 @cache
 def signatures_by_selector() -> Mapping[str, str]:
-    """The signature behind a selector: every function of this repository's contracts, and the well-known ones of others'."""
-    ours = (entry.signature for contract in (*CONTRACTS, *ALSO_KNOWN) for entry in functions(contract).values())
-    return {hex_of(keccak(text=signature)[:SELECTOR_BYTES]): signature for signature in (*WELL_KNOWN, *ours)}
+    """The signature behind a selector: every function of this repository's contracts, and the
+    well-known ones of others'.
+    """
+    ours = (
+        entry.signature
+        for contract in (*CONTRACTS, *ALSO_KNOWN)
+        for entry in functions(contract).values()
+    )
+    return {
+        hex_of(keccak(text=signature)[:SELECTOR_BYTES]): signature
+        for signature in (*WELL_KNOWN, *ours)
+    }
 
 
 @cache
@@ -331,7 +400,9 @@ _BUILT_IN = (
 def errors_by_selector() -> dict[str, ErrorAbi]:
     """Every error of every contract, and Solidity's own two, by selector."""
     found = {}
-    declared = (entry for contract in CONTRACTS for entry in entries(contract) if entry["type"] == "error")
+    declared = (
+        entry for contract in CONTRACTS for entry in entries(contract) if entry["type"] == "error"
+    )
     for entry in (*_BUILT_IN, *declared):
         inputs = _parameters(entry, "inputs")
         selector = hex_of(keccak(text=_signature(entry["name"], inputs))[:SELECTOR_BYTES])

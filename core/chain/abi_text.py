@@ -13,10 +13,16 @@ from core.selectors import argument_types, selector_of
 
 
 def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
-    """Call data for a function written as `name(type,...)`. Structs and arrays are lists. Errors: AbiEncodeError."""
+    """Call data for a function written as `name(type,...)`.
+
+    Structs and arrays are lists. Errors: AbiEncodeError.
+    """
     canonical = "".join(signature.split())
     try:
-        selector, parameters = selector_of(canonical), [Parameter.of_type(kind) for kind in argument_types(canonical)]
+        selector, parameters = (
+            selector_of(canonical),
+            [Parameter.of_type(kind) for kind in argument_types(canonical)],
+        )
     except InvalidParameterError as error:
         raise AbiEncodeError(str(error)) from error
     if len(parameters) != len(arguments):

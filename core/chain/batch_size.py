@@ -5,12 +5,15 @@
 
 Laws
 - It is each node's own: what one refuses says nothing of another.
-- A refused size is halved, but not below a smaller one that was answered since. A success raises it again, a step at a time.
+- A refused size is halved, but not below a smaller one that was answered since. A success raises it
+  again, a step at a time.
 - Below FLOOR the node is as good as down for batches: others are asked before it.
 Not thread-safe: its node holds the lock.
 """
 
-MOST_CALLS = 400  # geth refuses more than 1,000 and some providers more than 500; an answer stays below a few hundred KB
+# geth refuses more than 1,000 and some providers more than 500; an answer stays below a few hundred
+# KB
+MOST_CALLS = 400
 FLOOR = 20
 RISE = 1.1
 RISE_EVERY_S = 10.0

@@ -1,7 +1,7 @@
 """What a node says of a block, as plain values: header, receipts, logs.
 
-Hashes and data are 0x-prefixed lower-case hex, addresses checksum strings, times unix seconds. A block is named by its
-hash: a height alone may mean two blocks.
+Hashes and data are 0x-prefixed lower-case hex, addresses checksum strings, times unix seconds. A
+block is named by its hash: a height alone may mean two blocks.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,11 @@ class RawLog:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`status` 1 is success, 0 a revert. `to` is None for a contract creation. `cost_wei`: what its sender paid, the fee of layer 1
-    included; None where the node names no price."""
+    """`status` 1 is success, 0 a revert.
+
+    `to` is None for a contract creation. `cost_wei`: what its sender paid, the fee of layer 1
+    included; None where the node names no price.
+    """
 
     tx_hash: str
     tx_index: int

@@ -5,12 +5,12 @@
                           '-- 2, 4 .. 60 s <-- failure
 
 Laws
-- A failure opens; the next one in a row, once that time is over, opens for twice as long, at most MOST_OPEN_S. Failures of
-  requests that were under way together count once.
+- A failure opens; the next one in a row, once that time is over, opens for twice as long, at most
+  MOST_OPEN_S. Failures of requests that were under way together count once.
 - Half-open lets one request through at a time. A success closes what failures opened.
 - A rest is no failure: it runs its time whatever is answered meanwhile, and doubles nothing.
-- A method that is refused rests the node, each time in a row for twice as long; other methods that are answered say nothing of it.
-Not thread-safe: its node holds the lock.
+- A method that is refused rests the node, each time in a row for twice as long; other methods that
+  are answered say nothing of it. Not thread-safe: its node holds the lock.
 """
 
 from collections.abc import Iterable
@@ -48,14 +48,19 @@ class Breaker:
     def admits(self, now: float) -> bool:
         """False while open, and while another request is trying a half-open node."""
         state = self.state(now)
-        return state is BreakerState.CLOSED or (state is BreakerState.HALF_OPEN and not self._is_probed)
+        return state is BreakerState.CLOSED or (
+            state is BreakerState.HALF_OPEN and not self._is_probed
+        )
 
     def has_failed(self, now: float) -> bool:
         """True while a failure keeps it open; a rest alone does not."""
         return now < self._failed_until
 
     def entered(self, now: float) -> bool:
-        """A request begins; True when it is the one that tries a half-open node. Pass that on to `left`."""
+        """A request begins; True when it is the one that tries a half-open node.
+
+        Pass that on to `left`.
+        """
         is_probe = self.state(now) is BreakerState.HALF_OPEN and not self._is_probed
         self._is_probed = self._is_probed or is_probe
         return is_probe
@@ -79,7 +84,9 @@ class Breaker:
         """It does not serve this method, or nobody (any more)."""
         if now < self._rests_until:
             return
-        self._refused_s[method] = min(self._refused_s.get(method, 0.0) * 2 or FIRST_OPEN_S, MOST_OPEN_S)
+        self._refused_s[method] = min(
+            self._refused_s.get(method, 0.0) * 2 or FIRST_OPEN_S, MOST_OPEN_S
+        )
         self.rest(self._refused_s[method], now)
 
     def answered(self, methods: Iterable[str]) -> None:

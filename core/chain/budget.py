@@ -4,12 +4,13 @@
                      '--- per_s/2 --- +10 % each second with a success
 
 Laws
-- In any window of w seconds at most burst + per_s * w calls go out, and what the last request had beyond its first call:
-  a request passes when one token is there and takes all that it costs, if need be as debt. So a large batch is never
-  starved by small calls, and pays for itself before the next request goes out.
-- It starts full and at the configured rate. Limited by the node: the rate halves, once a pause however many requests were
-  under way, down to a hundredth; nothing goes out before the node's Retry-After, at most MAX_PAUSE_S.
-Not thread-safe: its node holds the lock.
+- In any window of w seconds at most burst + per_s * w calls go out, and what the last request had
+  beyond its first call: a request passes when one token is there and takes all that it costs, if
+  need be as debt. So a large batch is never starved by small calls, and pays for itself before the
+  next request goes out.
+- It starts full and at the configured rate. Limited by the node: the rate halves, once a pause
+  however many requests were under way, down to a hundredth; nothing goes out before the node's
+  Retry-After, at most MAX_PAUSE_S. Not thread-safe: its node holds the lock.
 """
 
 PAUSE_S = 1.0  # when the node does not say how long
@@ -21,7 +22,10 @@ _ROUNDING = 1e-9  # of a token: a wait that was computed exactly must not end a 
 
 
 class Budget:
-    """Tokens of one node. `now` is a monotonic clock's seconds; calls with an earlier `now` than before add nothing."""
+    """Tokens of one node.
+
+    `now` is a monotonic clock's seconds; calls with an earlier `now` than before add nothing.
+    """
 
     def __init__(self, per_s: float, burst: float, now: float) -> None:
         if per_s <= 0 or burst < 1:
@@ -38,10 +42,15 @@ class Budget:
         """Seconds until a request may pass; 0: now."""
         self._fill(now)
         lacking = 1 - self._tokens
-        return max(0.0, self._paused_until - now, lacking / self.per_s if lacking > _ROUNDING else 0.0)
+        return max(
+            0.0, self._paused_until - now, lacking / self.per_s if lacking > _ROUNDING else 0.0
+        )
 
     def take(self, cost: int, now: float) -> None:
-        """Pay for a request of `cost` calls. Ask `wait_s` first: what it refuses must not be sent."""
+        """Pay for a request of `cost` calls.
+
+        Ask `wait_s` first: what it refuses must not be sent.
+        """
         self._fill(now)
         self._tokens -= cost
 
@@ -55,7 +64,10 @@ class Budget:
 
     def succeeded(self, now: float) -> None:
         """The node answered: a lowered rate rises again, a step a second."""
-        if self.per_s < self.configured_per_s and now >= max(self._changed_at, self._paused_until) + RISE_EVERY_S:
+        if (
+            self.per_s < self.configured_per_s
+            and now >= max(self._changed_at, self._paused_until) + RISE_EVERY_S
+        ):
             self._fill(now)
             self._set_rate(self.per_s * RISE, now)
 

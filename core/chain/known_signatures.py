@@ -1,9 +1,11 @@
-"""Signatures of functions that many contracts have: for these selectors no other text is taken (target_checks.py).
+"""Signatures of functions that many contracts have: for these selectors no other text is taken
+(target_checks.py).
 
-Anybody can find a text with the same four bytes as one of these, in which the pinned word is an address. The table holds what
-moves tokens or shares, names who receives them, or runs other calls; what is not in it is the proposer's word alone, and
-clause 5 says so. It is read by people: add a function with the standard or the contract that declares it.
-The selectors follow from the texts. Source: the EIPs named, and the verified sources of the contracts named.
+Anybody can find a text with the same four bytes as one of these, in which the pinned word is an
+address. The table holds what moves tokens or shares, names who receives them, or runs other calls;
+what is not in it is the proposer's word alone, and clause 5 says so. It is read by people: add a
+function with the standard or the contract that declares it. The selectors follow from the texts.
+Source: the EIPs named, and the verified sources of the contracts named.
 """
 
 from typing import Final
@@ -57,7 +59,8 @@ _VAULTS: Final = (
     "mint(uint256,address)",
     "withdraw(uint256,address,address)",
     "redeem(uint256,address,address)",
-    # Its variants: a greatest loss in bps (Yearn v3), queues of strategies, a least or greatest amount
+    # Its variants: a greatest loss in bps (Yearn v3), queues of strategies, a least or greatest
+    # amount
     "withdraw(uint256,address,address,uint256)",
     "redeem(uint256,address,address,uint256)",
     "withdraw(uint256,address,address,uint256,address[])",

@@ -1,11 +1,14 @@
 """One node: a POST, what it costs, whether it may be asked now, and what became of it.
 
 Laws
-- `enter` then `ask`, in pairs: the budget is paid at the door, and the door is closed to others while a half-open node is tried.
-- A failure of transport opens the breaker; a rate limit slows the budget and opens nothing; trouble that the node tells of
-  in so many words rests it for TROUBLE_S, since another call may well succeed; a method that it refuses rests it for longer each time.
+- `enter` then `ask`, in pairs: the budget is paid at the door, and the door is closed to others
+  while a half-open node is tried.
+- A failure of transport opens the breaker; a rate limit slows the budget and opens nothing; trouble
+  that the node tells of in so many words rests it for TROUBLE_S, since another call may well
+  succeed; a method that it refuses rests it for longer each time.
 - It is sent no more calls at once than it takes (batch_size.py).
-- An answer is read piece by piece, for at most a time and at most MOST_ANSWER_BYTES, counted after decompression.
+- An answer is read piece by piece, for at most a time and at most MOST_ANSWER_BYTES, counted after
+  decompression.
 - Its name is host and port. Path, query and user of the URL hold keys and are never told.
 """
 
@@ -29,7 +32,8 @@ from core.chain.refusals import FailureKind
 
 TROUBLE_S = 1.0
 CONNECT_S = 2.0
-MOST_ANSWER_BYTES = 64 * 2**20  # the receipts of twenty full blocks; what needs more is asked for in smaller parts
+# the receipts of twenty full blocks; what needs more is asked for in smaller parts
+MOST_ANSWER_BYTES = 64 * 2**20
 MAY_BE_LONG = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS = ("identity", "gzip", "deflate")  # a piece of another one may unfold to any size
 ACCEPTED = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
@@ -40,14 +44,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProviderStats:
-    """What one node did since the start. Counts only rise; `state`, `is_open` and `calls_per_s` are of now."""
+    """What one node did since the start.
+
+    Counts only rise; `state`, `is_open` and `calls_per_s` are of now.
+    """
 
     name: str  # host:port, never path, query or user
     requests: int  # HTTP requests
     calls: int  # JSON-RPC calls, each of a batch counted
     failures: Mapping[str, int]  # by FailureKind, and `distrust: <reason>`
     seconds: float  # spent in requests
-    seconds_buckets: Mapping[float, int]  # requests that took at most so many seconds; cumulative, inf last
+    # requests that took at most so many seconds; cumulative, inf last
+    seconds_buckets: Mapping[float, int]
     budget_waits: int
     budget_wait_s: float
     calls_per_s: float  # what the budget allows now
@@ -60,7 +68,10 @@ class ProviderStats:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Whether a request may pass, and with how many calls. `wait_s`: until the budget would let it; 0 when it does."""
+    """Whether a request may pass, and with how many calls.
+
+    `wait_s`: until the budget would let it; 0 when it does.
+    """
 
     passed: bool
     calls: int
@@ -72,7 +83,14 @@ class Entry:
 class Provider:
     """Safe to share between threads."""
 
-    def __init__(self, name: str, url: str, http: httpx.Client, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        http: httpx.Client,
+        budget: Budget,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.name = name
         self._url = url
         self._http = http
@@ -97,22 +115,34 @@ class Provider:
         with self._lock:
             return self._size.is_short_of(calls)
 
-    def enter(self, wanted: int, *, even_if_open: bool = False, even_if_resting: bool = False) -> Entry:
-        """Ask to pass with so many calls, or as many of them as the node takes at once; when passed, they are paid for and `ask` must
-        follow.
+    def enter(
+        self, wanted: int, *, even_if_open: bool = False, even_if_resting: bool = False
+    ) -> Entry:
+        """Ask to pass with so many calls, or as many of them as the node takes at once; when
+        passed, they are paid for and `ask` must follow.
         """
         now = self._clock()
         with self._lock:
             cost = min(wanted, self._size.calls)
             wait_s = self._budget.wait_s(now)
             is_open = not self._breaker.admits(now)
-            passes = not is_open or even_if_open or (even_if_resting and not self._breaker.has_failed(now))
+            passes = (
+                not is_open
+                or even_if_open
+                or (even_if_resting and not self._breaker.has_failed(now))
+            )
             if wait_s > 0 or not passes:
                 return Entry(passed=False, calls=cost, is_open=is_open, wait_s=wait_s)
             self._budget.take(cost, now)
             self._calls += cost
             self._requests += 1
-            return Entry(passed=True, calls=cost, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
+            return Entry(
+                passed=True,
+                calls=cost,
+                is_open=is_open,
+                wait_s=0.0,
+                is_probe=self._breaker.entered(now),
+            )
 
     def ask(self, entry: Entry, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
         """POST and read the answer, within about `timeout_s`.
@@ -133,7 +163,9 @@ class Provider:
             self._note(begun, None)
             with self._lock:
                 self._size.answered(entry.calls, self._clock())
-                self._breaker.answered(one["method"] for one in (body if isinstance(body, list) else [body]))
+                self._breaker.answered(
+                    one["method"] for one in (body if isinstance(body, list) else [body])
+                )
             return answer
         finally:
             with self._lock:
@@ -181,7 +213,9 @@ class Provider:
         taken_s = now - begun
         with self._lock:
             self._seconds += taken_s
-            self._buckets[next((bound for bound in BUCKETS_S if taken_s <= bound), float("inf"))] += 1
+            self._buckets[
+                next((bound for bound in BUCKETS_S if taken_s <= bound), float("inf"))
+            ] += 1
             if failure is None:
                 self._breaker.succeeded()
                 self._budget.succeeded(now)
@@ -197,11 +231,19 @@ class Provider:
                 self._breaker.failed(now)
 
     def _post(self, body: Any, begun: float, timeout_s: float) -> bytes:
-        """Read piece by piece: a time-out is one piece's, and a node that drips would never run into it."""
+        """Read piece by piece: a time-out is one piece's, and a node that drips would never run
+        into it.
+        """
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         try:
-            with self._http.stream("POST", self._url, json=body, timeout=timeout, headers=ACCEPTED) as response:
-                if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE and isinstance(body, list) and len(body) > 1:
+            with self._http.stream(
+                "POST", self._url, json=body, timeout=timeout, headers=ACCEPTED
+            ) as response:
+                if (
+                    response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE
+                    and isinstance(body, list)
+                    and len(body) > 1
+                ):
                     raise BatchTooLargeError
                 _require_ok(response)
                 content = bytearray()
@@ -219,7 +261,9 @@ class Provider:
 
 
 def _too_large(body: Any) -> AnswerTooLargeError | NodeFailure:
-    """Strangers decide how much a block logs; any other answer to a single call is as short as its method promises."""
+    """Strangers decide how much a block logs; any other answer to a single call is as short as its
+    method promises.
+    """
     methods = [call["method"] for call in (body if isinstance(body, list) else [body])]
     if len(methods) > 1 or methods[0] in MAY_BE_LONG:
         return AnswerTooLargeError(methods, MOST_ANSWER_BYTES)
@@ -249,7 +293,9 @@ def _host_and_port(url: str) -> str:
 def _require_ok(response: httpx.Response) -> None:
     """Errors: NodeFailure."""
     if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-        raise NodeFailure(FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(response.headers))
+        raise NodeFailure(
+            FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(response.headers)
+        )
     if response.status_code != httpx.codes.OK:
         raise NodeFailure(FailureKind.STATUS, f"HTTP {response.status_code}")
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -258,10 +304,16 @@ def _require_ok(response: httpx.Response) -> None:
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Retry-After in seconds; as a date, counted from the answer's own Date. Source: RFC 9110, 10.2.3."""
+    """Retry-After in seconds; as a date, counted from the answer's own Date.
+
+    Source: RFC 9110, 10.2.3.
+    """
     value = headers.get("Retry-After", "").strip()
     if value.isdecimal():
         return float(value)
-    with suppress(ValueError, TypeError, OverflowError):  # no date, one without a zone beside one with it, one out of range
-        return (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))).total_seconds()
+    # no date, one without a zone beside one with it, one out of range
+    with suppress(ValueError, TypeError, OverflowError):
+        return (
+            parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))
+        ).total_seconds()
     return None

@@ -1,9 +1,10 @@
 """Typed reads of the chain, each at a named block.
 
-`at` is a block hash (66 characters: that very block or an error, never a neighbour), a height, or a tag (`latest`,
-`safe`, `finalized`). Read several things of one moment at one hash. Amounts are USDC base units, times unix seconds,
-addresses checksum strings.
-Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when the contract reverted), AbiDecodeError.
+`at` is a block hash (66 characters: that very block or an error, never a neighbour), a height, or a
+tag (`latest`, `safe`, `finalized`). Read several things of one moment at one hash. Amounts are USDC
+base units, times unix seconds, addresses checksum strings.
+Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when the contract
+reverted), AbiDecodeError.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +23,22 @@ from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
-from core.chain.rpc import AnswerTooLargeError, Rpc, RpcCodeFailedError, RpcRefusedError, RpcRevertedError
+from core.chain.rpc import (
+    AnswerTooLargeError,
+    Rpc,
+    RpcCodeFailedError,
+    RpcRefusedError,
+    RpcRevertedError,
+)
 from core.hexes import hex_of
 
 At = str | int
 LATEST = "latest"
 HASH_CHARACTERS = 66
 VIEW_GAS = (
-    10_000_000  # of a view of code that is not ours: many times what an honest one needs, and a fraction of a second of a node's time
+    # of a view of code that is not ours: many times what an honest one needs, and a fraction of a
+    # second of a node's time
+    10_000_000
 )
 ERC1271_MAGIC = "0x1626ba7e"
 
@@ -59,7 +68,9 @@ def transaction_of(tx_hash: str) -> Parse[dict[str, Any] | None]:
 
 
 def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
-    return results.only(results.logs, lambda found: all(first <= log.block_number <= last for log in found))
+    return results.only(
+        results.logs, lambda found: all(first <= log.block_number <= last for log in found)
+    )
 
 
 def _output_of(view: FunctionAbi) -> Parse[Any]:
@@ -75,7 +86,10 @@ def _output_of(view: FunctionAbi) -> Parse[Any]:
 
 
 class ChainReader:
-    """Reads of one chain. `contracts` maps the names of stack.json (factory, usdc, ...) to addresses."""
+    """Reads of one chain.
+
+    `contracts` maps the names of stack.json (factory, usdc, ...) to addresses.
+    """
 
     def __init__(self, rpc: Rpc, contracts: Mapping[str, str]) -> None:
         self.rpc = rpc
@@ -94,7 +108,9 @@ class ChainReader:
         """None: the node does not have that block (yet), or no block has that tag."""
         by_hash = isinstance(at, str) and len(at) == HASH_CHARACTERS
         method = "eth_getBlockByHash" if by_hash else "eth_getBlockByNumber"
-        found: BlockHeader | None = self.rpc.call(method, [hex(at) if isinstance(at, int) else at, False], _header_at(at))
+        found: BlockHeader | None = self.rpc.call(
+            method, [hex(at) if isinstance(at, int) else at, False], _header_at(at)
+        )
         return found
 
     def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
@@ -102,14 +118,22 @@ class ChainReader:
         requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
         return self.rpc.batch(requests, [_header_at(number) for number in numbers])
 
-    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | RpcRefusedError | None]:
-        """As `headers`, of these very blocks, but one that is refused or garbled yields its error in place."""
+    def headers_by_hash(
+        self, block_hashes: Sequence[str]
+    ) -> list[BlockHeader | RpcRefusedError | None]:
+        """As `headers`, of these very blocks, but one that is refused or garbled yields its error
+        in place.
+        """
         requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
-        return self.rpc.batch_settled(requests, [_header_at(block_hash) for block_hash in block_hashes])
+        return self.rpc.batch_settled(
+            requests, [_header_at(block_hash) for block_hash in block_hashes]
+        )
 
     def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
-        found: tuple[Receipt, ...] | None = self.rpc.call("eth_getBlockReceipts", [block_hash], results.receipts)
+        found: tuple[Receipt, ...] | None = self.rpc.call(
+            "eth_getBlockReceipts", [block_hash], results.receipts
+        )
         return found
 
     def receipts_of_blocks(self, block_hashes: Sequence[str]) -> list[tuple[Receipt, ...] | None]:
@@ -117,13 +141,19 @@ class ChainReader:
         requests = [("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes]
         return self.rpc.batch(requests, [results.receipts] * len(requests))
 
-    def range_logs(self, first: int, last: int, filters: Sequence[Mapping[str, Any]]) -> tuple[list[RawLog], BlockHeader | None]:
-        """The logs of these heights that pass any of the filters ({address, topics}), and the header of the last height,
-        from one node in one answer: a node without that block has not all of the logs either."""
+    def range_logs(
+        self, first: int, last: int, filters: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[RawLog], BlockHeader | None]:
+        """The logs of these heights that pass any of the filters ({address, topics}), and the
+        header of the last height, from one node in one answer: a node without that block has not
+        all of the logs either.
+        """
         heights = {"fromBlock": hex(first), "toBlock": hex(last)}
         requests = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
         parsers: list[Parse[Any]] = [_logs_between(first, last)] * len(requests)
-        *answers, newest = self.rpc.batch([*requests, ("eth_getBlockByNumber", [hex(last), False])], [*parsers, _header_at(last)])
+        *answers, newest = self.rpc.batch(
+            [*requests, ("eth_getBlockByNumber", [hex(last), False])], [*parsers, _header_at(last)]
+        )
         return [log for answer in answers for log in answer], newest
 
     def receipt(self, tx_hash: str) -> Receipt | None:
@@ -136,17 +166,27 @@ class ChainReader:
         return self.rpc.batch(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
-        """As `receipts_of`, but one that is refused or garbled yields its error in place. Errors: RpcUnreachableError."""
+        """As `receipts_of`, but one that is refused or garbled yields its error in place.
+
+        Errors: RpcUnreachableError.
+        """
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
         return self.rpc.batch_settled(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
-        """The transaction as the node gives it: hash, from, to, input and gas are there. None when it does not know it."""
-        raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash], transaction_of(tx_hash))
+        """The transaction as the node gives it: hash, from, to, input and gas are there.
+
+        None when it does not know it.
+        """
+        raw: dict[str, Any] | None = self.rpc.call(
+            "eth_getTransactionByHash", [tx_hash], transaction_of(tx_hash)
+        )
         return raw
 
     def transaction_count(self, address: str, at: At = LATEST) -> int:
-        return int(self.rpc.call("eth_getTransactionCount", [address, block_argument(at)], results.number))
+        return int(
+            self.rpc.call("eth_getTransactionCount", [address, block_argument(at)], results.number)
+        )
 
     def balance_wei(self, address: str, at: At = LATEST) -> int:
         return int(self.rpc.call("eth_getBalance", [address, block_argument(at)], results.wei))
@@ -157,7 +197,11 @@ class ChainReader:
 
     def estimate_gas(self, sender: str, to: str, data: str) -> int:
         """Gas units. Errors: RpcRevertedError with the revert data when it would revert."""
-        return int(self.rpc.call("eth_estimateGas", [{"from": sender, "to": to, "data": data}], results.number))
+        return int(
+            self.rpc.call(
+                "eth_estimateGas", [{"from": sender, "to": to, "data": data}], results.number
+            )
+        )
 
     def priority_fee_wei(self) -> int:
         """What the node suggests as maxPriorityFeePerGas."""
@@ -165,20 +209,32 @@ class ChainReader:
 
     # Calls
 
-    def call(self, to: str, data: str, at: At = LATEST, sender: str | None = None, gas: int | None = None) -> bytes:
-        """eth_call, of at most `gas` units when they are named. Errors: RpcRevertedError with the revert data."""
+    def call(
+        self, to: str, data: str, at: At = LATEST, sender: str | None = None, gas: int | None = None
+    ) -> bytes:
+        """eth_call, of at most `gas` units when they are named.
+
+        Errors: RpcRevertedError with the revert data.
+        """
         transaction = {"to": to, "data": data} | ({} if sender is None else {"from": sender})
         transaction |= {} if gas is None else {"gas": hex(gas)}
         return bytes(self.rpc.call("eth_call", [transaction, block_argument(at)], results.code))
 
-    def replay(self, transaction: Mapping[str, Any], parent_hash: str, number: int, timestamp: int) -> bytes | None:
+    def replay(
+        self, transaction: Mapping[str, Any], parent_hash: str, number: int, timestamp: int
+    ) -> bytes | None:
         """Run a mined transaction on the state before its block, under its block's height and time.
 
-        Answers the revert data, or None when it does not revert there (an earlier transaction of its block made it
-        fail). A node without block overrides replays under the parent's time. Errors: RpcRefusedError when the node
-        lacks that state, or the call ran out of gas.
+        Answers the revert data, or None when it does not revert there (an earlier transaction of
+        its block made it fail). A node without block overrides replays under the parent's time.
+        Errors: RpcRefusedError when the node lacks that state, or the call ran out of gas.
         """
-        call = {"from": transaction["from"], "to": transaction["to"], "data": transaction["input"], "gas": transaction["gas"]}
+        call = {
+            "from": transaction["from"],
+            "to": transaction["to"],
+            "data": transaction["input"],
+            "gas": transaction["gas"],
+        }
         overrides = {"number": hex(number), "time": hex(timestamp)}
         try:
             return self._revert_of(call, block_argument(parent_hash), {}, overrides)
@@ -202,24 +258,44 @@ class ChainReader:
     def usdc_balance(self, account: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
 
-    def used_authorizations(self, account: str, nonces: Sequence[str], at: At = LATEST) -> frozenset[str]:
+    def used_authorizations(
+        self, account: str, nonces: Sequence[str], at: At = LATEST
+    ) -> frozenset[str]:
         """Which of these EIP-3009 nonces of the account were used or cancelled."""
         state, usdc = function("MockUSDC", "authorizationState"), self.contracts["usdc"]
-        calls = [("eth_call", [{"to": usdc, "data": state.encode(account, one)}, block_argument(at)]) for one in nonces]
+        calls = [
+            ("eth_call", [{"to": usdc, "data": state.encode(account, one)}, block_argument(at)])
+            for one in nonces
+        ]
         answers = self.rpc.batch(calls, [results.code] * len(calls))
-        return frozenset(one for one, answer in zip(nonces, answers, strict=True) if state.decode_output(answer)[0])
+        return frozenset(
+            one
+            for one, answer in zip(nonces, answers, strict=True)
+            if state.decode_output(answer)[0]
+        )
 
-    def is_authorization_used(self, token: str, authorizer: str, nonce: str, at: At = LATEST) -> bool:
-        """Whether an EIP-3009 nonce is used or cancelled. Errors: RpcRevertedError when the token knows no EIP-3009."""
+    def is_authorization_used(
+        self, token: str, authorizer: str, nonce: str, at: At = LATEST
+    ) -> bool:
+        """Whether an EIP-3009 nonce is used or cancelled.
+
+        Errors: RpcRevertedError when the token knows no EIP-3009.
+        """
         return bool(self._read("MockUSDC", "authorizationState", token, at, authorizer, nonce))
 
-    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
-        """The contract wallet's word on a signature; a wallet that fails, or answers anything else, says no."""
+    def is_erc1271_signature(
+        self, wallet: str, digest: str, signature: str, at: At = LATEST
+    ) -> bool:
+        """The contract wallet's word on a signature; a wallet that fails, or answers anything else,
+        says no.
+        """
         data = call_by_signature("isValidSignature(bytes32,bytes)", [digest, signature])
         return hex_of(self._said_by(wallet, data, at)) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
 
     def _said_by(self, contract: str, data: str, at: At) -> bytes:
-        """What code that strangers chose answers within VIEW_GAS; empty when it reverts, uses that up or answers without end."""
+        """What code that strangers chose answers within VIEW_GAS; empty when it reverts, uses that
+        up or answers without end.
+        """
         try:
             return self.call(contract, data, at, gas=VIEW_GAS)
         except (RpcRevertedError, RpcCodeFailedError, AnswerTooLargeError):
@@ -233,5 +309,7 @@ def refusal_name(revert_data: bytes) -> str | None:
 
 
 def reason_of_run(error: RpcRevertedError | RpcCodeFailedError) -> str | None:
-    """As `refusal_name`, of a run that failed; code that used up its gas or is invalid names no reason."""
+    """As `refusal_name`, of a run that failed; code that used up its gas or is invalid names no
+    reason.
+    """
     return refusal_name(error.revert_data) if isinstance(error, RpcRevertedError) else None

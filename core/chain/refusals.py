@@ -1,14 +1,19 @@
-"""Whose fault a refusal is: of the call that was asked, or of the node that was. Pure: no socket, no clock.
+"""Whose fault a refusal is: of the call that was asked, or of the node that was.
+
+Pure: no socket, no clock.
 
     error object --> says "slower"? -------------------------> the node's limit of rate
                  --> the call can be at fault, and is? ------> an answer: any other node would say the same
                  --> anything else --------------------------> that node's failure: another one is asked within the same call
 
 Laws
-- A call can be at fault only where its own content is judged: code that is run (a revert, out of gas, arguments), a transaction that is
-  sent (known, underpriced, a nonce that was used), logs of too long a range, and what not every chain has (OPTIONAL).
-- Heads, receipts, counts and balances are asked for rightly. A node that refuses them has an expired key, lacks the method or the state.
-- Words are matched, since codes say nothing: -32000 is a revert here and an expired key there. Words that are not known are the node's.
+- A call can be at fault only where its own content is judged: code that is run (a revert, out of
+  gas, arguments), a transaction that is sent (known, underpriced, a nonce that was used), logs of
+  too long a range, and what not every chain has (OPTIONAL).
+- Heads, receipts, counts and balances are asked for rightly. A node that refuses them has an
+  expired key, lacks the method or the state.
+- Words are matched, since codes say nothing: -32000 is a revert here and an expired key there.
+  Words that are not known are the node's.
 Source: docs/decisions/0016.
 """
 
@@ -32,41 +37,54 @@ OPTIONAL_TAGS = ("safe", "finalized")  # a chain without them refuses them for g
 OPTIONAL_METHODS = frozenset({"eth_maxPriorityFeePerGas"})
 MOST_MESSAGE = 500  # characters of what a node says that are kept
 
-# Providers word "slower, please" in many ways and under many codes, and use -32005 for "too many results" as well.
+# Providers word "slower, please" in many ways and under many codes, and use -32005 for "too many
+# results" as well.
 _TOO_FAST = re.compile(
-    r"rate.?limit|too many requests(?! (in|per)\b.{0,10}\bbatch)|(?<!batch )requests? limit|per.second|throughput"
+    r"rate.?limit|too many requests(?! (in|per)\b.{0,10}\bbatch)|(?<!batch )requests? "
+    r"limit|per.second|throughput"
     r"|slow(er|ly| down)|too fast",
     re.IGNORECASE,
 )
 _TOO_MUCH = re.compile(
-    r"results|range|response size|too many (logs|blocks)|more than .{0,20}(logs|blocks)|(limit|maximum|most|exceed).{0,40}(logs|blocks)",
+    r"results|range|response size|too many (logs|blocks)|more than "
+    r".{0,20}(logs|blocks)|(limit|maximum|most|exceed).{0,40}(logs|blocks)",
     re.IGNORECASE,
 )
-_LAGS = re.compile(r"beyond|current head|not found|unknown block", re.IGNORECASE)  # a range that this node does not have yet
-# geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum 100 calls in 1 batch").
+# a range that this node does not have yet
+_LAGS = re.compile(r"beyond|current head|not found|unknown block", re.IGNORECASE)
+# geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum
+# 100 calls in 1 batch").
 _BATCH_TOO_LARGE = re.compile(
-    r"batch.{0,40}(too (large|big|many|long)|limit|exceed|maximum|more than|not (allowed|supported|permitted|enabled)|disabled)"
+    r"batch.{0,40}(too (large|big|many|long)|limit|exceed|maximum|more than|not "
+    r"(allowed|supported|permitted|enabled)|disabled)"
     r"|(too many|too large|maximum|exceed|limit).{0,40}batch",
     re.IGNORECASE,
 )
-# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth ("EVM error"), Nethermind ("VM execution",
-# "OutOfGas"). One that is missing here lets a hostile contract rest the nodes that run it.
+# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth
+# ("EVM error"), Nethermind ("VM execution", "OutOfGas"). One that is missing here lets a hostile
+# contract rest the nodes that run it.
 _CODE_FAILED = re.compile(
-    r"out ?of ?gas|(invalid|bad) ?(opcode|instruction|jump|code)|opcode .*not defined|stack ?(underflow|overflow|limit)|write protection"
-    r"|static ?call ?violation|(return data|access) ?(violation|out of bounds)|gas uint64 overflow|max call depth"
+    r"out ?of ?gas|(invalid|bad) ?(opcode|instruction|jump|code)|opcode .*not defined|stack "
+    r"?(underflow|overflow|limit)|write protection"
+    r"|static ?call ?violation|(return data|access) ?(violation|out of bounds)|gas uint64 "
+    r"overflow|max call depth"
     r"|EVM error|VM execution error",
     re.IGNORECASE,
 )
 # What a run cannot even begin with.
 _CANNOT_RUN = re.compile(
-    r"insufficient (funds|balance)|gas required exceeds|intrinsic gas|floor (data )?gas|gas limit|exceeds .{0,20}\bgas"
+    r"insufficient (funds|balance)|gas required exceeds|intrinsic gas|floor (data )?gas|gas "
+    r"limit|exceeds .{0,20}\bgas"
     r"|less than block base fee",
     re.IGNORECASE,
 )
-# What pools answer to bytes that they have, or will never take. Settings of one node (a cap of fees, a full pool) are not among them.
+# What pools answer to bytes that they have, or will never take. Settings of one node (a cap of
+# fees, a full pool) are not among them.
 _SENT_IN_VAIN = re.compile(
-    r"already (known|imported|exists|in)|known ?transaction|nonce|underpriced|insufficient (funds|balance)|intrinsic gas|gas limit"
-    r"|less than block base fee|fee.?too.?low|higher than max fee|invalid (sender|signature|chain)|signature|oversized|rlp"
+    r"already (known|imported|exists|in)|known ?transaction|nonce|underpriced|insufficient "
+    r"(funds|balance)|intrinsic gas|gas limit"
+    r"|less than block base fee|fee.?too.?low|higher than max fee|invalid "
+    r"(sender|signature|chain)|signature|oversized|rlp"
     r"|(type|transaction) not supported|initcode|replacement",
     re.IGNORECASE,
 )
@@ -102,19 +120,31 @@ def failure_of(method: str, params: Sequence[Any], error: Mapping[str, Any]) -> 
 
 def _is_of_the_call(method: str, params: Sequence[Any], code: int, message: str) -> bool:
     if method in RUN:
-        return code == INVALID_PARAMS_CODE or is_code_failed(method, message) or _CANNOT_RUN.search(message) is not None
+        return (
+            code == INVALID_PARAMS_CODE
+            or is_code_failed(method, message)
+            or _CANNOT_RUN.search(message) is not None
+        )
     if method == SENT:
         return _SENT_IN_VAIN.search(message) is not None
     if method == LOGS:
         return _TOO_MUCH.search(message) is not None and _LAGS.search(message) is None
-    is_optional = method in OPTIONAL_METHODS or (method == "eth_getBlockByNumber" and params[:1] and params[0] in OPTIONAL_TAGS)
+    is_optional = method in OPTIONAL_METHODS or (
+        method == "eth_getBlockByNumber" and params[:1] and params[0] in OPTIONAL_TAGS
+    )
     return bool(is_optional) and code not in NODE_TROUBLE_CODES
 
 
 def is_too_large(error: Mapping[str, Any]) -> bool:
-    """Whether an error in place of a batch's answers speaks of the batch's size, and not of how fast it came."""
+    """Whether an error in place of a batch's answers speaks of the batch's size, and not of how
+    fast it came.
+    """
     code, message = code_of(error), message_of(error)
-    return code != TOO_MANY_REQUESTS_CODE and not _TOO_FAST.search(message) and _BATCH_TOO_LARGE.search(message) is not None
+    return (
+        code != TOO_MANY_REQUESTS_CODE
+        and not _TOO_FAST.search(message)
+        and _BATCH_TOO_LARGE.search(message) is not None
+    )
 
 
 def is_code_failed(method: str, message: str) -> bool:
@@ -123,8 +153,13 @@ def is_code_failed(method: str, message: str) -> bool:
 
 
 def revert_data(method: str, error: Mapping[str, Any]) -> bytes | None:
-    """None when the error is no revert. Nodes put the data in different places; a revert may have none."""
-    if method not in RUN or (code_of(error) != REVERT_CODE and "revert" not in message_of(error).lower()):
+    """None when the error is no revert.
+
+    Nodes put the data in different places; a revert may have none.
+    """
+    if method not in RUN or (
+        code_of(error) != REVERT_CODE and "revert" not in message_of(error).lower()
+    ):
         return None
     data = error.get("data")
     if isinstance(data, dict):
@@ -141,7 +176,9 @@ def code_of(error: Mapping[str, Any]) -> int:
 
 
 def message_of(error: Mapping[str, Any], otherwise: str = "") -> str:
-    """What the node says, fit for a line of the log: printable ASCII, not long, and without addresses, which may hold keys."""
+    """What the node says, fit for a line of the log: printable ASCII, not long, and without
+    addresses, which may hold keys.
+    """
     return cleaned(str(error.get("message", otherwise)))
 
 

@@ -1,13 +1,16 @@
-"""A key that another process holds, asked over JSON-RPC: Web3Signer, or any signer with `eth_signTransaction`.
+"""A key that another process holds, asked over JSON-RPC: Web3Signer, or any signer with
+`eth_signTransaction`.
 
     transaction --> eth_signTransaction (from, to, nonce, ..., quantities as 0x hex) --> raw bytes --> checked --> caller
 
 Laws
-- What comes back is checked before anybody sees it: exactly the fields that were asked for, of exactly our account. A signer that
-  is configured for another chain, or that somebody else answers for, gets nothing sent.
+- What comes back is checked before anybody sees it: exactly the fields that were asked for, of
+  exactly our account. A signer that is configured for another chain, or that somebody else answers
+  for, gets nothing sent.
 - An answer takes at most `answer_s`; nothing is asked twice.
 - Neither URL nor token is ever told, in errors or repr.
-Source: https://docs.web3signer.consensys.io/reference/api/json-rpc; clef and geth answer `{raw, tx}` where Web3Signer answers raw.
+Source: https://docs.web3signer.consensys.io/reference/api/json-rpc; clef and geth answer `{raw,
+tx}` where Web3Signer answers raw.
 """
 
 from collections.abc import Mapping
@@ -31,7 +34,9 @@ QUANTITIES = ("chainId", "nonce", "value", "gas", "maxFeePerGas", "maxPriorityFe
 
 
 class RemoteSignerError(RpcError):
-    """The remote signer gave no signature that may be used: it is down, it refused, or it signed something else."""
+    """The remote signer gave no signature that may be used: it is down, it refused, or it signed
+    something else.
+    """
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"the remote signer of {address} {why}")
@@ -42,8 +47,12 @@ class RemoteSignerError(RpcError):
 class RemoteSigner:
     """One account of a remote signer. Safe to share between threads."""
 
-    def __init__(self, url: str, address: str, *, token: str | None = None, answer_s: float = ANSWER_S) -> None:
-        """`token` goes along as `Authorization: Bearer`. A private authority of the TLS certificate: SSL_CERT_FILE."""
+    def __init__(
+        self, url: str, address: str, *, token: str | None = None, answer_s: float = ANSWER_S
+    ) -> None:
+        """`token` goes along as `Authorization: Bearer`. A private authority of the TLS
+        certificate: SSL_CERT_FILE.
+        """
         self.address = checksum_address(address)
         self._rpc = Rpc([url], answer_s=answer_s, deadline_s=answer_s, transport=_Authorized(token))
 
@@ -53,13 +62,17 @@ class RemoteSigner:
         try:
             raw = bytes_of(answer["raw"] if isinstance(answer, dict) else answer)
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise RemoteSignerError(self.address, "answered something else than a raw transaction") from None
+            raise RemoteSignerError(
+                self.address, "answered something else than a raw transaction"
+            ) from None
         return self._checked(raw, transaction)
 
     def require_key(self) -> None:
         """Nothing happens while it answers and holds the account. Errors: RemoteSignerError."""
         accounts = self._ask("eth_accounts", [])
-        if not isinstance(accounts, list) or self.address.lower() not in [str(account).lower() for account in accounts]:
+        if not isinstance(accounts, list) or self.address.lower() not in [
+            str(account).lower() for account in accounts
+        ]:
             raise RemoteSignerError(self.address, "does not hold that account")
 
     def close(self) -> None:
@@ -78,18 +91,40 @@ class RemoteSigner:
         try:
             signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
             signer = Account.recover_transaction(raw)
-        except (ValueError, TypeError, IndexError, KeyError, BadSignature, ValidationError, RLPException) as error:
-            raise RemoteSignerError(self.address, f"answered bytes that are no signed transaction ({type(error).__name__})") from None
-        changed = [name for name, value in _comparable(asked).items() if _comparable(signed).get(name) != value]
+        except (
+            ValueError,
+            TypeError,
+            IndexError,
+            KeyError,
+            BadSignature,
+            ValidationError,
+            RLPException,
+        ) as error:
+            raise RemoteSignerError(
+                self.address,
+                f"answered bytes that are no signed transaction ({type(error).__name__})",
+            ) from None
+        changed = [
+            name
+            for name, value in _comparable(asked).items()
+            if _comparable(signed).get(name) != value
+        ]
         if changed or signed["accessList"]:
-            raise RemoteSignerError(self.address, f"signed another {', '.join(changed) or 'accessList'} than was asked for")
+            raise RemoteSignerError(
+                self.address,
+                f"signed another {', '.join(changed) or 'accessList'} than was asked for",
+            )
         if signer != self.address or signed["s"] > HALF_ORDER:
-            raise RemoteSignerError(self.address, "signed with another key, or in a form that no node takes")
+            raise RemoteSignerError(
+                self.address, "signed with another key, or in a form that no node takes"
+            )
         return raw
 
 
 class _Authorized(httpx.HTTPTransport):
-    """Sends the token along; the environment may name the authorities of TLS certificates, and nothing else."""
+    """Sends the token along; the environment may name the authorities of TLS certificates, and
+    nothing else.
+    """
 
     def __init__(self, token: str | None) -> None:
         super().__init__(trust_env=True)
@@ -104,7 +139,13 @@ class _Authorized(httpx.HTTPTransport):
 def _as_parameters(transaction: Mapping[str, Any], sender: str) -> dict[str, str]:
     """The transaction as JSON-RPC takes it: `from` and all quantities as 0x hex."""
     quantities = {name: hex(transaction[name]) for name in QUANTITIES}
-    return {"from": sender, "to": transaction["to"], "data": transaction["data"], "type": hex(TYPE_2), **quantities}
+    return {
+        "from": sender,
+        "to": transaction["to"],
+        "data": transaction["data"],
+        "type": hex(TYPE_2),
+        **quantities,
+    }
 
 
 def _comparable(transaction: Mapping[str, Any]) -> dict[str, Any]:

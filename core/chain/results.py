@@ -1,9 +1,12 @@
-"""What each method promises, read strictly: the JSON of a result in, values of the domain out. Pure: no socket, no clock.
+"""What each method promises, read strictly: the JSON of a result in, values of the domain out.
+
+Pure: no socket, no clock.
 
 Laws
-- A result of another form is an error, never a guess: ValueError, which the pool turns into that node's failure (rpc.py).
-- Sizes are bounded before anything is computed. A quantity has at most 64 digits; heights, indices, gas and times fit the
-  columns that hold them.
+- A result of another form is an error, never a guess: ValueError, which the pool turns into that
+  node's failure (rpc.py).
+- Sizes are bounded before anything is computed. A quantity has at most 64 digits; heights, indices,
+  gas and times fit the columns that hold them.
 - Only what the record needs is demanded: fields that are not read here may be missing or new.
 """
 
@@ -29,7 +32,8 @@ _Fee = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,32}[0-9a-fA-F]{1,32}\Z")]  #
 _Number = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,49}[0-9a-fA-F]{1,15}\Z")]  # below 2**60
 _Index = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,57}[0-9a-fA-F]{1,7}\Z")]  # below 2**28
 MOST_TIME = 2**36
-_Time = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,55}[0-9a-fA-F]{1,9}\Z")]  # before the year 4147
+# before the year 4147
+_Time = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,55}[0-9a-fA-F]{1,9}\Z")]
 _Status = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,63}[01]\Z")]
 
 
@@ -96,7 +100,9 @@ def _reader(kind: Any) -> Parse[Any]:
 
 
 _read_number, _read_wei, _read_fee, _read_hex = map(_reader, (_Number, _Wei, _Fee, _Hex))
-_read_block, _read_receipt, _read_receipts = map(_reader, (_Block | None, _Receipt | None, list[_Receipt] | None))
+_read_block, _read_receipt, _read_receipts = map(
+    _reader, (_Block | None, _Receipt | None, list[_Receipt] | None)
+)
 _read_logs, _read_sent = map(_reader, (list[_Log], _Sent | None))
 
 
@@ -175,7 +181,9 @@ def _header(found: _Block) -> BlockHeader:
         parent_hash=found.parent_hash.lower(),
         timestamp=int(found.timestamp, 16),
         logs_bloom=int(found.logs_bloom, 16),
-        transaction_hashes=tuple((tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions),
+        transaction_hashes=tuple(
+            (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
+        ),
         base_fee_wei=None if base_fee is None else int(base_fee, 16),
     )
 
@@ -200,7 +208,9 @@ def _cost_wei(found: _Receipt) -> int | None:
     """Source: eth_getTransactionReceipt; l1Fee of the OP stack."""
     if found.effective_gas_price is None:
         return None
-    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(found.l1_fee or "0x0", 16)
+    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(
+        found.l1_fee or "0x0", 16
+    )
 
 
 # An address, two hashes, at most four topics and the data.
@@ -211,7 +221,9 @@ MOST_INDEX = 2**28
 
 
 def _log(found: _Log) -> RawLog:
-    text = " ".join((found.address, found.block_hash, found.transaction_hash, *found.topics, found.data)).lower()
+    text = " ".join(
+        (found.address, found.block_hash, found.transaction_hash, *found.topics, found.data)
+    ).lower()
     if _LOG.fullmatch(text) is None:
         raise ValueError("an address, hash, topic or data of another form")
     address, block_hash, tx_hash, *topics, data = text.split(" ")
@@ -285,5 +297,7 @@ _CHECKS: Mapping[str, Parse[Any]] = {
 
 
 def promised(method: str) -> Parse[Any]:
-    """Plain JSON of a method's result, checked for the form that the method promises; of a method unknown here, any JSON."""
+    """Plain JSON of a method's result, checked for the form that the method promises; of a method
+    unknown here, any JSON.
+    """
     return _CHECKS.get(method, plain)

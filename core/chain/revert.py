@@ -1,4 +1,7 @@
-"""Revert data -> the Solidity error's name and arguments. Source: contracts/libraries/ErrorsLib.sol."""
+"""Revert data -> the Solidity error's name and arguments.
+
+Source: contracts/libraries/ErrorsLib.sol.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,14 +13,19 @@ from core.hexes import hex_of
 
 @dataclass(frozen=True, slots=True)
 class DecodedRevert:
-    """`name` is Solidity's; `Error` and `Panic` are the language's own. `args` by their Solidity names."""
+    """`name` is Solidity's; `Error` and `Panic` are the language's own.
+
+    `args` by their Solidity names.
+    """
 
     name: str
     args: Mapping[str, Any]
 
 
 def decode_revert(data: bytes) -> DecodedRevert | None:
-    """None when the data is empty, cut short, or no error of our contracts: then the reason is not known."""
+    """None when the data is empty, cut short, or no error of our contracts: then the reason is not
+    known.
+    """
     error = errors_by_selector().get(hex_of(data[:SELECTOR_BYTES]))
     if error is None:
         return None

@@ -15,11 +15,16 @@ class WrongChainError(OutsideError):
     """Every node that answers serves another chain."""
 
     def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
+        super().__init__(
+            f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and "
+            "DEPLOYMENT_FILE"
+        )
 
 
 def keep_to(reader: ChainReader, chain_id: int) -> None:
-    """Leave out each node that serves another chain; one that does not answer stays. Call it before other threads use the nodes.
+    """Leave out each node that serves another chain; one that does not answer stays.
+
+    Call it before other threads use the nodes.
 
     Errors: WrongChainError, RpcError when none answers.
     """

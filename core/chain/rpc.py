@@ -6,16 +6,21 @@
        '-- all are open: the one that is free first is asked nevertheless, and is the last
 
 Laws
-- A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
-  second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
-- What a node *says* of the call (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node. Any
-  other refusal is the node's failure (refusals.py); when all refuse, the error has what each of them said.
-- A result is read as its method promises it while the node is still being asked, so that one that garbles it has failed and the
-  next is asked within the same call. Without `parse` a result is plain JSON, checked all the same (results.py).
-- A batch of more calls than a node takes at once goes as several requests to that one node (batch_size.py). A node that takes very few
-  is asked after the others.
-- A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
-- Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
+- A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited
+  away for budget, the second is for asking, and no node may use up the time of those that were not
+  asked yet. Nothing waits without a sleep.
+- What a node *says* of the call (a revert, an invalid argument) is an answer, not a failure: it is
+  raised at once, from that node. Any other refusal is the node's failure (refusals.py); when all
+  refuse, the error has what each of them said.
+- A result is read as its method promises it while the node is still being asked, so that one that
+  garbles it has failed and the next is asked within the same call. Without `parse` a result is
+  plain JSON, checked all the same (results.py).
+- A batch of more calls than a node takes at once goes as several requests to that one node
+  (batch_size.py). A node that takes very few is asked after the others.
+- A batch costs the budget one token a call: providers bill calls, not requests. A setting for it
+  would be one to get wrong.
+- Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's
+  answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
 """
 
@@ -64,7 +69,9 @@ T = TypeVar("T")
 
 ANSWER_S = 10.0
 DEADLINE_S = 30.0
-REST_S = 5.0  # of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries again
+# of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries
+# again
+REST_S = 5.0
 CALLS_PER_S = 2_000.0
 LEAST_WAIT_S = 0.001
 
@@ -97,7 +104,11 @@ class Rpc:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`urls` best first. `calls_per_s` and `burst` (default: one second's worth) are each node's; the rest is for tests."""
+        """`urls` best first.
+
+        `calls_per_s` and `burst` (default: one second's worth) are each node's; the rest is for
+        tests.
+        """
         if not urls:
             raise ValueError("at least one node is needed; set RPC_URLS")
         burst = max(1.0, calls_per_s) if burst is None else burst
@@ -115,31 +126,48 @@ class Rpc:
         self._preferred = self._nodes[0].name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
+        """The result of one call.
+
+        Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError.
+        """
         body = self._body(method, params)
         asked = Asked(body["id"], method, params, parse or promised(method))
         _, found = self._ask(method, 1, lambda _: (body, lambda content: result_of(content, asked)))
         return _result(found)
 
-    def batch(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None) -> list[Any]:
-        """The results of several calls, from one node, in order. The first refused one raises for all."""
+    def batch(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
+    ) -> list[Any]:
+        """The results of several calls, from one node, in order.
+
+        The first refused one raises for all.
+        """
         return [_result(answer) for answer in self._batch(requests, parse, is_settled=False)]
 
     def batch_settled(
-        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None, within_s: float | None = None
+        self,
+        requests: Sequence[Request],
+        parse: Sequence[Parse[Any]] | None = None,
+        within_s: float | None = None,
     ) -> list[Any | RpcRefusedError]:
-        """As `batch`, but a refused call yields its error in place; so does one that no node answered, when one node answered others.
+        """As `batch`, but a refused call yields its error in place; so does one that no node
+        answered, when one node answered others.
 
-        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when every node refuses the batch as a whole, or
-        every call of it.
+        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when every
+        node refuses the batch as a whole, or every call of it.
         """
         return self._batch(requests, parse, is_settled=True, within_s=within_s)
 
     def batch_of_others(
-        self, requests: Sequence[Request], within_s: float, parse: Sequence[Parse[Any]] | None = None
+        self,
+        requests: Sequence[Request],
+        within_s: float,
+        parse: Sequence[Parse[Any]] | None = None,
     ) -> dict[str, list[Any | RpcRefusedError]]:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
-        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name], parse)
+        return self.batch_of_each(
+            requests, within_s, [name for name in self.names if name != self.pinned_name], parse
+        )
 
     def batch_of_each(
         self,
@@ -148,15 +176,21 @@ class Rpc:
         among: Collection[str] | None = None,
         parse: Sequence[Parse[Any]] | None = None,
     ) -> dict[str, list[Any | RpcRefusedError]]:
-        """What each node (`among` these) says, by its name, a failed call as its error in place. One that failed a moment ago, is over
-        budget, or gives no answer within `within_s` is left out; one that only rests is asked.
+        """What each node (`among` these) says, by its name, a failed call as its error in place.
+
+        One that failed a moment ago, is over budget, or gives no answer within `within_s` is left
+        out; one that only rests is asked.
         """
         asked = [node for node in self._nodes if among is None or node.name in among]
         told = {node.name: self._told_by(node, requests, parse, within_s) for node in asked}
         return {name: answers for name, answers in told.items() if len(answers) == len(requests)}
 
     def _told_by(
-        self, node: Provider, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, within_s: float
+        self,
+        node: Provider,
+        requests: Sequence[Request],
+        parse: Sequence[Parse[Any]] | None,
+        within_s: float,
     ) -> list[Any | RpcRefusedError]:
         """What one node says; fewer answers than requests when it fails."""
         until, answers = self._clock() + within_s, list[Any]()
@@ -191,10 +225,11 @@ class Rpc:
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Within it this thread's calls are all answered by one node, the first that answers; an inner block joins the outer.
+        """Within it this thread's calls are all answered by one node, the first that answers; an
+        inner block joins the outer.
 
-        Errors, of the calls within: RpcUnreachableError when that node fails, RpcRefusedError when it says so; the next block begins
-        with another.
+        Errors, of the calls within: RpcUnreachableError when that node fails, RpcRefusedError when
+        it says so; the next block begins with another.
         """
         with self._pinned_to(None):
             yield
@@ -214,15 +249,18 @@ class Rpc:
         self._preferred = name
 
     def leave_out(self, name: str) -> None:
-        """Ask this node no more: it serves another chain. Call it before the pool is shared, and not of the last one."""
+        """Ask this node no more: it serves another chain.
+
+        Call it before the pool is shared, and not of the last one.
+        """
         self._nodes = tuple(node for node in self._nodes if node.name != name)
 
     def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
-        """The pinned node, or the one of this name, lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words,
-        counted in `stats`.
+        """The pinned node, or the one of this name, lags or contradicts itself: it rests for
+        `rest_s`. `reason`: one of few words, counted in `stats`.
 
-        The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
-        even while it rests.
+        The block goes on with it. Nothing happens outside a block, or before a node answered; a
+        node that is alone is asked even while it rests.
         """
         for node in self._nodes:
             if node.name == (name or self.pinned_name):
@@ -238,20 +276,33 @@ class Rpc:
     def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
 
-    def _asked(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None) -> tuple[list[dict[str, Any]], list[Asked]]:
+    def _asked(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None
+    ) -> tuple[list[dict[str, Any]], list[Asked]]:
         """The calls as they are sent, and how their answers are read."""
         bodies = [self._body(method, params) for method, params in requests]
         parsers = parse or [promised(method) for method, _ in requests]
-        return bodies, [Asked(body["id"], body["method"], body["params"], one) for body, one in zip(bodies, parsers, strict=True)]
+        return bodies, [
+            Asked(body["id"], body["method"], body["params"], one)
+            for body, one in zip(bodies, parsers, strict=True)
+        ]
 
     def _batch(
-        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, *, is_settled: bool, within_s: float | None = None
+        self,
+        requests: Sequence[Request],
+        parse: Sequence[Parse[Any]] | None,
+        *,
+        is_settled: bool,
+        within_s: float | None = None,
     ) -> list[Any]:
         """In as many requests as it takes, all to one node."""
         answers = list[Any]()
         with ExitStack() as one_node:
             while len(answers) < len(requests):
-                left, parsers = requests[len(answers) :], None if parse is None else parse[len(answers) :]
+                left, parsers = (
+                    requests[len(answers) :],
+                    None if parse is None else parse[len(answers) :],
+                )
                 node, found = self._first_of(left, parsers, is_settled, within_s)
                 answers += found
                 if len(answers) < len(requests):
@@ -259,7 +310,11 @@ class Rpc:
         return answers
 
     def _first_of(
-        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, is_settled: bool, within_s: float | None
+        self,
+        requests: Sequence[Request],
+        parse: Sequence[Parse[Any]] | None,
+        is_settled: bool,
+        within_s: float | None,
     ) -> tuple[Provider, list[Any]]:
         """The results of the first calls, as many as a node takes at once, and which it was."""
 
@@ -275,14 +330,23 @@ class Rpc:
             raise partly.otherwise from None
 
     def _ask(
-        self, method: str, wanted: int, part: Callable[[int], tuple[Any, Callable[[bytes], T]]], within_s: float | None = None
+        self,
+        method: str,
+        wanted: int,
+        part: Callable[[int], tuple[Any, Callable[[bytes], T]]],
+        within_s: float | None = None,
     ) -> tuple[Provider, T]:
-        """Who answered, and what. `part`: the request of so many calls, and how its answer is read."""
+        """Who answered, and what.
+
+        `part`: the request of so many calls, and how its answer is read.
+        """
         pin = self._pins.pin
         deadline_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
         begun = self._clock()
         nodes = self._nodes if pin is None or pin.node is None else [pin.node]
-        untried = sorted(nodes, key=lambda node: (node.is_short_of(wanted), node.name != self._preferred))
+        untried = sorted(
+            nodes, key=lambda node: (node.is_short_of(wanted), node.name != self._preferred)
+        )
         failures: list[tuple[Provider, NodeFailure]] = []
         told: list[str] = []
         while untried and self._clock() < begun + deadline_s:
@@ -311,8 +375,13 @@ class Rpc:
                 return node, answer
         raise _outcome(method, failures, told)
 
-    def _enter(self, nodes: Sequence[Provider], wanted: int, until: float) -> tuple[Provider, Entry] | None:
-        """The node to ask, its budget paid; waits for budget, at most `until`. None: nobody has budget by then."""
+    def _enter(
+        self, nodes: Sequence[Provider], wanted: int, until: float
+    ) -> tuple[Provider, Entry] | None:
+        """The node to ask, its budget paid; waits for budget, at most `until`.
+
+        None: nobody has budget by then.
+        """
         while True:
             waits: list[tuple[float, Provider]] = []
             open_nodes: list[Provider] = []
@@ -342,7 +411,10 @@ class Rpc:
 
 
 class _PartlyAnsweredError(RpcError):
-    """No node answered a whole batch, and `node` answered a part of it. `otherwise`: the error for those who want all or nothing."""
+    """No node answered a whole batch, and `node` answered a part of it.
+
+    `otherwise`: the error for those who want all or nothing.
+    """
 
     def __init__(self, node: Provider, results: Sequence[Any], otherwise: RpcError) -> None:
         super().__init__(str(otherwise))
@@ -351,15 +423,21 @@ class _PartlyAnsweredError(RpcError):
         self.otherwise = otherwise
 
 
-def _outcome(method: str, failures: Sequence[tuple[Provider, NodeFailure]], told: Sequence[str]) -> RpcError:
-    """What a call ends with that no node answered: a refusal when one of them said something, with what each of them said."""
+def _outcome(
+    method: str, failures: Sequence[tuple[Provider, NodeFailure]], told: Sequence[str]
+) -> RpcError:
+    """What a call ends with that no node answered: a refusal when one of them said something, with
+    what each of them said.
+    """
     said = next((failure.answer for _, failure in failures if failure.answer is not None), None)
     words = list(dict.fromkeys(told))
     if said is None:
         error: RpcError = RpcUnreachableError(method, words)
     else:
         error = refused(method, said if len(words) == 1 else {**said, "message": "; ".join(words)})
-    partly = next(((node, failure.partly) for node, failure in failures if failure.partly is not None), None)
+    partly = next(
+        ((node, failure.partly) for node, failure in failures if failure.partly is not None), None
+    )
     return error if partly is None else _PartlyAnsweredError(*partly, error)
 
 

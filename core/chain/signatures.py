@@ -1,8 +1,9 @@
-"""Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet (ERC-1271, ERC-6492).
+"""Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet
+(ERC-1271, ERC-6492).
 
-The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702 account has code and
-still signs with its key; then a signature that carries the wallet's creation; then, if the address has code, the
-contract. What the factory would refuse is refused here.
+The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702
+account has code and still signs with its key; then a signature that carries the wallet's creation;
+then, if the address has code, the contract. What the factory would refuse is refused here.
 """
 
 from typing import Protocol
@@ -27,15 +28,20 @@ ERC6492_MAGIC = "6492" * 16
 class WalletReader(Protocol):
     """The reads that a contract wallet needs; core.mandate.chain.reader.ChainReader has them."""
 
-    def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool: ...
+    def is_erc6492_signature(
+        self, wallet: str, digest: str, signature: str, at: At = LATEST
+    ) -> bool: ...
 
     def code_at(self, address: str, at: At = LATEST) -> bytes: ...
 
-    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool: ...
+    def is_erc1271_signature(
+        self, wallet: str, digest: str, signature: str, at: At = LATEST
+    ) -> bool: ...
 
 
 def recovered_address(digest: str, signature: str) -> str | None:
-    """The checksum address whose key signed; None for a signature that OpenZeppelin's ECDSA would refuse.
+    """The checksum address whose key signed; None for a signature that OpenZeppelin's ECDSA would
+    refuse.
 
     Form: 65 bytes r, s, v; v 27 or 28; s in the lower half.
     """
@@ -58,7 +64,8 @@ def recovered_address(digest: str, signature: str) -> str | None:
 def verify_digest(signer_address: str, digest: str, signature: str, reader: WalletReader) -> bool:
     """True when `signer_address` stands behind `digest` (0x hex of 32 bytes).
 
-    Errors: RpcUnreachableError when a contract wallet can't be asked; a signature that a key explains needs no chain.
+    Errors: RpcUnreachableError when a contract wallet can't be asked; a signature that a key
+    explains needs no chain.
     """
     recovered = recovered_address(digest, signature)
     if recovered is not None and recovered.lower() == signer_address.lower():

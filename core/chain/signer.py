@@ -22,13 +22,17 @@ class Signer(Protocol):
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         """The signed raw transaction, ready for eth_sendRawTransaction.
 
-        `transaction` is whole: type 2, chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas (wei).
+        `transaction` is whole: type 2, chainId, nonce, to, data, value, gas, maxFeePerGas,
+        maxPriorityFeePerGas (wei).
         Errors: OutsideError when the key is held elsewhere and no usable signature came in time.
         """
         ...
 
     def require_key(self) -> None:
-        """Nothing happens while the key can sign. Errors: OutsideError when it is held elsewhere and can't be reached."""
+        """Nothing happens while the key can sign.
+
+        Errors: OutsideError when it is held elsewhere and can't be reached.
+        """
         ...
 
 

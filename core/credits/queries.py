@@ -16,7 +16,9 @@ from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
 
 
-def entries_before(session: Session, account_id: int, before_seq: int | None, limit: int) -> Sequence[CreditEntry]:
+def entries_before(
+    session: Session, account_id: int, before_seq: int | None, limit: int
+) -> Sequence[CreditEntry]:
     """Newest first, below `before_seq`; None starts at the newest."""
     query = select(CreditEntry).where(CreditEntry.account_id == account_id)
     if before_seq is not None:
@@ -24,8 +26,9 @@ def entries_before(session: Session, account_id: int, before_seq: int | None, li
     return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
 
 
-# One statement takes the read or leaves the day as it is. The pools' rows are held first, in their order, and order the calls of all their
-# agents, so that no read is counted in one row alone. As with a call's count, its commit does not wait for the disk.
+# One statement takes the read or leaves the day as it is. The pools' rows are held first, in their
+# order, and order the calls of all their agents, so that no read is counted in one row alone. As
+# with a call's count, its commit does not wait for the disk.
 _TAKE_FREE_READ = """
 with asked as (
     select * from unnest(%(pools)s::text[], %(limits)s::int[]) as one(pool, most)
@@ -50,7 +53,10 @@ on conflict do nothing
 
 @dataclass(frozen=True, slots=True)
 class UsedUp:
-    """No free read is left today. `name`: of a count that has no room, a pool's or the agent's own."""
+    """No free read is left today.
+
+    `name`: of a count that has no room, a pool's or the agent's own.
+    """
 
     name: str
     limit: int
@@ -59,7 +65,8 @@ class UsedUp:
 def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> int | UsedUp:
     """Take one of the agent's free reads of the day and answer how many are left to it.
 
-    The rows are held until the transaction ends: do it last. The first read of a pool's day takes two statements more.
+    The rows are held until the transaction ends: do it last. The first read of a pool's day takes
+    two statements more.
     """
     for name, limit in reads.counts:
         if limit < 1:
@@ -84,13 +91,21 @@ def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> 
 
 
 def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[int, dict[str, int]]:
-    """What the agent, and each of its pools, has taken of the day's free reads; a pool that took none is left out."""
-    own = select(FreeReadCount.n).where(FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day)
+    """What the agent, and each of its pools, has taken of the day's free reads; a pool that took
+    none is left out.
+    """
+    own = select(FreeReadCount.n).where(
+        FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day
+    )
     names = [pool.name for pool in reads.pools]
-    shared = select(FreeReadPool.pool, FreeReadPool.n).where(FreeReadPool.pool.in_(names), FreeReadPool.day == day)
+    shared = select(FreeReadPool.pool, FreeReadPool.n).where(
+        FreeReadPool.pool.in_(names), FreeReadPool.day == day
+    )
     return session.scalar(own) or 0, dict(session.execute(shared).all())
 
 
 def drop_free_reads(session: WriteSession, before: date, limit: int) -> int:
     """Drop at most twice `limit` counts of days before that one. How many went."""
-    return drop_days(session, FreeReadCount, before, limit) + drop_days(session, FreeReadPool, before, limit)
+    return drop_days(session, FreeReadCount, before, limit) + drop_days(
+        session, FreeReadPool, before, limit
+    )

@@ -1,6 +1,8 @@
-"""The credit book: one row is one posting, its deltas sum to zero with the counter account's (double entry).
+"""The credit book: one row is one posting, its deltas sum to zero with the counter account's
+(double entry).
 
-Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what bonds hold, owed what the account owes.
+Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what bonds hold,
+owed what the account owes.
 """
 
 from datetime import date, datetime
@@ -19,7 +21,9 @@ class CreditEntry(Base):
         UniqueConstraint("account_id", "seq"),
         UniqueConstraint("account_id", "base_key"),
         CheckConstraint(
-            "welcome_delta + earned_delta + converted_delta + bonded_delta - owed_delta + counter_delta = 0", name="sums_to_zero"
+            "welcome_delta + earned_delta + converted_delta + bonded_delta - owed_delta + "
+            "counter_delta = 0",
+            name="sums_to_zero",
         ),
         LEDGER,
     )
@@ -27,9 +31,11 @@ class CreditEntry(Base):
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     seq: Mapped[int]
-    kind: Mapped[str] = mapped_column(Text)  # welcome, earn, spend, convert, bond, release, debt ...
+    # welcome, earn, spend, convert, bond, release, debt ...
+    kind: Mapped[str] = mapped_column(Text)
     base_key: Mapped[str] = mapped_column(Text)
-    counter: Mapped[str] = mapped_column(Text)  # the service's account on the other side: issuance, sales, reserve, penalties, bonds
+    # the service's account on the other side: issuance, sales, reserve, penalties, bonds
+    counter: Mapped[str] = mapped_column(Text)
     welcome_delta: Mapped[int]
     earned_delta: Mapped[int]
     converted_delta: Mapped[int]
@@ -68,7 +74,9 @@ class FreeReadCount(Base):
 
 
 class FreeReadPool(Base):
-    """The same of all agents of a pool (core/credits/rules/free_reads.py): the sum of their counts."""
+    """The same of all agents of a pool (core/credits/rules/free_reads.py): the sum of their
+    counts.
+    """
 
     __tablename__ = "free_read_pool"
 

@@ -4,10 +4,10 @@
     keeper   CustodySigner  row -> opened -> one signature; the plain key is forgotten
 
 Laws
-- A seal is AES-256-GCM with a fresh nonce. Account and address are its associated data: a ciphertext that was moved to
-  another row does not open.
-- Key-encryption keys are told apart by a digest of their own (`version`), so that an operator numbers nothing and a wrong
-  key is known before anything is tried.
+- A seal is AES-256-GCM with a fresh nonce. Account and address are its associated data: a
+  ciphertext that was moved to another row does not open.
+- Key-encryption keys are told apart by a digest of their own (`version`), so that an operator
+  numbers nothing and a wrong key is known before anything is tried.
 - No plain key stands in a repr, an error or a log.
 """
 
@@ -38,13 +38,19 @@ class CustodyError(OutsideError):
 
 class UnknownKeyVersionError(CustodyError):
     def __init__(self, version: str) -> None:
-        super().__init__(f"the wallet is sealed with key version {version}, which neither CUSTODY_KEY nor CUSTODY_OLD_KEYS has")
+        super().__init__(
+            f"the wallet is sealed with key version {version}, which neither CUSTODY_KEY nor "
+            "CUSTODY_OLD_KEYS has"
+        )
         self.version = version
 
 
 class BrokenSealError(CustodyError):
     def __init__(self, address: str) -> None:
-        super().__init__(f"the sealed key in the row of {address} is not this row's, or was changed; restore the row from a backup")
+        super().__init__(
+            f"the sealed key in the row of {address} is not this row's, or was changed; "
+            "restore the row from a backup"
+        )
         self.address = address
 
 
@@ -54,12 +60,17 @@ def version_of(key: bytes) -> str:
 
 
 def authorization_nonce(request_key: str) -> str:
-    """The EIP-3009 nonce of a transfer: the same request is the same authorization, however often it is signed and sent."""
+    """The EIP-3009 nonce of a transfer: the same request is the same authorization, however often
+    it is signed and sent.
+    """
     return hex_of(keccak(text=f"custodial transfer:{request_key}"))
 
 
 class KeyRing:
-    """Key-encryption keys, 32 bytes each, the one for new seals first. Errors: ValueError for none or a wrong size."""
+    """Key-encryption keys, 32 bytes each, the one for new seals first.
+
+    Errors: ValueError for none or a wrong size.
+    """
 
     __slots__ = ("_keys", "version")
 
@@ -78,8 +89,15 @@ class KeyRing:
     def seal(self, private_key: bytes, account_id: int) -> SealedKey:
         """Seal with the first key, for the row of that account and the key's own address."""
         address = LocalKeySigner(private_key).address
-        bare = SealedKey(account_id=account_id, address=address, ciphertext=b"", key_version=self.version)
-        cipher = AES.new(self._keys[self.version], AES.MODE_GCM, nonce=secrets.token_bytes(NONCE_BYTES), mac_len=TAG_BYTES)
+        bare = SealedKey(
+            account_id=account_id, address=address, ciphertext=b"", key_version=self.version
+        )
+        cipher = AES.new(
+            self._keys[self.version],
+            AES.MODE_GCM,
+            nonce=secrets.token_bytes(NONCE_BYTES),
+            mac_len=TAG_BYTES,
+        )
         cipher.update(bare.bound_to)
         encrypted, tag = cipher.encrypt_and_digest(private_key)
         return replace(bare, ciphertext=bytes(cipher.nonce) + tag + encrypted)
@@ -115,7 +133,9 @@ class KeyMaker:
 
 
 class CustodySigner:
-    """What the keeper may do with custodial keys: sign a digest, and seal a key anew under the newest one."""
+    """What the keeper may do with custodial keys: sign a digest, and seal a key anew under the
+    newest one.
+    """
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring
@@ -126,9 +146,15 @@ class CustodySigner:
         return self._ring.version
 
     def sign_digest(self, sealed: SealedKey, digest: str) -> str:
-        """As Signer.sign_digest, by the wallet's key. Errors: UnknownKeyVersionError, BrokenSealError."""
-        # Straight by libsecp256k1: eth_account would derive the public key and the address of each key anew, which the seal vouches for.
-        signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(bytes_of(digest), hasher=None)
+        """As Signer.sign_digest, by the wallet's key.
+
+        Errors: UnknownKeyVersionError, BrokenSealError.
+        """
+        # Straight by libsecp256k1: eth_account would derive the public key and the address of each
+        # key anew, which the seal vouches for.
+        signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(
+            bytes_of(digest), hasher=None
+        )
         return hex_of(signature[:-1] + bytes([signature[-1] + V_OFFSET]))
 
     def resealed(self, sealed: SealedKey) -> SealedKey:

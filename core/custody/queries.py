@@ -1,4 +1,7 @@
-"""All SQL of custodial wallets and of what leaves them. Keys stand here sealed; nothing here opens or commits."""
+"""All SQL of custodial wallets and of what leaves them.
+
+Keys stand here sealed; nothing here opens or commits.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -15,7 +18,8 @@ from core.hexes import address_of, bytes_of
 from core.money import UsdcE6
 
 NAMED = 20
-# The versions in their order, each found from the one before by the index: what it costs is how many there are, not how many wallets.
+# The versions in their order, each found from the one before by the index: what it costs is how
+# many there are, not how many wallets.
 _KEY_VERSIONS = text("""
 with recursive version(key_version) as (
     select min(key_version) from custodial_wallet
@@ -47,8 +51,12 @@ def find_wallet(session: Session, account_id: int) -> SealedKey | None:
 
 
 def lock_wallet(session: WriteSession, account_id: int) -> SealedKey | None:
-    """The wallet, held until the transaction ends: what is asked of it comes one after the other."""
-    query = select(CustodialWallet).where(CustodialWallet.account_id == account_id).with_for_update()
+    """The wallet, held until the transaction ends: what is asked of it comes one after the
+    other.
+    """
+    query = (
+        select(CustodialWallet).where(CustodialWallet.account_id == account_id).with_for_update()
+    )
     return _sealed(session.scalar(query.execution_options(populate_existing=True)))
 
 
@@ -61,13 +69,24 @@ def add_wallet(session: WriteSession, sealed: SealedKey, now: datetime) -> bool:
         "key_version": sealed.key_version,
         "created_at": now,
     }
-    statement = insert(CustodialWallet).values(values).on_conflict_do_nothing(index_elements=["account_id"])
+    statement = (
+        insert(CustodialWallet).values(values).on_conflict_do_nothing(index_elements=["account_id"])
+    )
     return session.scalar(statement.returning(CustodialWallet.account_id)) is not None
 
 
-def reseal(session: WriteSession, key_version: str, resealed: Callable[[SealedKey], SealedKey]) -> int:
-    """Replace every seal that is not of this version; the number replaced. Errors: those of `resealed`, and then none is kept."""
-    query = select(CustodialWallet).where(CustodialWallet.key_version != key_version).order_by(CustodialWallet.account_id)
+def reseal(
+    session: WriteSession, key_version: str, resealed: Callable[[SealedKey], SealedKey]
+) -> int:
+    """Replace every seal that is not of this version; the number replaced.
+
+    Errors: those of `resealed`, and then none is kept.
+    """
+    query = (
+        select(CustodialWallet)
+        .where(CustodialWallet.key_version != key_version)
+        .order_by(CustodialWallet.account_id)
+    )
     others = session.scalars(query.with_for_update()).all()
     for row in others:
         sealed = resealed(_key_of(row))
@@ -78,7 +97,10 @@ def reseal(session: WriteSession, key_version: str, resealed: Callable[[SealedKe
 
 @dataclass(frozen=True, slots=True)
 class UnknownSeals:
-    """Wallets that are sealed with a key which nobody here has. `first`: (account, checksum address) of the first NAMED of them."""
+    """Wallets that are sealed with a key which nobody here has.
+
+    `first`: (account, checksum address) of the first NAMED of them.
+    """
 
     key_version: str
     wallets: int
@@ -86,7 +108,10 @@ class UnknownSeals:
 
 
 def unknown_seals(session: Session, known: Collection[str]) -> list[UnknownSeals]:
-    """By key version, those whose version is not among the `known`. Reads one row a version, and the wallets of unknown ones."""
+    """By key version, those whose version is not among the `known`.
+
+    Reads one row a version, and the wallets of unknown ones.
+    """
     versions = [one for one in session.scalars(_KEY_VERSIONS) if one not in known]
     return [_of_version(session, version) for version in versions]
 
@@ -94,10 +119,15 @@ def unknown_seals(session: Session, known: Collection[str]) -> list[UnknownSeals
 def _of_version(session: Session, version: str) -> UnknownSeals:
     of_it = CustodialWallet.key_version == version
     rows = session.execute(
-        select(CustodialWallet.account_id, CustodialWallet.address).where(of_it).order_by(CustodialWallet.account_id).limit(NAMED)
+        select(CustodialWallet.account_id, CustodialWallet.address)
+        .where(of_it)
+        .order_by(CustodialWallet.account_id)
+        .limit(NAMED)
     )
     count = session.scalar(select(func.count()).where(of_it)) or 0
-    return UnknownSeals(version, count, tuple((account_id, address_of(address)) for account_id, address in rows))
+    return UnknownSeals(
+        version, count, tuple((account_id, address_of(address)) for account_id, address in rows)
+    )
 
 
 def _sealed(row: CustodialWallet | None) -> SealedKey | None:
@@ -105,13 +135,20 @@ def _sealed(row: CustodialWallet | None) -> SealedKey | None:
 
 
 def _key_of(row: CustodialWallet) -> SealedKey:
-    return SealedKey(account_id=row.account_id, address=address_of(row.address), ciphertext=row.ciphertext, key_version=row.key_version)
+    return SealedKey(
+        account_id=row.account_id,
+        address=address_of(row.address),
+        ciphertext=row.ciphertext,
+        key_version=row.key_version,
+    )
 
 
 # Transfers
 
 
-def add_transfer(session: WriteSession, account_id: int, transfer: Transfer, generation: int) -> None:
+def add_transfer(
+    session: WriteSession, account_id: int, transfer: Transfer, generation: int
+) -> None:
     """`generation`: of the account's secrets, as it is while the account's row is held."""
     row = CustodialTransfer(
         outbox_id=transfer.outbox_id,

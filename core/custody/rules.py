@@ -1,8 +1,11 @@
-"""Custodial wallets, and transfers out of them: what a request's way through the outbox means, and how much is still free.
+"""Custodial wallets, and transfers out of them: what a request's way through the outbox means, and
+how much is still free.
 
 Laws
-- A request is one EIP-3009 authorization: the chain pays it at most once, and never at or after its `expires_at`.
-- Whether it was paid is the chain's word (its authorization is used), read at the block at which the balance is read.
+- A request is one EIP-3009 authorization: the chain pays it at most once, and never at or after its
+  `expires_at`.
+- Whether it was paid is the chain's word (its authorization is used), read at the block at which
+  the balance is read.
 - `confirmed` is the chain's `safe` block, as with every other transfer.
 """
 
@@ -18,14 +21,18 @@ TRANSFER_GAS = 150_000  # the most that a transfer may use; about half of it is 
 
 
 def gas_kept_wei(base_fee_wei: int) -> int:
-    """What is kept of the day's gas when a transfer is asked for: at three times the base fee of now, a first offer with a tip of up to
-    that fee. The keeper keeps more where needed."""
+    """What is kept of the day's gas when a transfer is asked for: at three times the base fee of
+    now, a first offer with a tip of up to that fee. The keeper keeps more where needed.
+    """
     return TRANSFER_GAS * 3 * base_fee_wei
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedKey:
-    """A wallet's key as it stands in its row. `ciphertext`: nonce, tag, 32 encrypted bytes. `address` is checksummed."""
+    """A wallet's key as it stands in its row.
+
+    `ciphertext`: nonce, tag, 32 encrypted bytes. `address` is checksummed.
+    """
 
     account_id: int
     address: str
@@ -63,7 +70,10 @@ _STATES: Mapping[str, TransferState] = {
 
 @dataclass(frozen=True, slots=True)
 class Authorized:
-    """What one request may still take. `nonce`: of its authorization, 0x hex; `expires_at`: unix seconds, exclusive."""
+    """What one request may still take.
+
+    `nonce`: of its authorization, 0x hex; `expires_at`: unix seconds, exclusive.
+    """
 
     nonce: str
     amount_usdc_e6: UsdcE6
@@ -71,16 +81,24 @@ class Authorized:
 
 
 def transfer_state(outbox_state: str, *, is_used: bool) -> TransferState:
-    """`is_used`: the chain says that the authorization was used. A failed request whose authorization somebody else sent
-    (it is in the call data of the failed attempt) was paid all the same."""
+    """`is_used`: the chain says that the authorization was used.
+
+    A failed request whose authorization somebody else sent (it is in the call data of the failed
+    attempt) was paid all the same.
+    """
     state = _STATES[outbox_state]
     return TransferState.CONFIRMED if is_used and state is TransferState.FAILED else state
 
 
-def available_usdc_e6(balance_usdc_e6: UsdcE6, under_way: Iterable[Authorized], used: Collection[str], at: UnixSeconds) -> UsdcE6:
+def available_usdc_e6(
+    balance_usdc_e6: UsdcE6, under_way: Iterable[Authorized], used: Collection[str], at: UnixSeconds
+) -> UsdcE6:
     """The balance without what requests under way may still take from it, never below 0.
 
-    Balance, `used` and `at` are of one block. What is used left the balance already; what has expired never will.
+    Balance, `used` and `at` are of one block. What is used left the balance already; what has
+    expired never will.
     """
-    taken = sum(one.amount_usdc_e6 for one in under_way if one.nonce not in used and at < one.expires_at)
+    taken = sum(
+        one.amount_usdc_e6 for one in under_way if one.nonce not in used and at < one.expires_at
+    )
     return UsdcE6(max(0, balance_usdc_e6 - taken))

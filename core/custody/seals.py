@@ -1,6 +1,8 @@
-"""Which custodial wallets the keys of this process do not open: told at the start of each process, and before anything is sealed anew.
+"""Which custodial wallets the keys of this process do not open: told at the start of each process,
+and before anything is sealed anew.
 
-A restored backup may hold seals of a key that was dropped since; such a wallet stands still until the key is back.
+A restored backup may hold seals of a key that was dropped since; such a wallet stands still until
+the key is back.
 """
 
 from collections.abc import Collection
@@ -15,7 +17,9 @@ log = structlog.get_logger("custody")
 
 
 def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
-    """Log an error for each key version that none of `keys` has, with its wallets; how many wallets there are in all."""
+    """Log an error for each key version that none of `keys` has, with its wallets; how many wallets
+    there are in all.
+    """
     known = [version_of(key) for key in keys]
     found = custody.unknown_seals(session, known)
     for one in found:
@@ -25,7 +29,8 @@ def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
             wallets=one.wallets,
             accounts=_named(one),
             known_versions=known,
-            fix="add the key of this version to CUSTODY_OLD_KEYS (or CUSTODY_KEY_FILE) of API and keeper, and restart them",
+            fix="add the key of this version to CUSTODY_OLD_KEYS (or CUSTODY_KEY_FILE) of API "
+            "and keeper, and restart them",
         )
     return sum(one.wallets for one in found)
 

@@ -1,4 +1,7 @@
-"""Starter wallets whose keys this service holds, and what was asked to leave them. Keys are sealed (core/custody/keys.py)."""
+"""Starter wallets whose keys this service holds, and what was asked to leave them.
+
+Keys are sealed (core/custody/keys.py).
+"""
 
 from datetime import datetime
 
@@ -13,9 +16,13 @@ class CustodialWallet(Base):
     """One a account. The ciphertext opens for this account and address only."""
 
     __tablename__ = "custodial_wallet"
-    __table_args__ = (Index("ix_custodial_wallet_key_version_account_id", "key_version", "account_id"),)
+    __table_args__ = (
+        Index("ix_custodial_wallet_key_version_account_id", "key_version", "account_id"),
+    )
 
-    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True, autoincrement=False)
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id"), primary_key=True, autoincrement=False
+    )
     address: Mapped[bytes] = mapped_column(BYTEA, unique=True)
     ciphertext: Mapped[bytes] = mapped_column(BYTEA)
     key_version: Mapped[str] = mapped_column(Text)  # which key-encryption key; not the key
@@ -31,10 +38,13 @@ class CustodialTransfer(Base):
         Index("ix_custodial_transfer_account_id_outbox_id", "account_id", "outbox_id"),
     )
 
-    outbox_id: Mapped[int] = mapped_column(ForeignKey("outbox.id"), primary_key=True, autoincrement=False)
+    outbox_id: Mapped[int] = mapped_column(
+        ForeignKey("outbox.id"), primary_key=True, autoincrement=False
+    )
     account_id: Mapped[int] = mapped_column(ForeignKey("custodial_wallet.account_id"))
     to: Mapped[bytes] = mapped_column(BYTEA)  # the account's linked wallet when it was asked
     amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
-    generation: Mapped[int] = mapped_column(server_default=text("0"))  # the account's when it was asked
+    # the account's when it was asked
+    generation: Mapped[int] = mapped_column(server_default=text("0"))
     expires_at: Mapped[datetime]  # exclusive; the authorization's validBefore, in whole seconds
     created_at: Mapped[datetime]

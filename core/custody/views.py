@@ -1,4 +1,6 @@
-"""Custodial transfers beside the accounts and the outbox: whether one may still be paid, and what is finished."""
+"""Custodial transfers beside the accounts and the outbox: whether one may still be paid, and what
+is finished.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,7 +25,8 @@ from core.money import UsdcE6
 class Payment:
     """What a request is to move, the wallet that it leaves, and whether it may.
 
-    `is_void`: never more, since another wallet is linked by now or the agent's secrets were replaced since it was asked for.
+    `is_void`: never more, since another wallet is linked by now or the agent's secrets were
+    replaced since it was asked for.
     `payable_at`: from when the linked wallet is paid (inclusive); None: never.
     """
 
@@ -45,56 +48,96 @@ def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
     if row is None:
         return None
     moved, key, wallet, is_void, payable_at = row
-    return Payment(wallet=_key_of(wallet), transfer=_transfer(moved, key), is_void=is_void, payable_at=payable_at)
+    return Payment(
+        wallet=_key_of(wallet),
+        transfer=_transfer(moved, key),
+        is_void=is_void,
+        payable_at=payable_at,
+    )
 
 
 def void_requests_held(session: WriteSession, outbox_ids: Collection[int]) -> set[int]:
-    """Those of the requests that are transfers that may be paid no more; until the transaction ends, no eviction changes the answer."""
+    """Those of the requests that are transfers that may be paid no more; until the transaction
+    ends, no eviction changes the answer.
+    """
     if not outbox_ids:
         return set()
-    held = select(CustodialTransfer.outbox_id, _is_void()).join(Account, Account.id == CustodialTransfer.account_id)
-    held = held.where(CustodialTransfer.outbox_id.in_(outbox_ids)).order_by(Account.id).with_for_update(read=True, of=Account)
+    held = select(CustodialTransfer.outbox_id, _is_void()).join(
+        Account, Account.id == CustodialTransfer.account_id
+    )
+    held = (
+        held.where(CustodialTransfer.outbox_id.in_(outbox_ids))
+        .order_by(Account.id)
+        .with_for_update(read=True, of=Account)
+    )
     return {outbox_id for outbox_id, is_void in session.execute(held) if is_void}
 
 
 def _is_void() -> ColumnElement[bool]:
-    is_asked_for = and_(Account.wallet_address == CustodialTransfer.to, Account.generation == CustodialTransfer.generation)
+    is_asked_for = and_(
+        Account.wallet_address == CustodialTransfer.to,
+        Account.generation == CustodialTransfer.generation,
+    )
     return func.coalesce(~is_asked_for, true())
 
 
 def drop_finished_requests(session: WriteSession, before: datetime, limit: int) -> int:
-    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these and their attempts. How many went.
+    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these
+    and their attempts. How many went.
 
-    A request goes with everything that it led to, since one without intents would be planned anew. Those of custodial transfers are
-    an account's history, and stay.
+    A request goes with everything that it led to, since one without intents would be planned anew.
+    Those of custodial transfers are an account's history, and stay.
     """
     of_it = KeeperIntent.outbox_id == Outbox.id
     is_answered = exists().where(of_it, KeeperIntent.state.in_(ENDS_OF_REQUEST))
-    is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before))
-    is_kept = or_(exists().where(CustodialTransfer.outbox_id == Outbox.id), exists().where(OutboxQueue.outbox_id == Outbox.id))
-    old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept).order_by(Outbox.id).limit(limit)
+    is_recent = exists().where(
+        of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before)
+    )
+    is_kept = or_(
+        exists().where(CustodialTransfer.outbox_id == Outbox.id),
+        exists().where(OutboxQueue.outbox_id == Outbox.id),
+    )
+    old = (
+        select(Outbox.id)
+        .where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept)
+        .order_by(Outbox.id)
+        .limit(limit)
+    )
     ids = session.scalars(old).all()
-    _drop_intents(session, session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all())
+    _drop_intents(
+        session,
+        session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all(),
+    )
     return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
 
 
-def transfers_of(session: Session, account_id: int, before: int | None, limit: int) -> list[Transfer]:
+def transfers_of(
+    session: Session, account_id: int, before: int | None, limit: int
+) -> list[Transfer]:
     """The newest first; with `before` those that are older than that outbox id."""
     query = _transfers().where(CustodialTransfer.account_id == account_id)
     if before is not None:
         query = query.where(CustodialTransfer.outbox_id < before)
-    return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id.desc()).limit(limit))]
+    return [
+        _transfer(*row)
+        for row in session.execute(query.order_by(CustodialTransfer.outbox_id.desc()).limit(limit))
+    ]
 
 
 def transfers_under_way(session: Session, account_id: int) -> list[Transfer]:
     """Those that are not finished, by the keeper's word."""
-    ended = exists().where(KeeperIntent.outbox_id == CustodialTransfer.outbox_id, KeeperIntent.state.in_(ENDS_OF_REQUEST))
+    ended = exists().where(
+        KeeperIntent.outbox_id == CustodialTransfer.outbox_id,
+        KeeperIntent.state.in_(ENDS_OF_REQUEST),
+    )
     query = _transfers().where(CustodialTransfer.account_id == account_id, ~ended)
     return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id))]
 
 
 def _transfers() -> Select[CustodialTransfer, str]:
-    return select(CustodialTransfer, Outbox.key).join(Outbox, Outbox.id == CustodialTransfer.outbox_id)
+    return select(CustodialTransfer, Outbox.key).join(
+        Outbox, Outbox.id == CustodialTransfer.outbox_id
+    )
 
 
 def _transfer(row: CustodialTransfer, key: str) -> Transfer:
@@ -112,6 +155,10 @@ def void_intents(session: Session, intent_ids: Collection[int]) -> frozenset[int
     """Those of the intents whose requests are transfers that may be paid no more."""
     if not intent_ids:
         return frozenset()
-    query = select(KeeperIntent.id).join(CustodialTransfer, CustodialTransfer.outbox_id == KeeperIntent.outbox_id)
-    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(KeeperIntent.id.in_(intent_ids), _is_void())
+    query = select(KeeperIntent.id).join(
+        CustodialTransfer, CustodialTransfer.outbox_id == KeeperIntent.outbox_id
+    )
+    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(
+        KeeperIntent.id.in_(intent_ids), _is_void()
+    )
     return frozenset(session.scalars(query))

@@ -1,4 +1,6 @@
-"""Columns of values as a table in a statement: many rows in one round trip, whatever their number, by one plan."""
+"""Columns of values as a table in a statement: many rows in one round trip, whatever their number,
+by one plan.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +14,9 @@ Columns = Mapping[str, tuple[TypeEngine[Any] | type[TypeEngine[Any]], Sequence[A
 
 
 def table_of(name: str, columns: Columns) -> TableValuedAlias:
-    """A table of that name: by column its type and its values, one a row. All columns are of the same length."""
+    """A table of that name: by column its type and its values, one a row.
+
+    All columns are of the same length.
+    """
     arrays = [cast(list(values), ARRAY(kind)) for kind, values in columns.values()]
     return func.unnest(*arrays).table_valued(*columns).render_derived(name)

@@ -1,4 +1,6 @@
-"""The declarative base: one naming convention, so that migrations and errors name constraints predictably."""
+"""The declarative base: one naming convention, so that migrations and errors name constraints
+predictably.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,14 +15,18 @@ from sqlalchemy.orm import DeclarativeBase
 Timestamp = DateTime(timezone=True)
 Hash32 = LargeBinary(32)
 
-# Tables whose rows are only ever added, as the last of their `__table_args__`: triggers and grants guard them.
+# Tables whose rows are only ever added, as the last of their `__table_args__`: triggers and grants
+# guard them.
 APPEND_ONLY = "append_only"
 LEDGER = {"info": {APPEND_ONLY: "ledger"}}  # its rows are chained by hashes
 LOG = {"info": {APPEND_ONLY: "log"}}
 
 
 class Uint256(TypeDecorator[int]):
-    """numeric(78, 0), a Python int on both sides. Signed; wide enough for uint256 and for sums of USDC base units."""
+    """numeric(78, 0), a Python int on both sides.
+
+    Signed; wide enough for uint256 and for sums of USDC base units.
+    """
 
     impl = Numeric(78, 0)
     cache_ok = True
@@ -30,7 +36,9 @@ class Uint256(TypeDecorator[int]):
 
 
 def sql_list(words: Iterable[StrEnum]) -> str:
-    """The words as SQL writes a list: ('a', 'b'). Postgres uses a partial index only for a query with the words of its predicate."""
+    """The words as SQL writes a list: ('a', 'b'). Postgres uses a partial index only for a query
+    with the words of its predicate.
+    """
     return "(" + ", ".join(f"'{word}'" for word in words) + ")"
 
 
@@ -44,4 +52,9 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {int: BigInteger, datetime: Timestamp, dict[str, Any]: JSONB, list[Any]: JSONB}  # noqa: RUF012 (SQLAlchemy reads a plain dict)
+    type_annotation_map = {  # noqa: RUF012 (SQLAlchemy reads a plain dict)
+        int: BigInteger,
+        datetime: Timestamp,
+        dict[str, Any]: JSONB,
+        list[Any]: JSONB,
+    }

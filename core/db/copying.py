@@ -3,8 +3,9 @@
 A line is cells joined by tabs. The cell functions write one value each; numbers are `str(number)`.
 
 Law
-- Nothing else runs on a connection that copies: the driver would wait for ever for the COPY that waits for it. Lines are made
-  of what is at hand; a statement, a commit or a second COPY in between raises CopyingError at once.
+- Nothing else runs on a connection that copies: the driver would wait for ever for the COPY that
+  waits for it. Lines are made of what is at hand; a statement, a commit or a second COPY in between
+  raises CopyingError at once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,10 +29,15 @@ _USES = ("before_cursor_execute", "commit")
 
 
 class CopyingError(RuntimeError):
-    """Something else was asked of a connection that copies: what a line needs is to be read before the COPY opens."""
+    """Something else was asked of a connection that copies: what a line needs is to be read before
+    the COPY opens.
+    """
 
     def __init__(self, table: str) -> None:
-        super().__init__(f"the connection is copying into {table}; nothing else may run on it until the COPY ends")
+        super().__init__(
+            f"the connection is copying into {table}; nothing else may run on it until the "
+            "COPY ends"
+        )
 
 
 def text_cell(value: str) -> str:
@@ -66,14 +72,21 @@ def time_cell(value: datetime) -> str:
     return value.isoformat()
 
 
-def copy_lines(session: WriteSession, table: str, columns: Sequence[str], lines: Iterable[str]) -> int:
-    """Append rows to a table in the session's transaction; how many. Lines are made while the database takes those before.
+def copy_lines(
+    session: WriteSession, table: str, columns: Sequence[str], lines: Iterable[str]
+) -> int:
+    """Append rows to a table in the session's transaction; how many.
 
-    Errors: CopyingError when `lines` uses the session; those of the database, as psycopg raises them.
+    Lines are made while the database takes those before.
+
+    Errors: CopyingError when `lines` uses the session; those of the database, as psycopg raises
+    them.
     """
     session.flush()
     with _nothing_else(session.connection(), table):
-        return _copy(driver_of(session), f"COPY {table} ({', '.join(columns)}) FROM STDIN", iter(lines))
+        return _copy(
+            driver_of(session), f"COPY {table} ({', '.join(columns)}) FROM STDIN", iter(lines)
+        )
 
 
 def _copy(driver: Driver[Any], statement: str, lines: Iterator[str]) -> int:

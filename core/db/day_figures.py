@@ -1,4 +1,6 @@
-"""Figures that count in one UTC day alone: rows of any table with a column `day`, dropped when nobody asks for the day any more."""
+"""Figures that count in one UTC day alone: rows of any table with a column `day`, dropped when
+nobody asks for the day any more.
+"""
 
 from datetime import date
 from typing import Any
@@ -13,4 +15,6 @@ def drop_days(session: WriteSession, figure: type[Any], before: date, limit: int
     """Drop at most `limit` figures of days before that one. How many went."""
     key = class_mapper(figure).primary_key
     old = select(*key).where(figure.day < before).limit(limit)
-    return len(session.execute(delete(figure).where(tuple_(*key).in_(old)).returning(figure.day)).all())
+    return len(
+        session.execute(delete(figure).where(tuple_(*key).in_(old)).returning(figure.day)).all()
+    )

@@ -1,10 +1,16 @@
-"""Engines and sessions. Reading and writing are different types, so that a read cannot write by mistake.
+"""Engines and sessions.
+
+Reading and writing are different types, so that a read cannot write by mistake.
 
 Laws
-- A read is one snapshot (REPEATABLE READ, READ ONLY in the database itself); a write is READ COMMITTED and locks rows.
-- Nothing waits for ever: statements, locks, idle transactions and the wait for a connection all have a bound.
-- A connection that rested is asked before it is used, so that a database that restarted meanwhile costs no call.
-- One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of a `write_session`.
+- A read is one snapshot (REPEATABLE READ, READ ONLY in the database itself); a write is READ
+  COMMITTED and locks rows.
+- Nothing waits for ever: statements, locks, idle transactions and the wait for a connection all
+  have a bound.
+- A connection that rested is asked before it is used, so that a database that restarted meanwhile
+  costs no call.
+- One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of
+  a `write_session`.
 """
 
 import time
@@ -29,7 +35,10 @@ class ReadSession(Session):
 
 @event.listens_for(ReadSession, "after_begin")
 def _begin_snapshot(session: Session, transaction: Any, connection: Connection) -> None:
-    """Say how the transaction is to begin; psycopg sends it with the first statement. The pool takes it back."""
+    """Say how the transaction is to begin; psycopg sends it with the first statement.
+
+    The pool takes it back.
+    """
     driver = _driver_of(connection.connection)
     driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 
@@ -40,9 +49,12 @@ class WriteSession(Session):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How long and how wide. Times are seconds, 0 = no bound; the pool holds `pool_size` to `pool_size + overflow`.
+    """How long and how wide.
 
-    `trust_s`: how long a connection may have rested and be used unasked; 0: each is asked, at the price of a round trip.
+    Times are seconds, 0 = no bound; the pool holds `pool_size` to `pool_size + overflow`.
+
+    `trust_s`: how long a connection may have rested and be used unasked; 0: each is asked, at the
+    price of a round trip.
     """
 
     pool_size: int = 5
@@ -58,9 +70,9 @@ class Bounds:
 class Database:
     """One database as seen by one process. Connects at the first use; threads may share it.
 
-    `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's own.
-    `read_url` names a replica for reads; without it both kinds share one pool. Errors: sqlalchemy.exc.OperationalError
-    when the database cannot be reached or a bound is passed.
+    `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's
+    own. `read_url` names a replica for reads; without it both kinds share one pool. Errors:
+    sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is passed.
     """
 
     def __init__(
@@ -74,7 +86,11 @@ class Database:
     ) -> None:
         bounds = bounds or Bounds()
         self.engine = _engine(url, application_name, bounds, search_path)
-        self._reading = self.engine if read_url is None else _engine(read_url, application_name, bounds, search_path)
+        self._reading = (
+            self.engine
+            if read_url is None
+            else _engine(read_url, application_name, bounds, search_path)
+        )
         self._read = sessionmaker(self._reading, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
 
@@ -92,15 +108,22 @@ class Database:
 
     @contextmanager
     def pinned(self) -> Iterator[WriteSession]:
-        """A session whose transactions all run on one connection, so that a lock of the connection spans them. Its owner commits."""
-        with self.engine.connect() as connection, WriteSession(connection, expire_on_commit=False) as session:
+        """A session whose transactions all run on one connection, so that a lock of the connection
+        spans them. Its owner commits.
+        """
+        with (
+            self.engine.connect() as connection,
+            WriteSession(connection, expire_on_commit=False) as session,
+        ):
             yield session
 
     @contextmanager
     def statements(self) -> Iterator[Driver[Any]]:
-        """psycopg's own connection, on which each statement is a transaction of its own, committed when it has run.
+        """psycopg's own connection, on which each statement is a transaction of its own, committed
+        when it has run.
 
-        For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in the way.
+        For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in
+        the way.
         """
         lent = self._lent()
         try:
@@ -115,7 +138,9 @@ class Database:
             lent.close()
 
     def _lent(self) -> PoolProxiedConnection:
-        """A connection of the pool; the driver's own error when there is no database becomes SQLAlchemy's here too."""
+        """A connection of the pool; the driver's own error when there is no database becomes
+        SQLAlchemy's here too.
+        """
         try:
             return self.engine.raw_connection()
         except PsycopgError as error:
@@ -151,7 +176,8 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
-        json_deserializer=msgspec.json.decode,  # as exact as json.loads, in a third of the time: a book's state is 4 KB
+        # as exact as json.loads, in a third of the time: a book's state is 4 KB
+        json_deserializer=msgspec.json.decode,
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
@@ -181,9 +207,11 @@ def _as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
 
 
 def _ask_before_use(engine: Engine, trust_s: float) -> None:
-    """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s` seconds.
+    """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s`
+    seconds.
 
-    What comes back to the pool is as it was made: modes that a reader or a lone statement set are undone.
+    What comes back to the pool is as it was made: modes that a reader or a lone statement set are
+    undone.
     """
 
     @event.listens_for(engine, "checkin")

@@ -1,12 +1,12 @@
 """SQL of the `leader` table: who runs a single-writer loop, and the fence that its writes carry.
 
 Laws
-- An epoch only rises. A write that calls `require_epoch` in its own transaction cannot commit after another process took
-  over, even when the old leader's process was paused and does not know it yet.
+- An epoch only rises. A write that calls `require_epoch` in its own transaction cannot commit after
+  another process took over, even when the old leader's process was paused and does not know it yet.
 - Silence is measured by the database's clock alone; `since` is the leader's own, for people.
-- Row locks: the fence takes FOR KEY SHARE, a new epoch FOR UPDATE, a beat neither: a beat never waits for a write under way,
-  a new epoch does. So that it need not wait for a frozen one, a fenced transaction is also marked by an advisory lock,
-  by which `end_fenced` finds it.
+- Row locks: the fence takes FOR KEY SHARE, a new epoch FOR UPDATE, a beat neither: a beat never
+  waits for a write under way, a new epoch does. So that it need not wait for a frozen one, a fenced
+  transaction is also marked by an advisory lock, by which `end_fenced` finds it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Text, func, literal_column, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Text,
+    func,
+    literal_column,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -23,8 +33,10 @@ from core.errors import OutsideError
 
 Executor = Connection | Session
 
-NO_PROGRESS = "no_progress_s"  # key of the status: whole seconds since the loop itself gave a sign, as the beat saw it
-# Every backend of this database that holds the lock of that key, the asking one excepted; waits half a second for its end.
+# key of the status: whole seconds since the loop itself gave a sign, as the beat saw it
+NO_PROGRESS = "no_progress_s"
+# Every backend of this database that holds the lock of that key, the asking one excepted; waits
+# half a second for its end.
 _END_HOLDERS = text("""
     SELECT pg_terminate_backend(l.pid, 500)
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
@@ -57,42 +69,69 @@ class LeaderRow:
     status: dict[str, Any]
 
     def silent_s(self, now: datetime) -> int:
-        """Whole seconds since the loop itself gave a sign: the age of the beat and what the beat says of the loop."""
+        """Whole seconds since the loop itself gave a sign: the age of the beat and what the beat
+        says of the loop.
+        """
         age_s = max(0, int((now - self.beat_at).total_seconds()))
         return age_s + int(self.status.get(NO_PROGRESS, 0))
 
 
 def try_lock(db: Executor, name: str) -> bool:
-    """Take the session's advisory lock of this name, or answer False at once. It goes with the connection."""
+    """Take the session's advisory lock of this name, or answer False at once.
+
+    It goes with the connection.
+    """
     return bool(db.execute(select(func.pg_try_advisory_lock(_key("leader", name)))).scalar_one())
 
 
 def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
-    """Terminate the backend that holds the lock, if there was no beat for `silent_s` (inclusive); True when it is gone.
+    """Terminate the backend that holds the lock, if there was no beat for `silent_s` (inclusive);
+    True when it is gone.
 
-    Who holds it is asked of pg_locks as it is terminated, not of the row: a process id is used again. A leader takes the
-    lock on a fresh connection, so a younger backend has had no time to beat yet and is left alone.
+    Who holds it is asked of pg_locks as it is terminated, not of the row: a process id is used
+    again. A leader takes the lock on a fresh connection, so a younger backend has had no time to
+    beat yet and is left alone.
     """
     since = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, silent_s)
-    if db.execute(select(Leader.epoch).where(Leader.name == name, Leader.beat_at > since)).first() is not None:
+    if (
+        db.execute(select(Leader.epoch).where(Leader.name == name, Leader.beat_at > since)).first()
+        is not None
+    ):
         return False
-    return any(db.execute(_END_HOLDERS, {"lock": f"leader:{name}", "older_than_s": silent_s}).scalars())
+    return any(
+        db.execute(_END_HOLDERS, {"lock": f"leader:{name}", "older_than_s": silent_s}).scalars()
+    )
 
 
 def end_fenced(db: Executor, name: str) -> None:
-    """Terminate the backends whose transactions are fenced by an earlier epoch. Call it with the lock held."""
+    """Terminate the backends whose transactions are fenced by an earlier epoch.
+
+    Call it with the lock held.
+    """
     db.execute(_END_HOLDERS, {"lock": f"fence:{name}", "older_than_s": 0})
 
 
 def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
-    """Write the new leader down and return its epoch, one above the last. Call it with the lock held."""
+    """Write the new leader down and return its epoch, one above the last.
+
+    Call it with the lock held.
+    """
     beat_at = func.clock_timestamp()
-    fresh = {"holder": holder, "backend_pid": func.pg_backend_pid(), "since": now, "beat_at": beat_at, "status": {}}
-    # The update below would only lock FOR NO KEY UPDATE, which a fence does not wait for. The first epoch is 1.
+    fresh = {
+        "holder": holder,
+        "backend_pid": func.pg_backend_pid(),
+        "since": now,
+        "beat_at": beat_at,
+        "status": {},
+    }
+    # The update below would only lock FOR NO KEY UPDATE, which a fence does not wait for. The first
+    # epoch is 1.
     held = select(Leader.name).where(Leader.name == name).with_for_update().subquery()
     first = select(literal_column("1") + 0 * func.count()).select_from(held).scalar_subquery()
     statement = insert(Leader).values(name=name, epoch=first, **fresh)
-    statement = statement.on_conflict_do_update(index_elements=[Leader.name], set_={"epoch": Leader.epoch + 1, **fresh})
+    statement = statement.on_conflict_do_update(
+        index_elements=[Leader.name], set_={"epoch": Leader.epoch + 1, **fresh}
+    )
     return db.execute(statement.returning(Leader.epoch)).scalar_one()
 
 
@@ -107,16 +146,22 @@ def beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None
 def require_epoch(db: Executor, name: str, epoch: int) -> None:
     """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
     mark = func.pg_advisory_xact_lock_shared(_key("fence", name))
-    row = select(Leader.epoch).where(Leader.name == name, Leader.epoch == epoch).with_for_update(read=True, key_share=True)
+    row = (
+        select(Leader.epoch)
+        .where(Leader.name == name, Leader.epoch == epoch)
+        .with_for_update(read=True, key_share=True)
+    )
     db.execute(select(mark))
     if db.execute(row).scalar_one_or_none() is None:
         raise LeadershipLostError(name, epoch)
 
 
 def keep_out_writes(db: Executor, name: str) -> None:
-    """Wait for the fenced transactions under way and keep new ones out until this one ends: for short work beside a leader.
+    """Wait for the fenced transactions under way and keep new ones out until this one ends: for
+    short work beside a leader.
 
-    By the mark of the fence, not by the leader's row: its beats go on. A new leader ends this work like a fenced transaction.
+    By the mark of the fence, not by the leader's row: its beats go on. A new leader ends this work
+    like a fenced transaction.
     Errors: OperationalError when it takes longer than a lock is waited for.
     """
     db.execute(select(func.pg_advisory_xact_lock(_key("fence", name))))
@@ -124,7 +169,15 @@ def keep_out_writes(db: Executor, name: str) -> None:
 
 def leader_row(db: Executor, name: str) -> LeaderRow | None:
     """The newest leader of this name, or None when there never was one."""
-    columns = (Leader.name, Leader.epoch, Leader.holder, Leader.backend_pid, Leader.since, Leader.beat_at, Leader.status)
+    columns = (
+        Leader.name,
+        Leader.epoch,
+        Leader.holder,
+        Leader.backend_pid,
+        Leader.since,
+        Leader.beat_at,
+        Leader.status,
+    )
     row = db.execute(select(*columns).where(Leader.name == name)).one_or_none()
     return None if row is None else LeaderRow(*row)
 
@@ -134,7 +187,10 @@ def _key(kind: str, name: str) -> ColumnElement[int]:
 
 
 class Leader(Base):
-    """Who runs a single-writer loop. Every write of the loop carries the epoch; `beat_at` is its heartbeat."""
+    """Who runs a single-writer loop.
+
+    Every write of the loop carries the epoch; `beat_at` is its heartbeat.
+    """
 
     __tablename__ = "leader"
 

@@ -1,4 +1,5 @@
-"""One leader a loop: a Postgres advisory lock on a connection of its own, a heartbeat row, an epoch that fences writes.
+"""One leader a loop: a Postgres advisory lock on a connection of its own, a heartbeat row, an epoch
+that fences writes.
 
     process A   take --- epoch 7 --- beat, beat, ... x  killed: its connection goes, and the lock with it, at once
                                                      =  frozen: connection and lock stay, the beats do not
@@ -9,13 +10,17 @@
     last beat ... at most BEAT_S ... frozen ... at most SILENT_S ... at most TRY_S ... taken: within 3 s
 
 Laws
-- The lock lives on a dedicated connection, never pooled: a pool might hand the lock's session to someone else.
-- The lock alone does not fence a paused process. Each writing transaction calls `fence`. Whoever takes the lock ends the
-  transactions that an earlier leader still has open, and raises the epoch; both before it writes anything.
-- A thread beats, since one step of the loop may take longer than a spare waits. It speaks for the loop only while that gives
-  signs (`beat`, `fence`): after STUCK_S without one it falls silent, and a spare takes over from a loop that hangs as it
-  does from a process that is frozen. How long the loop has been silent stands in each beat (`LeaderRow.silent_s`).
-- On any doubt (a beat that fails, a connection that breaks) the answer is LeadershipLostError; the process ends.
+- The lock lives on a dedicated connection, never pooled: a pool might hand the lock's session to
+  someone else.
+- The lock alone does not fence a paused process. Each writing transaction calls `fence`. Whoever
+  takes the lock ends the transactions that an earlier leader still has open, and raises the epoch;
+  both before it writes anything.
+- A thread beats, since one step of the loop may take longer than a spare waits. It speaks for the
+  loop only while that gives signs (`beat`, `fence`): after STUCK_S without one it falls silent, and
+  a spare takes over from a loop that hangs as it does from a process that is frozen. How long the
+  loop has been silent stands in each beat (`LeaderRow.silent_s`).
+- On any doubt (a beat that fails, a connection that breaks) the answer is LeadershipLostError; the
+  process ends.
 - A spare needs no more than the leader's own database role: it may terminate its own sessions.
 """
 
@@ -39,20 +44,41 @@ __all__ = ["LeaderRow", "Leadership", "LeadershipLostError"]
 BEAT_S = 0.5
 SILENT_S = 2.0
 TRY_S = 0.4  # how often a spare should try
-STUCK_S = 60.0  # twice what one call to the chain may take (core.chain.rpc), and any database statement
+# twice what one call to the chain may take (core.chain.rpc), and any database statement
+STUCK_S = 60.0
 # A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
-KEEPALIVE = {"keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+KEEPALIVE = {
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 BOUNDS = {"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=10000"}
 
 
 class Leadership:
     """The right to run the loop called `name`. Take, beat and release from one thread at a time."""
 
-    def __init__(self, url: str, name: str, holder: str, *, stuck_s: float = STUCK_S, clock: Callable[[], float] = time.monotonic) -> None:
-        """`url` is SQLAlchemy's (`postgresql+psycopg://`); `holder` says who this is (host and process id)."""
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        holder: str,
+        *,
+        stuck_s: float = STUCK_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`url` is SQLAlchemy's (`postgresql+psycopg://`); `holder` says who this is (host and
+        process id).
+        """
         self.name = name
         self.holder = holder
-        self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args={**KEEPALIVE, **BOUNDS})
+        self._engine = create_engine(
+            url,
+            poolclass=NullPool,
+            isolation_level="AUTOCOMMIT",
+            connect_args={**KEEPALIVE, **BOUNDS},
+        )
         self._stuck_s = stuck_s
         self._clock = clock
         self._connection: Connection | None = None
@@ -71,13 +97,17 @@ class Leadership:
 
     @property
     def epoch(self) -> int:
-        """The epoch that this process's writes carry. Errors: LeadershipLostError when it does not lead."""
+        """The epoch that this process's writes carry.
+
+        Errors: LeadershipLostError when it does not lead.
+        """
         if self._epoch is None or self._is_lost:
             raise LeadershipLostError(self.name, self._epoch or 0)
         return self._epoch
 
     def try_take(self, now: datetime) -> bool:
-        """Become the leader if nobody is, or who is has fallen silent; True when this process leads. Never waits long.
+        """Become the leader if nobody is, or who is has fallen silent; True when this process
+        leads. Never waits long.
 
         A spare calls it every TRY_S. Errors: OperationalError.
         """
@@ -94,26 +124,39 @@ class Leadership:
         return self.leads
 
     def beat(self, status: Mapping[str, Any]) -> None:
-        """The loop's own sign, with what it says of itself (JSON values), written at once. Errors: LeadershipLostError."""
+        """The loop's own sign, with what it says of itself (JSON values), written at once.
+
+        Errors: LeadershipLostError.
+        """
         self._status = dict(status)
         self._sign_at = self._clock()
         self._write_beat()
 
     def sign(self) -> None:
-        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last said. From any thread."""
+        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last
+        said. From any thread.
+        """
         self._sign_at = self._clock()
 
     def fence(self, session: Session) -> None:
-        """Call first in each writing transaction; a sign of the loop too. Errors: LeadershipLostError."""
+        """Call first in each writing transaction; a sign of the loop too.
+
+        Errors: LeadershipLostError.
+        """
         leader.require_epoch(session, self.name, self.epoch)
         self._sign_at = self._clock()
 
     def fence_beside(self, session: Session) -> None:
-        """As `fence`, for work beside the loop: it is no sign of the loop. Errors: LeadershipLostError."""
+        """As `fence`, for work beside the loop: it is no sign of the loop.
+
+        Errors: LeadershipLostError.
+        """
         leader.require_epoch(session, self.name, self.epoch)
 
     def release(self) -> None:
-        """Give the lock back at once, so that the next leader need not wait for the connection to die."""
+        """Give the lock back at once, so that the next leader need not wait for the connection to
+        die.
+        """
         self._released.set()
         if self._heart is not None:
             self._heart.join()
@@ -126,13 +169,17 @@ class Leadership:
     def _locked(self, connection: Connection) -> bool:
         if leader.try_lock(connection, self.name):
             return True
-        return leader.end_silent_holder(connection, self.name, SILENT_S) and leader.try_lock(connection, self.name)
+        return leader.end_silent_holder(connection, self.name, SILENT_S) and leader.try_lock(
+            connection, self.name
+        )
 
     def _begin(self, connection: Connection, epoch: int) -> None:
         self._connection, self._epoch, self._is_lost = connection, epoch, False
         self._status, self._sign_at = {}, self._clock()
         self._released.clear()
-        self._heart = threading.Thread(target=self._beat_on, name=f"{self.name} heartbeat", daemon=True)
+        self._heart = threading.Thread(
+            target=self._beat_on, name=f"{self.name} heartbeat", daemon=True
+        )
         self._heart.start()
 
     def _beat_on(self) -> None:

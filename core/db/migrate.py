@@ -6,9 +6,10 @@
     python -m core.db.migrate draft URL "words"    write the next migration from these differences; read it before use
     python -m core.db.migrate sql                  print the tables of the contexts as SQL
 
-A column added to a context's tables.py after a release needs a new migration (`draft` on an upgraded, empty database). Before
-the first release 0001 itself is written anew: `... sql > core/db/migrations/versions/0001_initial.sql`.
-tests/integration/core/db/test_migrations.py fails as long as tables and migrations differ.
+A column added to a context's tables.py after a release needs a new migration (`draft` on an
+upgraded, empty database). Before the first release 0001 itself is written anew: `... sql >
+core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_migrations.py fails as
+long as tables and migrations differ.
 """
 
 import sys
@@ -34,13 +35,18 @@ POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never c
 
 
 def upgrade(url: str, to: str = "head") -> None:
-    """Bring the database to the newest revision, or to that one; nothing happens when it is there. Safe from several processes at once."""
+    """Bring the database to the newest revision, or to that one; nothing happens when it is there.
+
+    Safe from several processes at once.
+    """
     _with_connection(url, lambda connection: command.upgrade(_config(connection), to))
 
 
 def current(url: str) -> str | None:
     """The database's revision; None when it was never migrated."""
-    return _with_connection(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
+    return _with_connection(
+        url, lambda connection: MigrationContext.configure(connection).get_current_revision()
+    )
 
 
 def head() -> str | None:
@@ -56,25 +62,43 @@ def differences(url: str) -> list[str]:
 def draft(url: str, words: str) -> None:
     """Write the next migration file from the differences."""
     import_tables()
-    _with_connection(url, lambda connection: command.revision(_config(connection), words, autogenerate=True, rev_id=_next_revision()))
+    _with_connection(
+        url,
+        lambda connection: command.revision(
+            _config(connection), words, autogenerate=True, rev_id=_next_revision()
+        ),
+    )
 
 
 def tables_as_sql() -> str:
-    """Every table of the contexts with its indexes, as CREATE statements, in the order of their foreign keys."""
+    """Every table of the contexts with its indexes, as CREATE statements, in the order of their
+    foreign keys.
+    """
     import_tables()
     return "\n".join(map(_table_as_sql, Base.metadata.sorted_tables))
 
 
 def _table_as_sql(table: Table) -> str:
-    indexes = [CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    indexes = [
+        CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))
+    ]
     parts: list[ExecutableDDLElement] = [CreateTable(table), *indexes]
     statements = [str(part.compile(POSTGRES)).strip() for part in parts]
-    return "\n".join(line.rstrip().replace("\t", "    ") for part in statements for line in f"{part};".splitlines()) + "\n"
+    return (
+        "\n".join(
+            line.rstrip().replace("\t", "    ")
+            for part in statements
+            for line in f"{part};".splitlines()
+        )
+        + "\n"
+    )
 
 
 def _differences(connection: Connection) -> list[str]:
     import_tables()
-    context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "compare_server_default": True}
+    )
     return [repr(difference) for difference in compare_metadata(context, Base.metadata)]
 
 
@@ -90,7 +114,11 @@ def _config(connection: Connection) -> Config:
 
 
 def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
-    engine = create_engine(url, poolclass=pool.NullPool, connect_args={"application_name": "mandate migrate", "connect_timeout": 5})
+    engine = create_engine(
+        url,
+        poolclass=pool.NullPool,
+        connect_args={"application_name": "mandate migrate", "connect_timeout": 5},
+    )
     with engine.connect() as connection:
         return work(connection)
 

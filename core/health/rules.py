@@ -1,4 +1,5 @@
-"""How fresh the indexed chain is, in one word and one sentence: for /health/ready and for `indexer.main status`.
+"""How fresh the indexed chain is, in one word and one sentence: for /health/ready and for
+`indexer.main status`.
 
          cursor's block       next block on chain            now
     ----------|------------------------|----------------------|
@@ -6,8 +7,10 @@
                                        |<------ waited ------>|     the indexer's own delay: a stall from STALL_S on
 
 Laws
-- Down: nobody should rely on what is served. Degraded: it is late or in trouble and goes on by itself.
-- The indexer is blamed only for blocks that the chain has. A chain that makes none is the chain's trouble.
+- Down: nobody should rely on what is served. Degraded: it is late or in trouble and goes on by
+  itself.
+- The indexer is blamed only for blocks that the chain has. A chain that makes none is the chain's
+  trouble.
 """
 
 from dataclasses import dataclass
@@ -36,7 +39,10 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`lag_s`: seconds by wall clock; None where unknown. `note` says what is wrong and what to do; None when all is well."""
+    """`lag_s`: seconds by wall clock; None where unknown.
+
+    `note` says what is wrong and what to do; None when all is well.
+    """
 
     health: Health
     lag_s: int | None = None
@@ -46,12 +52,16 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexerFacts:
-    """What is known of the indexer at `now`. Times of blocks are unix seconds, None stands for unknown.
+    """What is known of the indexer at `now`.
 
-    `beat_at` None: no indexer ever ran. `state`: following, degraded, halted or starting. `halted_below`: height and hash
-    of the final block that the chain no longer holds. `moved_at`: when the cursor moved last.
-    `head`: the node's height. `open_findings`: of the auditor, that nobody closed. `held_facts`: what the chain said and the
-    database or a rule refused, with what waits behind it, in `held_ledgers`.
+    Times of blocks are unix seconds, None stands for unknown.
+
+    `beat_at` None: no indexer ever ran. `state`: following, degraded, halted or starting.
+    `halted_below`: height and hash of the final block that the chain no longer holds. `moved_at`:
+    when the cursor moved last.
+    `head`: the node's height. `open_findings`: of the auditor, that nobody closed. `held_facts`:
+    what the chain said and the database or a rule refused, with what waits behind it, in
+    `held_ledgers`.
     `final`: the height below which no reorg is believed.
     `next_block_at`: the time of the block after the cursor; asked for only where `is_suspect`.
     """
@@ -84,27 +94,40 @@ class IndexerFacts:
 
     @property
     def is_suspect(self) -> bool:
-        """True when the cursor stands still below the head: whether that is a stall depends on the next block's age."""
-        return bool(self.lag_blocks) and self.moved_at is not None and _seconds(self.moved_at, self.now) >= STALL_S
+        """True when the cursor stands still below the head: whether that is a stall depends on the
+        next block's age.
+        """
+        return (
+            bool(self.lag_blocks)
+            and self.moved_at is not None
+            and _seconds(self.moved_at, self.now) >= STALL_S
+        )
 
     @property
     def waited_s(self) -> int:
-        """How long the next block has been on the chain without being committed; 0 when there is none."""
+        """How long the next block has been on the chain without being committed; 0 when there is
+        none.
+        """
         if not self.is_suspect or self.moved_at is None:
             return 0
         still = _seconds(self.moved_at, self.now)
-        # A chain whose clock runs ahead (a test moved its time) can't say since when the block is there.
+        # A chain whose clock runs ahead (a test moved its time) can't say since when the block is
+        # there.
         if self.next_block_at is None or self.next_block_at > self.now_s:
             return still
         return min(still, self.now_s - self.next_block_at)
 
 
 def judge_indexer(facts: IndexerFacts) -> Verdict:
-    """The worst thing that is true of the indexer, and beside it what a person has to do whatever else is wrong."""
+    """The worst thing that is true of the indexer, and beside it what a person has to do whatever
+    else is wrong.
+    """
     troubles = _troubles(facts)
     if not troubles:
         return Verdict(Health.OK, facts.lag_s, facts.lag_blocks)
-    lasting = [trouble for trouble in (_holds_back(facts), _contradicted(facts)) if trouble is not None]
+    lasting = [
+        trouble for trouble in (_holds_back(facts), _contradicted(facts)) if trouble is not None
+    ]
     told = [note for _, note in dict.fromkeys((troubles[0], *lasting))]
     return Verdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(told))
 
@@ -131,25 +154,33 @@ def _without_a_leader(facts: IndexerFacts) -> tuple[Health, str] | None:
     silent_s = _seconds(facts.beat_at, facts.now)
     if silent_s < BEAT_DOWN_S:
         return None
-    return Health.DOWN, f"No indexer leads: no heartbeat for {silent_s} s; look at its log and start `{RUN}` again."
+    return Health.DOWN, (
+        f"No indexer leads: no heartbeat for {silent_s} s; look at its log and start `{RUN}` again."
+    )
 
 
 def _halted(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.halted_below is not None:
         number, block_hash = facts.halted_below
         return Health.DOWN, (
-            f"It halted: the chain no longer holds block {number} {block_hash}, which was final. Compare two nodes at that height; "
-            "if RPC_URLS names a wrong or resynced one, replace it. Nothing is written until the chain holds that block again."
+            f"It halted: the chain no longer holds block {number} {block_hash}, which was final. "
+            "Compare two nodes at that height; if RPC_URLS names a wrong or resynced one, "
+            "replace it. Nothing is written until the chain holds that block again."
         )
-    return (Health.DOWN, "It halted and waits for an operator; its log says why.") if facts.state == "halted" else None
+    return (
+        (Health.DOWN, "It halted and waits for an operator; its log says why.")
+        if facts.state == "halted"
+        else None
+    )
 
 
 def _stalled(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.waited_s < STALL_S:
         return None
     return Health.DOWN, (
-        f"It stalls: the chain is at block {facts.head}, and it has committed nothing after block {facts.cursor} for {facts.waited_s} s. "
-        f"Its log names the round that fails (node or database); restart `{RUN}` if it names none."
+        f"It stalls: the chain is at block {facts.head}, and it has committed nothing after "
+        f"block {facts.cursor} for {facts.waited_s} s. Its log names the round that fails (node "
+        f"or database); restart `{RUN}` if it names none."
     )
 
 
@@ -157,13 +188,18 @@ def _too_late(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.lag_blocks or (facts.lag_s or 0) < TOO_LATE_S:
         return None
     return Health.DOWN, (
-        f"What is served is {facts.lag_s} s old, {facts.lag_blocks} blocks behind the chain. It is catching up; wait, "
-        f"and look for slow answers of node or database (metrics of docs/operations.md) if the number does not fall."
+        f"What is served is {facts.lag_s} s old, {facts.lag_blocks} blocks behind the chain. It "
+        "is catching up; wait, and look for slow answers of node or database (metrics of "
+        "docs/operations.md) if the number does not fall."
     )
 
 
 def _in_trouble(facts: IndexerFacts) -> tuple[Health, str] | None:
-    return (Health.DEGRADED, "It keeps trying: its last round failed; its log says why.") if facts.state == "degraded" else None
+    return (
+        (Health.DEGRADED, "It keeps trying: its last round failed; its log says why.")
+        if facts.state == "degraded"
+        else None
+    )
 
 
 def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
@@ -171,35 +207,46 @@ def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
         return Health.DEGRADED, "It has committed no block yet; wait, or look at its log."
     if not facts.lag_blocks or (facts.lag_blocks <= LATE_BLOCKS and (facts.lag_s or 0) < LATE_S):
         return None
-    return Health.DEGRADED, f"It is {facts.lag_blocks} blocks behind the chain; it catches up by itself, or its log says why not."
+    return Health.DEGRADED, (
+        f"It is {facts.lag_blocks} blocks behind the chain; it catches up by itself, or its log "
+        "says why not."
+    )
 
 
 def _final_stands(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.final is None or facts.cursor is None or facts.cursor - facts.final < FINAL_FAR_BLOCKS:
         return None
     return Health.DEGRADED, (
-        f"What is final stands still at block {facts.final}, {facts.cursor - facts.final} blocks back: the nodes of RPC_URLS disagree "
-        "about a block, or none calls newer ones final. Compare them with a third; meanwhile deeper reorgs would be believed."
+        f"What is final stands still at block {facts.final}, {facts.cursor - facts.final} blocks "
+        "back: the nodes of RPC_URLS disagree about a block, or none calls newer ones final. "
+        "Compare them with a third; meanwhile deeper reorgs would be believed."
     )
 
 
 def _contradicted(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.open_findings:
         return None
-    return Health.DEGRADED, f"The auditor's findings that nobody closed: {facts.open_findings}. {RESOLVE}"
+    return (
+        Health.DEGRADED,
+        f"The auditor's findings that nobody closed: {facts.open_findings}. {RESOLVE}",
+    )
 
 
 def _holds_back(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.held_facts:
         return None
     return Health.DEGRADED, (
-        f"Facts of the chain held back: {facts.held_facts}, from {facts.held_ledgers} ledgers, which are short of them and say so. "
-        f"All others are whole. `{RUN} retry` tries them again and says why they are refused."
+        f"Facts of the chain held back: {facts.held_facts}, from {facts.held_ledgers} ledgers, "
+        f"which are short of them and say so. All others are whole. `{RUN} retry` tries them "
+        "again and says why they are refused."
     )
 
 
 def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:
-    """Whether the chain itself goes on. `mined_at`: the time of the node's newest block, unix seconds."""
+    """Whether the chain itself goes on.
+
+    `mined_at`: the time of the node's newest block, unix seconds.
+    """
     lag_s = max(0, int(now.timestamp()) - mined_at)
     if lag_s < FROZEN_S:
         return Verdict(Health.OK, lag_s)
@@ -207,9 +254,13 @@ def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:
         return Verdict(
             Health.DEGRADED,
             lag_s,
-            note=f"The local chain has mined no block for {lag_s} s; it mines on demand, or was stopped: send a transaction or start it.",
+            note=f"The local chain has mined no block for {lag_s} s; it mines on demand, or was "
+            "stopped: send a transaction or start it.",
         )
-    note = f"The chain has no block newer than {lag_s} s: its sequencer or this node stands still. Ask another node (RPC_URLS)."
+    note = (
+        f"The chain has no block newer than {lag_s} s: its sequencer or this node stands still. "
+        "Ask another node (RPC_URLS)."
+    )
     return Verdict(Health.DOWN if lag_s >= DEAD_S else Health.DEGRADED, lag_s, note=note)
 
 

@@ -1,4 +1,6 @@
-"""What /health/ready and `indexer.main status` ask the database about the database itself and about the loops."""
+"""What /health/ready and `indexer.main status` ask the database about the database itself and about
+the loops.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +20,10 @@ INDEXER = "indexer"  # the leader's name
 
 
 def revision(session: Session) -> str | None:
-    """The migration that the database is at; None when it was never migrated. Errors: OperationalError when it is down."""
+    """The migration that the database is at; None when it was never migrated.
+
+    Errors: OperationalError when it is down.
+    """
     if session.scalar(text("select to_regclass('alembic_version')")) is None:
         return None
     found = session.scalar(text("select version_num from alembic_version"))
@@ -27,7 +32,11 @@ def revision(session: Session) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a loop stands. `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None unkept."""
+    """Where a loop stands.
+
+    `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None
+    unkept.
+    """
 
     number: int
     moved_at: datetime
@@ -37,14 +46,22 @@ class Position:
 def position(session: Session, cursor: str) -> Position | None:
     """None: the loop has never run."""
     same = and_(ChainBlock.chain_id == ChainCursor.chain_id, ChainBlock.hash == ChainCursor.hash)
-    query = select(ChainCursor.number, ChainCursor.updated_at, ChainBlock.ts).outerjoin(ChainBlock, same).where(ChainCursor.name == cursor)
+    query = (
+        select(ChainCursor.number, ChainCursor.updated_at, ChainBlock.ts)
+        .outerjoin(ChainBlock, same)
+        .where(ChainCursor.name == cursor)
+    )
     row = session.execute(query).one_or_none()
     return None if row is None else Position(*row)
 
 
 def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerFacts:
     """What Postgres knows of the indexer, beside the node's height."""
-    row, at, final = leader_row(session, INDEXER), position(session, TIP), position(session, FINALIZED)
+    row, at, final = (
+        leader_row(session, INDEXER),
+        position(session, TIP),
+        position(session, FINALIZED),
+    )
     said = {} if row is None else row.status
     halted = said.get("halted_below")
     ledgers, held = held_counts(session)
@@ -78,7 +95,12 @@ def last_reorgs(session: Session, chain_id: int, limit: int) -> list[PastReorg]:
     """The newest first."""
     query = select(Reorg).where(Reorg.chain_id == chain_id).order_by(Reorg.id.desc()).limit(limit)
     return [
-        PastReorg(row.at, row.ancestor_number, row.old_head_number - row.ancestor_number, row.rows_reversed)
+        PastReorg(
+            row.at,
+            row.ancestor_number,
+            row.old_head_number - row.ancestor_number,
+            row.rows_reversed,
+        )
         for row in session.scalars(query)
     ]
 
@@ -86,13 +108,25 @@ def last_reorgs(session: Session, chain_id: int, limit: int) -> list[PastReorg]:
 def open_reverts(session: Session, chain_id: int) -> int:
     """Canonical reverted calls whose reason was not looked up yet."""
     canonical = not_orphaned(RevertedTx.chain_id, RevertedTx.block_hash)
-    query = select(func.count()).select_from(RevertedTx).where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), canonical)
+    query = (
+        select(func.count())
+        .select_from(RevertedTx)
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), canonical)
+    )
     return session.execute(query).scalar_one()
 
 
 def unknown_vaults(session: Session, chain_id: int, limit: int) -> tuple[int, list[str]]:
-    """How many vaults of the factory have terms that this service did not issue, and the newest of them."""
-    mine = and_(Vault.chain_id == chain_id, Vault.mandate_id.is_(None), not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    """How many vaults of the factory have terms that this service did not issue, and the newest of
+    them.
+    """
+    mine = and_(
+        Vault.chain_id == chain_id,
+        Vault.mandate_id.is_(None),
+        not_orphaned(Vault.chain_id, Vault.created_block_hash),
+    )
     count = session.execute(select(func.count()).select_from(Vault).where(mine)).scalar_one()
-    newest = session.scalars(select(Vault.address).where(mine).order_by(Vault.created_number.desc()).limit(limit))
+    newest = session.scalars(
+        select(Vault.address).where(mine).order_by(Vault.created_number.desc()).limit(limit)
+    )
     return count, [to_checksum_address(address) for address in newest]

@@ -1,4 +1,6 @@
-"""All SQL of what the kernel counts and keeps of calls: daily counts of a key, first answers to idempotency keys."""
+"""All SQL of what the kernel counts and keeps of calls: daily counts of a key, first answers to
+idempotency keys.
+"""
 
 import json
 from collections.abc import Mapping
@@ -14,9 +16,10 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.identity.tables import IdempotencyRecord
 
-# One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and commits: one round trip a
-# call. The row is locked for that moment alone. The count's commit does not wait for the disk: a crash of the database itself
-# may forget the calls of its last second, a restart of anything forgets none.
+# One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and
+# commits: one round trip a call. The row is locked for that moment alone. The count's commit does
+# not wait for the disk: a crash of the database itself may forget the calls of its last second, a
+# restart of anything forgets none.
 _COUNT_CALL = """
 with caller as (
     select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
@@ -39,7 +42,9 @@ from caller left join counted on true
 
 @dataclass(frozen=True, slots=True)
 class KeyCall:
-    """Whose key it is, and the call's number today (1 = the first); None: the day's `ceiling` was used up before."""
+    """Whose key it is, and the call's number today (1 = the first); None: the day's `ceiling` was
+    used up before.
+    """
 
     key_id: int
     account_id: int
@@ -56,23 +61,41 @@ class KeyCall:
     number: int | None
 
 
-def count_call(connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]) -> KeyCall | None:
-    """Count one call of a live key in its UTC day; None: no live key has this hash. `ceilings`: calls a day by plan.
+def count_call(
+    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+) -> KeyCall | None:
+    """Count one call of a live key in its UTC day; None: no live key has this hash.
+
+    `ceilings`: calls a day by plan.
 
     The connection commits each statement (core.db.engine.Database.statements).
     """
-    values = {"key_hash": key_hash, "day": now.date(), "now": now, "ceilings": json.dumps(dict(ceilings))}
-    row = connection.cursor(row_factory=tuple_row).execute(_COUNT_CALL, values, prepare=True).fetchone()
+    values = {
+        "key_hash": key_hash,
+        "day": now.date(),
+        "now": now,
+        "ceilings": json.dumps(dict(ceilings)),
+    }
+    row = (
+        connection.cursor(row_factory=tuple_row)
+        .execute(_COUNT_CALL, values, prepare=True)
+        .fetchone()
+    )
     return None if row is None else KeyCall(*row[:-1])
 
 
 def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:
-    """Take (scope, key) until the transaction ends, or answer False at once: another call with it is in flight."""
+    """Take (scope, key) until the transaction ends, or answer False at once: another call with it
+    is in flight.
+    """
     return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_lock_number(scope, key)))))
 
 
 def try_hold_idempotency(session: WriteSession, scope: str, key: str) -> bool:
-    """Take (scope, key) for this connection, across its transactions, or answer False at once. It ends with the connection."""
+    """Take (scope, key) for this connection, across its transactions, or answer False at once.
+
+    It ends with the connection.
+    """
     return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(scope, key)))))
 
 
@@ -89,9 +112,17 @@ def find_idempotency(session: Session, scope: str, key: str) -> IdempotencyRecor
 
 
 def keep_idempotency(
-    session: WriteSession, scope: str, key: str, body_hash: bytes, status: int, body: Mapping[str, Any], now: datetime
+    session: WriteSession,
+    scope: str,
+    key: str,
+    body_hash: bytes,
+    status: int,
+    body: Mapping[str, Any],
+    now: datetime,
 ) -> None:
-    record = IdempotencyRecord(scope=scope, key=key, body_hash=body_hash, status=status, body=dict(body), created_at=now)
+    record = IdempotencyRecord(
+        scope=scope, key=key, body_hash=body_hash, status=status, body=dict(body), created_at=now
+    )
     session.add(record)
     session.flush()
 
@@ -99,6 +130,11 @@ def keep_idempotency(
 def drop_idempotency_records(session: WriteSession, before: datetime, limit: int) -> int:
     """Drop at most `limit` first answers that were given before then. How many went."""
     key = (IdempotencyRecord.scope, IdempotencyRecord.key)
-    old = select(*key).where(IdempotencyRecord.created_at < before).limit(limit).with_for_update(skip_locked=True)
+    old = (
+        select(*key)
+        .where(IdempotencyRecord.created_at < before)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
     statement = delete(IdempotencyRecord).where(tuple_(*key).in_(old))
     return len(session.execute(statement.returning(IdempotencyRecord.key)).all())

@@ -22,16 +22,33 @@ def accepts_mandates(session: Session, agent_id: int) -> bool:
     return policy is not None and policy.accepts_mandates
 
 
-def replace_policy(session: WriteSession, agent_id: int, policy: Mapping[str, Any], now: datetime) -> None:
-    values = {"accepts_mandates": bool(policy["accepts_mandates"]), "policy": dict(policy), "updated_at": now}
-    session.execute(insert(AgentPolicy).values(agent_id=agent_id, **values).on_conflict_do_update(index_elements=["agent_id"], set_=values))
+def replace_policy(
+    session: WriteSession, agent_id: int, policy: Mapping[str, Any], now: datetime
+) -> None:
+    values = {
+        "accepts_mandates": bool(policy["accepts_mandates"]),
+        "policy": dict(policy),
+        "updated_at": now,
+    }
+    session.execute(
+        insert(AgentPolicy)
+        .values(agent_id=agent_id, **values)
+        .on_conflict_do_update(index_elements=["agent_id"], set_=values)
+    )
     session.expire_all()
 
 
-def log_change(session: WriteSession, agent_id: int, changes: Mapping[str, Any], now: datetime) -> None:
+def log_change(
+    session: WriteSession, agent_id: int, changes: Mapping[str, Any], now: datetime
+) -> None:
     session.add(AgentPolicyChange(agent_id=agent_id, at=now, changes=dict(changes)))
 
 
 def newest_changes(session: Session, agent_id: int, limit: int) -> list[AgentPolicyChange]:
-    query = select(AgentPolicyChange).where(AgentPolicyChange.agent_id == agent_id).order_by(AgentPolicyChange.id.desc()).limit(limit)
+    query = (
+        select(AgentPolicyChange)
+        .where(AgentPolicyChange.agent_id == agent_id)
+        .order_by(AgentPolicyChange.id.desc())
+        .limit(limit)
+    )
     return list(session.scalars(query))

@@ -1,4 +1,6 @@
-"""What agents declare of themselves: versions that are only added (docs/identity.md#the-self-record)."""
+"""What agents declare of themselves: versions that are only added
+(docs/identity.md#the-self-record).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,10 +50,14 @@ def add_version(
 
 
 def newest_version(session: Session, agent_id: int, writer: Writer) -> AgentSelfVersion | None:
-    query = select(AgentSelfVersion).where(AgentSelfVersion.agent_id == agent_id, AgentSelfVersion.written_by == writer)
+    query = select(AgentSelfVersion).where(
+        AgentSelfVersion.agent_id == agent_id, AgentSelfVersion.written_by == writer
+    )
     return session.scalar(query.order_by(AgentSelfVersion.id.desc()).limit(1))
 
 
 def count_versions(session: Session, agent_id: int, writer: Writer) -> int:
-    query = select(func.count()).where(AgentSelfVersion.agent_id == agent_id, AgentSelfVersion.written_by == writer)
+    query = select(func.count()).where(
+        AgentSelfVersion.agent_id == agent_id, AgentSelfVersion.written_by == writer
+    )
     return session.scalar(query) or 0

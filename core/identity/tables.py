@@ -1,4 +1,7 @@
-"""Accounts, keys, sessions and what the kernel counts. No secret stands here: keys, codes and tokens are HMAC hashes."""
+"""Accounts, keys, sessions and what the kernel counts.
+
+No secret stands here: keys, codes and tokens are HMAC hashes.
+"""
 
 from datetime import date, datetime
 from typing import Any
@@ -11,12 +14,20 @@ from core.db.base import LOG, Base, Hash32, Uint256
 
 
 class Account(Base):
-    """An agent, an owner or an operator. `id` is the agent's public user id; an owner's id never leaves the service."""
+    """An agent, an owner or an operator.
+
+    `id` is the agent's public user id; an owner's id never leaves the service.
+    """
 
     __tablename__ = "account"
     __table_args__ = (
         CheckConstraint("kind in ('agent', 'owner', 'operator')", name="kind"),
-        Index("uq_account_wallet_address", "wallet_address", unique=True, postgresql_where=text("wallet_address is not null")),
+        Index(
+            "uq_account_wallet_address",
+            "wallet_address",
+            unique=True,
+            postgresql_where=text("wallet_address is not null"),
+        ),
         Index("ix_account_owner_id", "owner_id"),
         Index("ix_account_registered_from_created_at", "registered_from", "created_at"),
     )
@@ -25,13 +36,19 @@ class Account(Base):
     kind: Mapped[str] = mapped_column(Text)
     name: Mapped[str] = mapped_column(Text)
     wallet_address: Mapped[bytes | None] = mapped_column(BYTEA)
-    wallet_linked_at: Mapped[datetime | None]  # an agent's: USDC that reaches the wallet from then on is noted
-    wallet_payable_at: Mapped[datetime | None]  # an agent's: a starter wallet pays it from then on (inclusive); null: never
-    wallet_generation: Mapped[int | None]  # an agent's: the generation under which it was linked; null: its owner confirmed it
-    generation: Mapped[int] = mapped_column(server_default=text("0"))  # an agent's: how often its secrets were replaced
-    recovered_generation: Mapped[int | None]  # began by the first recovery since the owner last replaced the secrets
+    # an agent's: USDC that reaches the wallet from then on is noted
+    wallet_linked_at: Mapped[datetime | None]
+    # an agent's: a starter wallet pays it from then on (inclusive); null: never
+    wallet_payable_at: Mapped[datetime | None]
+    # an agent's: the generation under which it was linked; null: its owner confirmed it
+    wallet_generation: Mapped[int | None]
+    # an agent's: how often its secrets were replaced
+    generation: Mapped[int] = mapped_column(server_default=text("0"))
+    # began by the first recovery since the owner last replaced the secrets
+    recovered_generation: Mapped[int | None]
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # set on an owned agent
-    external_id: Mapped[str | None] = mapped_column(Text, unique=True)  # another system's name for it (/mining/register)
+    # another system's name for it (/mining/register)
+    external_id: Mapped[str | None] = mapped_column(Text, unique=True)
     recovery_name: Mapped[str | None] = mapped_column(Text, unique=True)
     recovery_hash: Mapped[bytes | None] = mapped_column(Hash32, unique=True)
     registered_from: Mapped[str | None] = mapped_column(Text)  # address, IPv6 by /64
@@ -45,7 +62,8 @@ class ApiKey(Base):
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     key_hash: Mapped[bytes] = mapped_column(Hash32, unique=True)
-    scopes: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))  # null = full access, [] = none
+    # null = full access, [] = none
+    scopes: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
     per_order_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
     per_day_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
     created_at: Mapped[datetime]
@@ -53,10 +71,15 @@ class ApiKey(Base):
 
 
 class Session(Base):
-    """A bearer token: `agent` proves an agent's account for wallet registration only, `owner` is a signed-in owner."""
+    """A bearer token: `agent` proves an agent's account for wallet registration only, `owner` is a
+    signed-in owner.
+    """
 
     __tablename__ = "session"
-    __table_args__ = (CheckConstraint("kind in ('agent', 'owner')", name="kind"), Index("ix_session_account_id", "account_id"))
+    __table_args__ = (
+        CheckConstraint("kind in ('agent', 'owner')", name="kind"),
+        Index("ix_session_account_id", "account_id"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     token_hash: Mapped[bytes] = mapped_column(Hash32, unique=True)
@@ -81,7 +104,9 @@ class SignInNonce(Base):
 
 
 class RecoveryFailure(Base):
-    """A recovery code that was not right, by the network address that sent it; kept for as long as the limit looks back."""
+    """A recovery code that was not right, by the network address that sent it; kept for as long as
+    the limit looks back.
+    """
 
     __tablename__ = "recovery_failure"
     __table_args__ = (Index("ix_recovery_failure_client_at", "client", "at"),)
@@ -135,7 +160,9 @@ class AgentPolicyChange(Base):
 
 
 class AgentSelfVersion(Base):
-    """What an agent declares of itself, or its owner's seed of a persona. Append-only: the newest row of each writer stands.
+    """What an agent declares of itself, or its owner's seed of a persona.
+
+    Append-only: the newest row of each writer stands.
 
     `message` is the sign-in text that `signed_by` signed; it holds `record_sha256`.
     """
@@ -143,7 +170,10 @@ class AgentSelfVersion(Base):
     __tablename__ = "agent_self_version"
     __table_args__ = (
         CheckConstraint("written_by in ('agent', 'owner')", name="written_by"),
-        CheckConstraint("(message is null) = (signature is null) and (message is null) = (signed_by is null)", name="signed"),
+        CheckConstraint(
+            "(message is null) = (signature is null) and (message is null) = (signed_by is null)",
+            name="signed",
+        ),
         Index("ix_agent_self_version_agent_id_written_by_id", "agent_id", "written_by", "id"),
         LOG,
     )

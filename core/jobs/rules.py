@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 
 LATE_PERIODS: Final = 3
 FAILED_RUNS: Final = 3
-ATTENTION: Final = "attention"  # what a run did may hold a sentence under this key: a person has to act
+# what a run did may hold a sentence under this key: a person has to act
+ATTENTION: Final = "attention"
 
 RunOutcome = Literal["ok", "failed", "skipped"]
 
@@ -21,7 +22,8 @@ RunOutcome = Literal["ok", "failed", "skipped"]
 class LastRun:
     """A job's newest run. `outcome` None: under way. `ended_at` None: likewise.
 
-    `failures`: how many of its newest ended runs failed, without a good one between. `did`: what its newest ended run did.
+    `failures`: how many of its newest ended runs failed, without a good one between. `did`: what
+    its newest ended run did.
     """
 
     name: str
@@ -39,7 +41,11 @@ class LastRun:
 
     @property
     def duration_ms(self) -> int | None:
-        return None if self.ended_at is None else (self.ended_at - self.started_at) // timedelta(milliseconds=1)
+        return (
+            None
+            if self.ended_at is None
+            else (self.ended_at - self.started_at) // timedelta(milliseconds=1)
+        )
 
     def age_s(self, now: datetime) -> int:
         """Whole seconds since the last start."""
@@ -51,10 +57,14 @@ class LastRun:
         if age_s >= LATE_PERIODS * self.every_s:
             hangs = "was started and has not ended" if self.outcome is None else "has not run"
             due = f"it is due every {self.every_s} s"
-            return f"The job {self.name} {hangs} for {age_s} s, {due}; see that `python -m keeper.main work` runs, and its log."
+            return (
+                f"The job {self.name} {hangs} for {age_s} s, {due}; see that `python -m "
+                "keeper.main work` runs, and its log."
+            )
         if self.failures >= FAILED_RUNS:
             return (
-                f"The job {self.name} failed its last {self.failures} runs ({self.error or 'no reason kept'}); the worker's log says more."
+                f"The job {self.name} failed its last {self.failures} runs "
+                f"({self.error or 'no reason kept'}); the worker's log says more."
             )
         attention = self.did.get(ATTENTION)
         return None if attention is None else str(attention)

@@ -12,7 +12,10 @@ from core.jobs.rules import RunOutcome
 
 
 class JobRun(Base):
-    """One run. `outcome` null: it is under way, or its process ended and no leader has looked yet."""
+    """One run.
+
+    `outcome` null: it is under way, or its process ended and no leader has looked yet.
+    """
 
     __tablename__ = "job_run"
     __table_args__ = (
@@ -27,7 +30,8 @@ class JobRun(Base):
     started_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     outcome: Mapped[RunOutcome | None] = mapped_column(Text)
-    error: Mapped[str | None] = mapped_column(Text)  # why it failed or was skipped, one short sentence
+    # why it failed or was skipped, one short sentence
+    error: Mapped[str | None] = mapped_column(Text)
     did: Mapped[dict[str, Any]] = mapped_column(JSONB)  # what it did, in few words and numbers
     epoch: Mapped[int]
     holder: Mapped[str] = mapped_column(Text)

@@ -26,15 +26,22 @@ class UnderWay:
 
 def under_way(session: Session, chain_id: int, now: datetime) -> list[UnderWay]:
     query = (
-        select(KeeperIntent.kind, KeeperIntent.state, func.count(), func.min(KeeperIntent.created_at))
+        select(
+            KeeperIntent.kind, KeeperIntent.state, func.count(), func.min(KeeperIntent.created_at)
+        )
         .where(KeeperIntent.chain_id == chain_id, LIVE)
         .group_by(KeeperIntent.kind, KeeperIntent.state)
     )
-    return [UnderWay(kind, state, count, (now - oldest).total_seconds()) for kind, state, count, oldest in session.execute(query)]
+    return [
+        UnderWay(kind, state, count, (now - oldest).total_seconds())
+        for kind, state, count, oldest in session.execute(query)
+    ]
 
 
 def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
-    """How many stops were mined so many blocks after the block that they were first seen to be due at."""
+    """How many stops were mined so many blocks after the block that they were first seen to be due
+    at.
+    """
     blocks = func.greatest(KeeperTx.mined_block - KeeperIntent.decided_block, 0)
     query = (
         select(blocks, func.count())
@@ -48,8 +55,12 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
 
 
 def oldest_unmined_stop(session: Session, chain_id: int) -> int | None:
-    """The block at which the stop was seen to be due that waits longest to be mined; None when none waits."""
-    query = select(func.min(KeeperIntent.decided_block)).where(KeeperIntent.chain_id == chain_id, IS_STOP)
+    """The block at which the stop was seen to be due that waits longest to be mined; None when none
+    waits.
+    """
+    query = select(func.min(KeeperIntent.decided_block)).where(
+        KeeperIntent.chain_id == chain_id, IS_STOP
+    )
     return session.scalar(query.where(LIVE, KeeperIntent.state.not_in(WAS_MINED)))
 
 

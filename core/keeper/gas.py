@@ -1,12 +1,14 @@
-"""What requests cost the service in gas by UTC day, and what is kept for those that may still cost something. All of it in wei.
+"""What requests cost the service in gas by UTC day, and what is kept for those that may still cost
+something. All of it in wei.
 
     reserve (the most that it may cost) ... settle (what it did cost)
 
 Laws
-- A scope is an account, an owner, or everybody (TOTAL). What is spent and reserved of a day and scope never passes its budget, however many
-  ask at once: one guarded statement decides, under the row's own lock.
-- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who waits for them. A transaction that
-  reserves for several requests holds all of their rows first.
+- A scope is an account, an owner, or everybody (TOTAL). What is spent and reserved of a day and
+  scope never passes its budget, however many ask at once: one guarded statement decides, under the
+  row's own lock.
+- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who
+  waits for them. A transaction that reserves for several requests holds all of their rows first.
 """
 
 from collections import defaultdict
@@ -28,7 +30,10 @@ TOTAL = "total"  # sorts after `account:` and `owner:`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasBudgets:
-    """The most that requests may cost in a UTC day, wei: of all, of an owner, of an account. One without an owner is its own owner."""
+    """The most that requests may cost in a UTC day, wei: of all, of an owner, of an account.
+
+    One without an owner is its own owner.
+    """
 
     total_wei: int
     owner_wei: int
@@ -38,7 +43,9 @@ class GasBudgets:
         """By scope, in the order in which rows are locked."""
         budgets = {TOTAL: self.total_wei}
         if account_id is not None:
-            budgets[account_scope(account_id)] = self.account_wei if owner_id is not None else min(self.account_wei, self.owner_wei)
+            budgets[account_scope(account_id)] = (
+                self.account_wei if owner_id is not None else min(self.account_wei, self.owner_wei)
+            )
         if owner_id is not None:
             budgets[owner_scope(owner_id)] = self.owner_wei
         return dict(sorted(budgets.items()))
@@ -46,7 +53,9 @@ class GasBudgets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoGas:
-    """A scope without room for a request: of its day's budget what is spent, what is kept for requests under way, and what is needed."""
+    """A scope without room for a request: of its day's budget what is spent, what is kept for
+    requests under way, and what is needed.
+    """
 
     scope: str
     budget_wei: int
@@ -95,21 +104,36 @@ def day_of(now: datetime) -> date:
 
 
 def hold(session: WriteSession, rows: Iterable[tuple[str, date]]) -> None:
-    """Lock these (scope, day) in their order, opened where there is none yet, until the transaction ends."""
-    values = [{"scope": scope, "day": day, "spent_wei": 0, "reserved_wei": 0} for scope, day in sorted(set(rows))]
+    """Lock these (scope, day) in their order, opened where there is none yet, until the transaction
+    ends.
+    """
+    values = [
+        {"scope": scope, "day": day, "spent_wei": 0, "reserved_wei": 0}
+        for scope, day in sorted(set(rows))
+    ]
     if not values:
         return
     statement = insert(GasDay).values(values)
     unchanged = {"reserved_wei": GasDay.reserved_wei}
-    session.execute(statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=unchanged))
+    session.execute(
+        statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=unchanged)
+    )
 
 
 def reserve(session: WriteSession, day: date, budgets: Mapping[str, int], wei: int) -> NoGas | None:
-    """Keep so much of each of these budgets; the first without room, and then nothing is kept (the caller rolls back what was)."""
+    """Keep so much of each of these budgets; the first without room, and then nothing is kept (the
+    caller rolls back what was).
+    """
     for scope, budget_wei in budgets.items():
         if not _kept(session, day, scope, wei, budget_wei):
             spent_wei, reserved_wei = used_wei(session, day, scope)
-            return NoGas(scope=scope, budget_wei=budget_wei, spent_wei=spent_wei, reserved_wei=reserved_wei, needed_wei=wei)
+            return NoGas(
+                scope=scope,
+                budget_wei=budget_wei,
+                spent_wei=spent_wei,
+                reserved_wei=reserved_wei,
+                needed_wei=wei,
+            )
     return None
 
 
@@ -135,12 +159,21 @@ def settle(session: WriteSession, settled: Iterable[Settled]) -> None:
             change[1] += one.cost_wei
     for (scope, day), (reserved_wei, cost_wei) in sorted(changes.items()):
         row = update(GasDay).where(GasDay.day == day, GasDay.scope == scope)
-        session.execute(row.values(reserved_wei=GasDay.reserved_wei - reserved_wei, spent_wei=GasDay.spent_wei + cost_wei))
+        session.execute(
+            row.values(
+                reserved_wei=GasDay.reserved_wei - reserved_wei,
+                spent_wei=GasDay.spent_wei + cost_wei,
+            )
+        )
 
 
 def used_wei(session: Session, day: date, scope: str = TOTAL) -> tuple[int, int]:
     """(spent, reserved) of a day."""
-    row = session.execute(select(GasDay.spent_wei, GasDay.reserved_wei).where(GasDay.day == day, GasDay.scope == scope)).one_or_none()
+    row = session.execute(
+        select(GasDay.spent_wei, GasDay.reserved_wei).where(
+            GasDay.day == day, GasDay.scope == scope
+        )
+    ).one_or_none()
     return (0, 0) if row is None else (row.spent_wei, row.reserved_wei)
 
 

@@ -1,8 +1,11 @@
-"""All SQL of the keeper except the vaults that it watches (core.keeper.views): its intents, their transactions, its judgements.
+"""All SQL of the keeper except the vaults that it watches (core.keeper.views): its intents, their
+transactions, its judgements.
 
 Laws
-- One live intent a subject and kind: the partial unique index decides, not a check before the insert.
-- A state changes by compare-and-set from the state that was read; False means that somebody else changed it.
+- One live intent a subject and kind: the partial unique index decides, not a check before the
+  insert.
+- A state changes by compare-and-set from the state that was read; False means that somebody else
+  changed it.
 - Addresses are checksum strings outside and bytes inside; hashes are 0x lower-case hex outside.
 """
 
@@ -35,15 +38,19 @@ from core.keeper.rules import PENDING, IntentState, TxState
 from core.keeper.tables import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, VaultMark
 from core.money import UsdcE6
 
-OF_REQUESTS = "custody"  # the role whose key is for requests alone: what else it signs, a filling, goes with them
-LIVE = text(f"keeper_intent.{LIVE_STATES}")  # word for word the predicate of the partial index, so that Postgres uses it
+# the role whose key is for requests alone: what else it signs, a filling, goes with them
+OF_REQUESTS = "custody"
+# word for word the predicate of the partial index, so that Postgres uses it
+LIVE = text(f"keeper_intent.{LIVE_STATES}")
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntent:
-    """`subject`: the contract's address in lower case, `outbox:<id>`, or `nonce:<signer>:<nonce>`. `vault` and `outbox_id` when it
-    is about one."""
+    """`subject`: the contract's address in lower case, `outbox:<id>`, or `nonce:<signer>:<nonce>`.
+
+    `vault` and `outbox_id` when it is about one.
+    """
 
     chain_id: int
     subject: str
@@ -67,8 +74,11 @@ class Intent(NewIntent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTx:
-    """One signed attempt. `raw` is what is sent, as often as needed. `offered_block`: the head at that time, or when its
-    block was orphaned."""
+    """One signed attempt.
+
+    `raw` is what is sent, as often as needed. `offered_block`: the head at that time, or when its
+    block was orphaned.
+    """
 
     intent_id: int
     signer: str
@@ -103,7 +113,10 @@ class NewVaultMark:
 
 
 def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
-    """Write judgements. One that the database refuses for what it says (SQLSTATE 22, 23) is kept with an unknown worth."""
+    """Write judgements.
+
+    One that the database refuses for what it says (SQLSTATE 22, 23) is kept with an unknown worth.
+    """
     if not marks:
         return
     try:
@@ -133,23 +146,34 @@ def _mark_row(mark: NewVaultMark, now: datetime) -> dict[str, Any]:
     }
 
 
-def marks_sent(session: Session, chain_id: int, vaults: Collection[str], since: datetime) -> dict[str, int]:
+def marks_sent(
+    session: Session, chain_id: int, vaults: Collection[str], since: datetime
+) -> dict[str, int]:
     """How many marks of each of these vaults were signed since then; none is 0 and left out."""
     signed = exists().where(KeeperTx.intent_id == KeeperIntent.id)
     query = (
         select(KeeperIntent.vault, func.count())
-        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.vault.in_([bytes_of(vault) for vault in vaults]))
+        .where(
+            KeeperIntent.chain_id == chain_id,
+            KeeperIntent.vault.in_([bytes_of(vault) for vault in vaults]),
+        )
         .where(KeeperIntent.kind == "mark", KeeperIntent.created_at > since, signed)
         .group_by(KeeperIntent.vault)
     )
-    return {address_of(vault): count for vault, count in session.execute(query) if vault is not None}
+    return {
+        address_of(vault): count for vault, count in session.execute(query) if vault is not None
+    }
 
 
 # Intents
 
 
-def live_intents(session: Session, chain_id: int, *, of_requests: bool | None = None) -> list[Intent]:
-    """Every intent that is not finished, oldest first; with `of_requests` those alone that requests of the outbox led to, or all others."""
+def live_intents(
+    session: Session, chain_id: int, *, of_requests: bool | None = None
+) -> list[Intent]:
+    """Every intent that is not finished, oldest first; with `of_requests` those alone that requests
+    of the outbox led to, or all others.
+    """
     query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, LIVE)
     if of_requests is not None:
         is_of_requests = or_(KeeperIntent.outbox_id.is_not(None), KeeperIntent.role == OF_REQUESTS)
@@ -161,17 +185,30 @@ def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:
     """How many stops of each of the vaults were mined and reverted; none is left out."""
     wanted = [bytes_of(vault) for vault in vaults]
     query = select(KeeperIntent.vault, func.count()).group_by(KeeperIntent.vault)
-    query = query.where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == IntentState.REVERTED)
-    return {address_of(vault): count for vault, count in session.execute(query) if vault is not None}
+    query = query.where(
+        KeeperIntent.vault.in_(wanted),
+        KeeperIntent.kind == "stop",
+        KeeperIntent.state == IntentState.REVERTED,
+    )
+    return {
+        address_of(vault): count for vault, count in session.execute(query) if vault is not None
+    }
 
 
-def reverted_since(session: Session, intents: Collection[Intent], since: datetime) -> dict[tuple[str, str], int]:
-    """How many intents like these, planned since then, were mined without effect; by subject and kind, none is left out."""
+def reverted_since(
+    session: Session, intents: Collection[Intent], since: datetime
+) -> dict[tuple[str, str], int]:
+    """How many intents like these, planned since then, were mined without effect; by subject and
+    kind, none is left out.
+    """
     vaults = [bytes_of(intent.vault) for intent in intents if intent.vault is not None]
     query = (
         select(KeeperIntent.subject, KeeperIntent.kind, func.count())
         .where(or_(KeeperIntent.vault.in_(vaults), KeeperIntent.vault.is_(None)))
-        .where(KeeperIntent.kind.in_({intent.kind for intent in intents}), KeeperIntent.subject.in_({intent.subject for intent in intents}))
+        .where(
+            KeeperIntent.kind.in_({intent.kind for intent in intents}),
+            KeeperIntent.subject.in_({intent.subject for intent in intents}),
+        )
         .where(KeeperIntent.state == IntentState.REVERTED, KeeperIntent.created_at > since)
         .group_by(KeeperIntent.subject, KeeperIntent.kind)
     )
@@ -179,14 +216,28 @@ def reverted_since(session: Session, intents: Collection[Intent], since: datetim
 
 
 def add_intent(
-    session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: IntentState = IntentState.PLANNED
+    session: WriteSession,
+    intent: NewIntent,
+    epoch: int,
+    now: datetime,
+    state: IntentState = IntentState.PLANNED,
 ) -> Intent | None:
-    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already, or when the
-    database refuses what it says (SQLSTATE 22, 23)."""
+    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind
+    is live already, or when the database refuses what it says (SQLSTATE 22, 23).
+    """
     statement = (
         pg_insert(KeeperIntent)
-        .values(**_columns(intent), decided_block=intent.trigger_block_number, state=state, epoch=epoch, created_at=now, updated_at=now)
-        .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
+        .values(
+            **_columns(intent),
+            decided_block=intent.trigger_block_number,
+            state=state,
+            epoch=epoch,
+            created_at=now,
+            updated_at=now,
+        )
+        .on_conflict_do_nothing(
+            index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES)
+        )
         .returning(KeeperIntent)
     )
     try:
@@ -199,8 +250,12 @@ def add_intent(
     return None if row is None else _intent(row)
 
 
-def move_intent(session: WriteSession, intent: Intent, was: IntentState, epoch: int, now: datetime) -> bool:
-    """Compare-and-set: the row becomes what `intent` says (a signer may have read newer numbers), if it is still in `was`."""
+def move_intent(
+    session: WriteSession, intent: Intent, was: IntentState, epoch: int, now: datetime
+) -> bool:
+    """Compare-and-set: the row becomes what `intent` says (a signer may have read newer numbers),
+    if it is still in `was`.
+    """
     statement = (
         update(KeeperIntent)
         .where(KeeperIntent.id == intent.id, KeeperIntent.state == was)
@@ -250,19 +305,29 @@ def _intent(row: KeeperIntent) -> Intent:
 
 def attempts_of(session: Session, intent_ids: Collection[int]) -> list[Tx]:
     """Every signed attempt of these intents that was not given up, oldest first."""
-    query = select(KeeperTx).where(KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != TxState.LOST)
+    query = select(KeeperTx).where(
+        KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != TxState.LOST
+    )
     return [_tx(row) for row in session.scalars(query.order_by(KeeperTx.id))]
 
 
-def pending_beside(session: Session, accounts: Collection[str], intent_ids: Collection[int]) -> list[Tx]:
-    """Attempts of these accounts that pend for other intents than these: another loop of the process sent them."""
-    pending = select(KeeperIntent.id).where(LIVE, KeeperIntent.state.in_(PENDING), KeeperIntent.id.not_in(intent_ids))
+def pending_beside(
+    session: Session, accounts: Collection[str], intent_ids: Collection[int]
+) -> list[Tx]:
+    """Attempts of these accounts that pend for other intents than these: another loop of the
+    process sent them.
+    """
+    pending = select(KeeperIntent.id).where(
+        LIVE, KeeperIntent.state.in_(PENDING), KeeperIntent.id.not_in(intent_ids)
+    )
     ids = session.scalars(pending).all()
     return [tx for tx in attempts_of(session, ids) if tx.signer in accounts] if ids else []
 
 
 def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -> list[Tx]:
-    """The newest attempt of each of these nonces, both included, of whatever intent, lowest nonce first."""
+    """The newest attempt of each of these nonces, both included, of whatever intent, lowest nonce
+    first.
+    """
     newest = (
         select(KeeperTx)
         .ext(distinct_on(KeeperTx.nonce))
@@ -273,9 +338,14 @@ def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -
 
 
 def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
-    """Store signed bytes. Attempts of one nonce count from 1; a chain that went back may use a nonce again."""
+    """Store signed bytes.
+
+    Attempts of one nonce count from 1; a chain that went back may use a nonce again.
+    """
     same_nonce = and_(KeeperTx.signer == bytes_of(tx.signer), KeeperTx.nonce == tx.nonce)
-    attempt = select(func.coalesce(func.max(KeeperTx.attempt), 0) + 1).where(same_nonce).scalar_subquery()
+    attempt = (
+        select(func.coalesce(func.max(KeeperTx.attempt), 0) + 1).where(same_nonce).scalar_subquery()
+    )
     values = {
         "intent_id": tx.intent_id,
         "signer": bytes_of(tx.signer),
@@ -287,15 +357,24 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
         "max_priority_fee_wei": tx.max_priority_fee_wei,
         "offered_block": tx.offered_block,
     }
-    session.execute(insert(KeeperTx).values(**values, attempt=attempt, state=TxState.SIGNED, created_at=now))
+    session.execute(
+        insert(KeeperTx).values(**values, attempt=attempt, state=TxState.SIGNED, created_at=now)
+    )
 
 
-def move_tx(session: WriteSession, tx: Tx, state: TxState, now: datetime, receipt: Receipt | None = None) -> None:
-    """Set the state and the offered block of an attempt; the first move to `broadcast` is when it was first sent.
+def move_tx(
+    session: WriteSession, tx: Tx, state: TxState, now: datetime, receipt: Receipt | None = None
+) -> None:
+    """Set the state and the offered block of an attempt; the first move to `broadcast` is when it
+    was first sent.
 
     `receipt`: of the block that it is mined in.
     """
-    first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state is TxState.BROADCAST else KeeperTx.first_sent_at
+    first_sent_at = (
+        func.coalesce(KeeperTx.first_sent_at, now)
+        if state is TxState.BROADCAST
+        else KeeperTx.first_sent_at
+    )
     values = {
         "state": state,
         "offered_block": tx.offered_block,
@@ -324,31 +403,62 @@ def _tx(row: KeeperTx) -> Tx:
     )
 
 
-def add_ended(session: WriteSession, chain_id: int, ended: Iterable[tuple[str, str]], block_number: int, now: datetime) -> None:
+def add_ended(
+    session: WriteSession,
+    chain_id: int,
+    ended: Iterable[tuple[str, str]],
+    block_number: int,
+    now: datetime,
+) -> None:
     """(vault, `stopped` or `settled`) as it is at a safe block: these are watched no more."""
     values = [
-        {"chain_id": chain_id, "vault": bytes_of(vault), "status": status, "block_number": block_number, "at": now}
+        {
+            "chain_id": chain_id,
+            "vault": bytes_of(vault),
+            "status": status,
+            "block_number": block_number,
+            "at": now,
+        }
         for vault, status in ended
     ]
     if not values:
         return
     statement = pg_insert(KeeperEnded)
     said = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
-    session.execute(statement.on_conflict_do_update(index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said), values)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said
+        ),
+        values,
+    )
 
 
 def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) -> None:
     """These work after all, and are watched again."""
-    session.execute(delete(KeeperEnded).where(KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(bytes_of, vaults))))
+    session.execute(
+        delete(KeeperEnded).where(
+            KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(bytes_of, vaults))
+        )
+    )
 
 
 def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
     """How those of these vaults ended that are watched no more."""
     query = select(KeeperEnded.vault, KeeperEnded.status).where(KeeperEnded.chain_id == chain_id)
-    return {address_of(vault): status for vault, status in session.execute(query.where(KeeperEnded.vault.in_(map(bytes_of, vaults))))}
+    return {
+        address_of(vault): status
+        for vault, status in session.execute(
+            query.where(KeeperEnded.vault.in_(map(bytes_of, vaults)))
+        )
+    }
 
 
 def some_ended(session: Session, chain_id: int, after: str, limit: int) -> list[str]:
     """Vaults that are watched no more, in the order of their addresses, after this one."""
-    query = select(KeeperEnded.vault).where(KeeperEnded.chain_id == chain_id, KeeperEnded.vault > bytes_of(after))
-    return [address_of(vault) for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))]
+    query = select(KeeperEnded.vault).where(
+        KeeperEnded.chain_id == chain_id, KeeperEnded.vault > bytes_of(after)
+    )
+    return [
+        address_of(vault)
+        for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))
+    ]

@@ -1,12 +1,16 @@
-"""The requests of the outbox that nothing has ended: a row each, and counts of them that cost the same however many there are.
+"""The requests of the outbox that nothing has ended: a row each, and counts of them that cost the
+same however many there are.
 
     waiting (not taken) --take--> taken: an intent is live --put back--> waiting ... --end--> no row
 
 Laws
-- A request is in the queue from when it is asked until an intent of it ends for good (ENDS_OF_REQUEST), and is counted for as
-  long: once in all, once for its payer (its account's owner, or the account).
-- A count never passes its cap, however many ask at once: one guarded statement decides, under the row's own lock.
-- What is kept of the day's gas for a request stands in its row (core.keeper.gas), and goes back with it.
+- A request is in the queue from when it is asked until an intent of it ends for good
+  (ENDS_OF_REQUEST), and is counted for as long: once in all, once for its payer (its account's
+  owner, or the account).
+- A count never passes its cap, however many ask at once: one guarded statement decides, under the
+  row's own lock.
+- What is kept of the day's gas for a request stands in its row (core.keeper.gas), and goes back
+  with it.
 """
 
 from collections import Counter
@@ -52,7 +56,11 @@ class Payer:
 
     @property
     def scope(self) -> str:
-        return gas.account_scope(self.account_id) if self.owner_id is None else gas.owner_scope(self.owner_id)
+        return (
+            gas.account_scope(self.account_id)
+            if self.owner_id is None
+            else gas.owner_scope(self.owner_id)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +77,11 @@ class Place:
 
     @property
     def payer(self) -> Payer | None:
-        return None if self.account_id is None else Payer(account_id=self.account_id, owner_id=self.owner_id)
+        return (
+            None
+            if self.account_id is None
+            else Payer(account_id=self.account_id, owner_id=self.owner_id)
+        )
 
     def kept_wei(self, day: date) -> int:
         """What is kept of that day's gas."""
@@ -78,7 +90,11 @@ class Place:
     @property
     def gas_rows(self) -> list[tuple[str, date]]:
         """(scope, day) of what is kept for it."""
-        return [] if self.gas_day is None else [(scope, self.gas_day) for scope in gas.scopes_of(self.account_id, self.owner_id)]
+        return (
+            []
+            if self.gas_day is None
+            else [(scope, self.gas_day) for scope in gas.scopes_of(self.account_id, self.owner_id)]
+        )
 
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
         return budgets.of(self.account_id, self.owner_id)
@@ -87,7 +103,9 @@ class Place:
 # What the API does
 
 
-def add(session: WriteSession, outbox_id: int, chain_id: int, payer: Payer | None, now: datetime) -> None:
+def add(
+    session: WriteSession, outbox_id: int, chain_id: int, payer: Payer | None, now: datetime
+) -> None:
     """Queue a request. The caller has counted it."""
     values = {
         "outbox_id": outbox_id,
@@ -103,8 +121,12 @@ def add(session: WriteSession, outbox_id: int, chain_id: int, payer: Payer | Non
 
 
 def count_in(session: WriteSession, caps: Mapping[str, int]) -> str | None:
-    """One more for each of these scopes; the one whose cap is reached, and then the caller rolls back what was counted."""
-    return next((scope for scope, cap in sorted(caps.items()) if not _counted(session, scope, cap)), None)
+    """One more for each of these scopes; the one whose cap is reached, and then the caller rolls
+    back what was counted.
+    """
+    return next(
+        (scope for scope, cap in sorted(caps.items()) if not _counted(session, scope, cap)), None
+    )
 
 
 def _counted(session: WriteSession, scope: str, cap: int | None) -> bool:
@@ -112,7 +134,9 @@ def _counted(session: WriteSession, scope: str, cap: int | None) -> bool:
         return False
     statement = insert(OutboxCount).values(scope=scope, waiting=1)
     within = None if cap is None else OutboxCount.waiting < cap
-    statement = statement.on_conflict_do_update(index_elements=[OutboxCount.scope], set_={"waiting": OutboxCount.waiting + 1}, where=within)
+    statement = statement.on_conflict_do_update(
+        index_elements=[OutboxCount.scope], set_={"waiting": OutboxCount.waiting + 1}, where=within
+    )
     return session.execute(statement.returning(OutboxCount.scope)).one_or_none() is not None
 
 
@@ -128,7 +152,11 @@ def waiting(session: Session, scope: str = TOTAL) -> int:
 
 def keep_gas(session: WriteSession, outbox_id: int, day: date, wei: int) -> None:
     """Note what was reserved for it."""
-    session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id == outbox_id).values(gas_day=day, reserved_wei=wei))
+    session.execute(
+        update(OutboxQueue)
+        .where(OutboxQueue.outbox_id == outbox_id)
+        .values(gas_day=day, reserved_wei=wei)
+    )
 
 
 # What the keeper does
@@ -137,7 +165,9 @@ def keep_gas(session: WriteSession, outbox_id: int, day: date, wei: int) -> None
 def due(session: Session, chain_id: int, now: datetime, limit: int) -> list[tuple[Request, Place]]:
     """The requests that wait and are due, oldest first."""
     query = select(Outbox, OutboxQueue).join(OutboxQueue, OutboxQueue.outbox_id == Outbox.id)
-    query = query.where(~OutboxQueue.is_taken, OutboxQueue.due_at <= now, OutboxQueue.chain_id == chain_id)
+    query = query.where(
+        ~OutboxQueue.is_taken, OutboxQueue.due_at <= now, OutboxQueue.chain_id == chain_id
+    )
     found = session.execute(query.order_by(OutboxQueue.due_at, OutboxQueue.outbox_id).limit(limit))
     return [(_request(request), _place(place)) for request, place in found]
 
@@ -149,13 +179,17 @@ def taken(session: Session, chain_id: int) -> dict[int, Place]:
 
 
 def take(session: WriteSession, outbox_ids: Collection[int]) -> None:
-    session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(is_taken=True))
+    session.execute(
+        update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(is_taken=True)
+    )
 
 
 def wait_until(session: WriteSession, outbox_ids: Collection[int], at: datetime) -> None:
     """Look at these again then, and not before. That is no try: an hour of refusals begins anew."""
     afresh = {"due_at": at, "tries": 0, "refused_at": None}
-    session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(**afresh))
+    session.execute(
+        update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(**afresh)
+    )
 
 
 def postpone(session: WriteSession, place: Place, now: datetime, refused_at: datetime) -> None:
@@ -171,25 +205,34 @@ def has_ended(session: Session, chain_id: int) -> bool:
 
 
 def settle(session: WriteSession, chain_id: int) -> int:
-    """Requests whose newest intent has ended: the gas that it cost is counted and the rest given back; one that ended for good leaves the
-    queue, any other waits again. How many."""
+    """Requests whose newest intent has ended: the gas that it cost is counted and the rest given
+    back; one that ended for good leaves the queue, any other waits again. How many.
+    """
     ended = session.execute(_ended(chain_id)).all()
     if not ended:
         return 0
     places = [(_place(row), state, cost) for row, state, cost in ended]
     gone = [place for place, state, _ in places if state in ENDS_OF_REQUEST]
     back = [place.outbox_id for place, state, _ in places if state not in ENDS_OF_REQUEST]
-    session.execute(delete(OutboxQueue).where(OutboxQueue.outbox_id.in_([place.outbox_id for place in gone])))
+    session.execute(
+        delete(OutboxQueue).where(OutboxQueue.outbox_id.in_([place.outbox_id for place in gone]))
+    )
     values = {"is_taken": False, "gas_day": None, "reserved_wei": 0}
     session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(back)).values(**values))
     _count_out(session, gone)
-    gas.settle(session, [one for place, _, cost in places if (one := _settled(place, int(cost))) is not None])
+    gas.settle(
+        session,
+        [one for place, _, cost in places if (one := _settled(place, int(cost))) is not None],
+    )
     return len(places)
 
 
 def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
-    """(row, the newest intent's state, what its transactions cost). One whose receipt names no price cost what was kept for it, and none
-    cost more: what a node says is no more than what was signed. What filled a nonce was signed whatever is kept."""
+    """(row, the newest intent's state, what its transactions cost).
+
+    One whose receipt names no price cost what was kept for it, and none cost more: what a node says
+    is no more than what was signed. What filled a nonce was signed whatever is kept.
+    """
     newest = (
         select(KeeperIntent.id, KeeperIntent.state)
         .where(KeeperIntent.outbox_id == OutboxQueue.outbox_id)
@@ -206,31 +249,49 @@ def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
         .scalar_subquery()
     )
     query = select(OutboxQueue, newest.c.state, cost).join(newest, newest.c.state.in_(TERMINAL))
-    return query.where(OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id).order_by(OutboxQueue.outbox_id)
+    return query.where(OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id).order_by(
+        OutboxQueue.outbox_id
+    )
 
 
 def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
     counts = Counter([TOTAL] * len(places))
     counts.update(place.payer.scope for place in places if place.payer is not None)
     for scope, count in sorted(counts.items()):
-        session.execute(update(OutboxCount).where(OutboxCount.scope == scope).values(waiting=OutboxCount.waiting - count))
+        session.execute(
+            update(OutboxCount)
+            .where(OutboxCount.scope == scope)
+            .values(waiting=OutboxCount.waiting - count)
+        )
 
 
 def _settled(place: Place, cost_wei: int) -> Settled | None:
     if place.gas_day is None:
         return None
-    return Settled(place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei)
+    return Settled(
+        place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei
+    )
 
 
 def hold_gas(session: WriteSession, places: Sequence[Place], day: date) -> None:
-    """Before `reserve` for several of them: it waits for calls that keep gas for one of their accounts, and holds up none meanwhile."""
-    today = [(scope, day) for place in places for scope in gas.scopes_of(place.account_id, place.owner_id)]
+    """Before `reserve` for several of them: it waits for calls that keep gas for one of their
+    accounts, and holds up none meanwhile.
+    """
+    today = [
+        (scope, day)
+        for place in places
+        for scope in gas.scopes_of(place.account_id, place.owner_id)
+    ]
     gas.hold(session, [*today, *(row for place in places for row in place.gas_rows)])
 
 
-def reserve(session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int) -> str | None:
-    """Keep so much of that day's gas for a request, with what is kept for it already; the scope whose day is used up, and then nothing
-    changes. On a new day what was kept on the old one is given back."""
+def reserve(
+    session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int
+) -> str | None:
+    """Keep so much of that day's gas for a request, with what is kept for it already; the scope
+    whose day is used up, and then nothing changes. On a new day what was kept on the old one is
+    given back.
+    """
     has = place.kept_wei(day)
     if has >= wei > 0:
         return None

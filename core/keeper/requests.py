@@ -1,8 +1,10 @@
 """The outbox: what the API asks the keeper to send, and what became of it.
 
 Laws
-- A key is one request for ever: asking again with the same key changes nothing and answers the first request.
-- Rows are never changed. The state of a request is the state of its newest intent; `queued` while it has none.
+- A key is one request for ever: asking again with the same key changes nothing and answers the
+  first request.
+- Rows are never changed. The state of a request is the state of its newest intent; `queued` while
+  it has none.
 """
 
 from collections.abc import Collection
@@ -23,7 +25,10 @@ from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRequest:
-    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets. `data` None: the keeper builds it, by kind."""
+    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets.
+
+    `data` None: the keeper builds it, by kind.
+    """
 
     key: str
     chain_id: int
@@ -36,7 +41,8 @@ class NewRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """`state`: queued, or the newest intent's (planned, signed, broadcast, mined, safe, done, reverted, refused ...).
+    """`state`: queued, or the newest intent's (planned, signed, broadcast, mined, safe, done,
+    reverted, refused ...).
 
     `tx_hash`: of the newest attempt, 0x lower case; None before anything was signed.
     """
@@ -46,10 +52,13 @@ class RequestState:
     tx_hash: str | None
 
 
-def ask(session: WriteSession, request: NewRequest, now: datetime, payer: Payer | None = None) -> int:
+def ask(
+    session: WriteSession, request: NewRequest, now: datetime, payer: Payer | None = None
+) -> int:
     """Write the request down and queue it; the id of the first one with this key.
 
-    The caller has counted the requests of a `payer` (outbox_queue.count_in); one of nobody's is counted here.
+    The caller has counted the requests of a `payer` (outbox_queue.count_in); one of nobody's is
+    counted here.
     """
     values = {
         "key": request.key,
@@ -61,7 +70,12 @@ def ask(session: WriteSession, request: NewRequest, now: datetime, payer: Payer 
         "reason": request.reason,
         "created_at": now,
     }
-    statement = insert(Outbox).values(**values).on_conflict_do_nothing(index_elements=[Outbox.key]).returning(Outbox.id)
+    statement = (
+        insert(Outbox)
+        .values(**values)
+        .on_conflict_do_nothing(index_elements=[Outbox.key])
+        .returning(Outbox.id)
+    )
     added = session.execute(statement).scalar_one_or_none()
     if added is None:
         return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()

@@ -1,4 +1,7 @@
-"""All SQL that drops what need not be kept for ever, in bounded batches. The books are never touched (they can't be)."""
+"""All SQL that drops what need not be kept for ever, in bounded batches.
+
+The books are never touched (they can't be).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +14,8 @@ from core.db.engine import WriteSession
 from core.keeper.rules import NOT_SENT, TERMINAL
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
 
-KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
+# why a mandate was stopped is owed to its owner for as long as there is a record
+KEPT_KINDS = ("stop", "second_stop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +30,27 @@ class MarkRow:
 
 def marks_after(session: Session, after_id: int, limit: int) -> list[MarkRow]:
     """The next `limit` judgements, oldest first."""
-    query = select(VaultMark.id, VaultMark.chain_id, VaultMark.vault, VaultMark.at).where(VaultMark.id > after_id)
+    query = select(VaultMark.id, VaultMark.chain_id, VaultMark.vault, VaultMark.at).where(
+        VaultMark.id > after_id
+    )
     return [MarkRow(*row) for row in session.execute(query.order_by(VaultMark.id).limit(limit))]
 
 
 def drop_marks(session: WriteSession, ids: Sequence[int]) -> int:
-    """Drop these judgements but for a vault's newest, and but for the one that each intent was decided from. How many went.
+    """Drop these judgements but for a vault's newest, and but for the one that each intent was
+    decided from. How many went.
 
     An intent was decided from the newest judgement at or below its trigger block.
     """
     mark, later = aliased(VaultMark), aliased(VaultMark)
-    is_later = (later.chain_id == mark.chain_id, later.vault == mark.vault, later.block_number > mark.block_number)
-    following = select(func.min(later.block_number).label("block")).where(*is_later).lateral("following")
+    is_later = (
+        later.chain_id == mark.chain_id,
+        later.vault == mark.vault,
+        later.block_number > mark.block_number,
+    )
+    following = (
+        select(func.min(later.block_number).label("block")).where(*is_later).lateral("following")
+    )
     decided_from = exists().where(
         KeeperIntent.chain_id == mark.chain_id,
         KeeperIntent.vault == mark.vault,
@@ -45,24 +58,38 @@ def drop_marks(session: WriteSession, ids: Sequence[int]) -> int:
         KeeperIntent.trigger_block_number < following.c.block,
     )
     # A newest judgement has none that follows.
-    dropped = select(mark.id).join(following, true()).where(mark.id.in_(ids), following.c.block.is_not(None), ~decided_from)
-    return len(session.scalars(delete(VaultMark).where(VaultMark.id.in_(dropped)).returning(VaultMark.id)).all())
+    dropped = (
+        select(mark.id)
+        .join(following, true())
+        .where(mark.id.in_(ids), following.c.block.is_not(None), ~decided_from)
+    )
+    return len(
+        session.scalars(
+            delete(VaultMark).where(VaultMark.id.in_(dropped)).returning(VaultMark.id)
+        ).all()
+    )
 
 
 def drop_finished_intents(session: WriteSession, before: datetime, limit: int) -> int:
     """Drop at most `limit` intents that ended before then, with their attempts. How many went.
 
-    Kept are stops, each vault's newest mark that the chain had, and what requests of the outbox led to (drop_finished_requests).
+    Kept are stops, each vault's newest mark that the chain had, and what requests of the outbox led
+    to (drop_finished_requests).
     """
     later = aliased(KeeperIntent)
     is_replaced = exists().where(
-        later.vault == KeeperIntent.vault, later.chain_id == KeeperIntent.chain_id, later.kind == "mark",
+        later.vault == KeeperIntent.vault, later.chain_id == KeeperIntent.chain_id,
+            later.kind == "mark",
         later.state.not_in(NOT_SENT), later.id > KeeperIntent.id,
     )  # fmt: skip
     is_needed = and_(KeeperIntent.kind == "mark", KeeperIntent.state.not_in(NOT_SENT), ~is_replaced)
     old = (
         select(KeeperIntent.id)
-        .where(KeeperIntent.state.in_(TERMINAL), KeeperIntent.updated_at < before, KeeperIntent.outbox_id.is_(None))
+        .where(
+            KeeperIntent.state.in_(TERMINAL),
+            KeeperIntent.updated_at < before,
+            KeeperIntent.outbox_id.is_(None),
+        )
         .where(KeeperIntent.kind.not_in(KEPT_KINDS), ~is_needed)
         .order_by(KeeperIntent.id)
         .limit(limit)
@@ -72,4 +99,8 @@ def drop_finished_intents(session: WriteSession, before: datetime, limit: int) -
 
 def _drop_intents(session: WriteSession, ids: Sequence[int]) -> int:
     session.execute(delete(KeeperTx).where(KeeperTx.intent_id.in_(ids)))
-    return len(session.scalars(delete(KeeperIntent).where(KeeperIntent.id.in_(ids)).returning(KeeperIntent.id)).all())
+    return len(
+        session.scalars(
+            delete(KeeperIntent).where(KeeperIntent.id.in_(ids)).returning(KeeperIntent.id)
+        ).all()
+    )

@@ -11,9 +11,10 @@
       +-----> refused                                     (a request of the outbox that the chain refuses for too long)
 
 Laws
-- No state leads from `signed` back to `planned`: a crash at any point costs a resend, never a second transaction.
-- The order of IntentState is the order in the table's CHECK and in the predicate of its partial index, both made from it: Postgres uses
-  the index only for a query with the same words.
+- No state leads from `signed` back to `planned`: a crash at any point costs a resend, never a
+  second transaction.
+- The order of IntentState is the order in the table's CHECK and in the predicate of its partial
+  index, both made from it: Postgres uses the index only for a query with the same words.
 """
 
 from collections.abc import Mapping
@@ -42,10 +43,23 @@ class TxState(StrEnum):
     LOST = "lost"
 
 
-_ENDS_OF_SENT = {IntentState.MINED, IntentState.REVERTED, IntentState.SUPERSEDED, IntentState.NONCE_LOST}
-_ENDS_OF_MINED = {IntentState.DONE, IntentState.BROADCAST, IntentState.REVERTED, IntentState.SUPERSEDED, IntentState.NONCE_LOST}
+_ENDS_OF_SENT = {
+    IntentState.MINED,
+    IntentState.REVERTED,
+    IntentState.SUPERSEDED,
+    IntentState.NONCE_LOST,
+}
+_ENDS_OF_MINED = {
+    IntentState.DONE,
+    IntentState.BROADCAST,
+    IntentState.REVERTED,
+    IntentState.SUPERSEDED,
+    IntentState.NONCE_LOST,
+}
 NEXT: Mapping[IntentState, frozenset[IntentState]] = {
-    IntentState.PLANNED: frozenset({IntentState.SIGNED, IntentState.SUPERSEDED, IntentState.REFUSED}),
+    IntentState.PLANNED: frozenset(
+        {IntentState.SIGNED, IntentState.SUPERSEDED, IntentState.REFUSED}
+    ),
     IntentState.SIGNED: frozenset({IntentState.BROADCAST, *_ENDS_OF_SENT}),
     IntentState.BROADCAST: frozenset(_ENDS_OF_SENT),
     IntentState.MINED: frozenset({IntentState.SAFE, *_ENDS_OF_MINED}),
@@ -61,6 +75,9 @@ PENDING = (IntentState.SIGNED, IntentState.BROADCAST)
 ON_CHAIN = (IntentState.MINED, IntentState.SAFE)
 QUEUED = "queued"  # of a request of the outbox before there is an intent
 WAS_MINED = (*ON_CHAIN, IntentState.DONE)  # and did what it was for, as far as is known
-NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)  # ends in which a mark never reached the chain's record
-ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)  # after these nothing of a request is sent any more
-HOLDING = tuple(state for state in TxState if state is not TxState.LOST)  # of a transaction whose nonce is taken while its intent is live
+# ends in which a mark never reached the chain's record
+NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)
+# after these nothing of a request is sent any more
+ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)
+# of a transaction whose nonce is taken while its intent is live
+HOLDING = tuple(state for state in TxState if state is not TxState.LOST)

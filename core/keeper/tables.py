@@ -3,7 +3,16 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -15,23 +24,31 @@ LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
 
 
 class Outbox(Base):
-    """A transaction that the API asks the keeper to send. Never changed: what became of it stands in its intents."""
+    """A transaction that the API asks the keeper to send.
+
+    Never changed: what became of it stands in its intents.
+    """
 
     __tablename__ = "outbox"
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
-    key: Mapped[str] = mapped_column(Text, unique=True)  # the asker's: the same key is the same request
+    # the asker's: the same key is the same request
+    key: Mapped[str] = mapped_column(Text, unique=True)
     chain_id: Mapped[int]
     kind: Mapped[str] = mapped_column(Text)  # relay_delivery, custodial_transfer ...
     role: Mapped[str] = mapped_column(Text)  # whose key signs
     to: Mapped[bytes] = mapped_column(BYTEA)
-    data: Mapped[bytes | None] = mapped_column(BYTEA)  # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
+    # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
+    data: Mapped[bytes | None] = mapped_column(BYTEA)
     reason: Mapped[dict[str, Any]]  # what it is for, without secrets
     created_at: Mapped[datetime]
 
 
 class OutboxQueue(Base):
-    """A request that nothing has ended yet; the row goes with its end. Whose it is, when it is looked at, and what gas is kept for it."""
+    """A request that nothing has ended yet; the row goes with its end.
+
+    Whose it is, when it is looked at, and what gas is kept for it.
+    """
 
     __tablename__ = "outbox_queue"
     __table_args__ = (
@@ -39,7 +56,9 @@ class OutboxQueue(Base):
         Index("ix_outbox_queue_taken", "outbox_id", postgresql_where=text("is_taken")),
     )
 
-    outbox_id: Mapped[int] = mapped_column(ForeignKey("outbox.id"), primary_key=True, autoincrement=False)
+    outbox_id: Mapped[int] = mapped_column(
+        ForeignKey("outbox.id"), primary_key=True, autoincrement=False
+    )
     chain_id: Mapped[int]
     account_id: Mapped[int | None]  # null: no account's
     owner_id: Mapped[int | None]  # of the account, when it asked
@@ -52,7 +71,9 @@ class OutboxQueue(Base):
 
 
 class OutboxCount(Base):
-    """How many requests of an owner, of an account without one, or of all (`total`) are in the queue."""
+    """How many requests of an owner, of an account without one, or of all (`total`) are in the
+    queue.
+    """
 
     __tablename__ = "outbox_count"
 
@@ -61,7 +82,9 @@ class OutboxCount(Base):
 
 
 class GasDay(Base):
-    """What requests of a UTC day cost the service in gas, and may still cost: of an account, an owner, or all (`total`)."""
+    """What requests of a UTC day cost the service in gas, and may still cost: of an account, an
+    owner, or all (`total`).
+    """
 
     __tablename__ = "gas_day"
 
@@ -77,24 +100,39 @@ class KeeperIntent(Base):
     __tablename__ = "keeper_intent"
     __table_args__ = (
         CheckConstraint(f"state in {sql_list(IntentState)}", name="state"),
-        Index("uq_keeper_intent_live", "subject", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
+        Index(
+            "uq_keeper_intent_live",
+            "subject",
+            "kind",
+            unique=True,
+            postgresql_where=text(LIVE_STATES),
+        ),
         Index("ix_keeper_intent_state", "state"),
-        Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),  # few among many marks
-        Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),  # the last mark of a vault, each tick
-        Index("ix_keeper_intent_outbox_id", "outbox_id", postgresql_where=text("outbox_id is not null")),
+        # few among many marks
+        Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),
+        # the last mark of a vault, each tick
+        Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),
+        Index(
+            "ix_keeper_intent_outbox_id",
+            "outbox_id",
+            postgresql_where=text("outbox_id is not null"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
-    subject: Mapped[str] = mapped_column(Text)  # what it is about: a contract's address, lower case, outbox:<id>, or nonce:<signer>:<nonce>
+    # what it is about: a contract's address, lower case, outbox:<id>, or nonce:<signer>:<nonce>
+    subject: Mapped[str] = mapped_column(Text)
     vault: Mapped[bytes | None] = mapped_column(BYTEA)  # when it is about a vault
     outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
-    kind: Mapped[str] = mapped_column(Text)  # fill, stop, settle, accept_keeper, mark, and the outbox's
+    # fill, stop, settle, accept_keeper, mark, and the outbox's
+    kind: Mapped[str] = mapped_column(Text)
     role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
     state: Mapped[str] = mapped_column(Text)  # IntentState
     to: Mapped[bytes] = mapped_column(BYTEA)
     data: Mapped[bytes] = mapped_column(BYTEA)
-    decided_block: Mapped[int]  # where it was first seen to be due; the trigger moves with each signature
+    # where it was first seen to be due; the trigger moves with each signature
+    decided_block: Mapped[int]
     trigger_block_number: Mapped[int]
     trigger_block_hash: Mapped[bytes] = mapped_column(Hash32)
     reason: Mapped[dict[str, Any]]  # worth, floor and source that led to it
@@ -104,10 +142,16 @@ class KeeperIntent(Base):
 
 
 class KeeperTx(Base):
-    """One signed attempt. `raw` is committed before it is sent: after a crash the same bytes are sent again."""
+    """One signed attempt.
+
+    `raw` is committed before it is sent: after a crash the same bytes are sent again.
+    """
 
     __tablename__ = "keeper_tx"
-    __table_args__ = (UniqueConstraint("signer", "nonce", "attempt"), Index("ix_keeper_tx_intent_id", "intent_id"))
+    __table_args__ = (
+        UniqueConstraint("signer", "nonce", "attempt"),
+        Index("ix_keeper_tx_intent_id", "intent_id"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     intent_id: Mapped[int] = mapped_column(ForeignKey("keeper_intent.id"))
@@ -116,25 +160,33 @@ class KeeperTx(Base):
     attempt: Mapped[int] = mapped_column(Integer)  # of this nonce, from 1
     raw: Mapped[bytes] = mapped_column(BYTEA)
     hash: Mapped[bytes] = mapped_column(Hash32)
-    is_filler: Mapped[bool]  # a transfer of nothing to oneself: it frees the nonce of what nobody needs any more
+    # a transfer of nothing to oneself: it frees the nonce of what nobody needs any more
+    is_filler: Mapped[bool]
     max_fee_wei: Mapped[int] = mapped_column(Uint256)
     max_priority_fee_wei: Mapped[int] = mapped_column(Uint256)
-    offered_block: Mapped[int]  # the head when it was signed, or when its block was orphaned; patience counts from there
+    # the head when it was signed, or when its block was orphaned; patience counts from there
+    offered_block: Mapped[int]
     state: Mapped[str] = mapped_column(Text)  # TxState
     first_sent_at: Mapped[datetime | None]
     mined_block_hash: Mapped[bytes | None] = mapped_column(Hash32)
     mined_block: Mapped[int | None]
-    cost_wei: Mapped[int | None] = mapped_column(Uint256)  # by the receipt: gas, and the fee of layer 1; null: not mined, or not told
+    # by the receipt: gas, and the fee of layer 1; null: not mined, or not told
+    cost_wei: Mapped[int | None] = mapped_column(Uint256)
     created_at: Mapped[datetime]
 
 
 class VaultMark(Base):
-    """The keeper's judgement of a vault at one block, sent or not (docs/rules.md#when-marks-are-sent).
+    """The keeper's judgement of a vault at one block, sent or not
+    (docs/rules.md#when-marks-are-sent).
 
-    The newest is the one written last, since a height is a node's word."""
+    The newest is the one written last, since a height is a node's word.
+    """
 
     __tablename__ = "vault_mark"
-    __table_args__ = (Index("ix_vault_mark_vault_block_number", "vault", "block_number"), Index("ix_vault_mark_vault_id", "vault", "id"))
+    __table_args__ = (
+        Index("ix_vault_mark_vault_block_number", "vault", "block_number"),
+        Index("ix_vault_mark_vault_id", "vault", "id"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
@@ -148,8 +200,9 @@ class VaultMark(Base):
 
 
 class KeeperEnded(Base):
-    """A vault that the chain called stopped or settled at a safe block: the keeper looks at it now and then, to see that it did end, and
-    settles a stopped one in the grace after its end."""
+    """A vault that the chain called stopped or settled at a safe block: the keeper looks at it now
+    and then, to see that it did end, and settles a stopped one in the grace after its end.
+    """
 
     __tablename__ = "keeper_ended"
     __table_args__ = (CheckConstraint(f"status in {sql_list(CLOSED)}", name="status"),)

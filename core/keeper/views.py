@@ -1,5 +1,7 @@
-"""All SQL about which vaults the keeper watches: those whose terms we issued, registered or refused by the registry, until the chain ended
-them. Terms that a draft no longer has were issued too: who had read them could sign them, and make their vault later."""
+"""All SQL about which vaults the keeper watches: those whose terms we issued, registered or refused
+by the registry, until the chain ended them. Terms that a draft no longer has were issued too: who
+had read them could sign them, and make their vault later.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,7 +9,20 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, and_, column, exists, false, func, join, or_, select, true, values
+from sqlalchemy import (
+    ColumnElement,
+    LargeBinary,
+    and_,
+    column,
+    exists,
+    false,
+    func,
+    join,
+    or_,
+    select,
+    true,
+    values,
+)
 from sqlalchemy.orm import Session, aliased
 
 from core.blocks.queries import not_orphaned
@@ -54,45 +69,72 @@ class WatchedVault:
     ends_at: UnixSeconds | None
     last_sent: Mark | None  # newest mark that is under way or on chain
     last_written: SourcedMark | None  # newest row of vault_mark
-    floor_usdc_e6: UsdcE6 | None  # of the signed terms; None when the mandate's terms are no longer those of the vault
+    # of the signed terms; None when the mandate's terms are no longer those of the vault
+    floor_usdc_e6: UsdcE6 | None
     is_recorded_at_work: bool  # the record has the mandate as working: its vault was funded
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, then those that the registry refuses, and
-    those of replaced terms; with what was last sent and written.
+    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first,
+    then those that the registry refuses, and those of replaced terms; with what was last sent and
+    written.
 
-    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end, and those whose
-    creating block was orphaned; one whose block is no longer kept is not.
+    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end,
+    and those whose creating block was orphaned; one whose block is no longer kept is not.
     """
-    found = [one for registry in registries(session, chain_id) for one in _watched(session, registry, Mandate, chain_id, now)]
+    found = [
+        one
+        for registry in registries(session, chain_id)
+        for one in _watched(session, registry, Mandate, chain_id, now)
+    ]
     return found + _watched(session, Vault, ReplacedTerms, chain_id, now)
 
 
 def _watched(
-    session: Session, registry: type[Vault], terms: type[Mandate] | type[ReplacedTerms], chain_id: int, now: datetime
+    session: Session,
+    registry: type[Vault],
+    terms: type[Mandate] | type[ReplacedTerms],
+    chain_id: int,
+    now: datetime,
 ) -> list[WatchedVault]:
-    """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that mandates no longer have."""
-    in_grace = func.coalesce(and_(terms.ends_at <= now, terms.ends_at > now - SETTLE_GRACE), false())
+    """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that
+    mandates no longer have.
+    """
+    in_grace = func.coalesce(
+        and_(terms.ends_at <= now, terms.ends_at > now - SETTLE_GRACE), false()
+    )
     ended = exists().where(
         KeeperEnded.chain_id == registry.chain_id,
         KeeperEnded.vault == registry.address,
         or_(KeeperEnded.status == Status.SETTLED, ~in_grace),
     )
     orphaned = exists().where(
-        ChainBlock.chain_id == registry.chain_id, ChainBlock.hash == registry.created_block_hash, ChainBlock.canonical.is_(False)
+        ChainBlock.chain_id == registry.chain_id,
+        ChainBlock.hash == registry.created_block_hash,
+        ChainBlock.canonical.is_(False),
     )
     sent, written = _last_sent(registry), _last_written(registry)
     has_its_terms: ColumnElement[bool] = true()
     is_at_work: ColumnElement[bool] = false()
     if terms is ReplacedTerms:
         of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.is_of_replaced_terms)
-        issued = join(join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id)
+        issued = join(
+            join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id
+        )
     else:
-        has_its_terms, is_at_work = Mandate.terms_digest == registry.terms_digest, Mandate.status == Status.WORKING
+        has_its_terms, is_at_work = (
+            Mandate.terms_digest == registry.terms_digest,
+            Mandate.status == Status.WORKING,
+        )
         issued = join(registry, Mandate, Mandate.id == registry.mandate_id)
     query = (
-        select(registry.address, Mandate.public_id, terms.budget_usdc_e6, registry.created_at, terms.ends_at)
+        select(
+            registry.address,
+            Mandate.public_id,
+            terms.budget_usdc_e6,
+            registry.created_at,
+            terms.ends_at,
+        )
         .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work)
         .select_from(issued)
         .join(sent, true(), isouter=True)
@@ -123,25 +165,46 @@ def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
         return None
 
 
-def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, UsdcE6]:
+def last_known_worths(
+    session: Session, chain_id: int, vaults: Collection[str]
+) -> dict[str, UsdcE6]:
     """The worth of each vault's newest judgement that knew it."""
-    asked = values(column("vault", LargeBinary), name="asked").data([(bytes_of(vault),) for vault in vaults])
+    asked = values(column("vault", LargeBinary), name="asked").data(
+        [(bytes_of(vault),) for vault in vaults]
+    )
     last = (
         select(VaultMark.worth_usdc_e6)
-        .where(VaultMark.vault == asked.c.vault, VaultMark.chain_id == chain_id, VaultMark.worth_usdc_e6.is_not(None))
+        .where(
+            VaultMark.vault == asked.c.vault,
+            VaultMark.chain_id == chain_id,
+            VaultMark.worth_usdc_e6.is_not(None),
+        )
         .order_by(VaultMark.id.desc())
         .limit(1)
         .lateral("last")
     )
     query = select(asked.c.vault, last.c.worth_usdc_e6).select_from(asked).join(last, true())
-    return {address_of(bytes(vault)): UsdcE6(int(worth)) for vault, worth in session.execute(query)} if vaults else {}
+    return (
+        {address_of(bytes(vault)): UsdcE6(int(worth)) for vault, worth in session.execute(query)}
+        if vaults
+        else {}
+    )
 
 
 def _last_sent(registry: type[Vault]) -> Any:
     intent = aliased(KeeperIntent)
     return (
-        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
-        .where(intent.vault == registry.address, intent.chain_id == registry.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
+        select(
+            intent.reason["worth_usdc"].as_string().label("sent_worth"),
+            intent.trigger_block_number,
+            intent.created_at,
+        )
+        .where(
+            intent.vault == registry.address,
+            intent.chain_id == registry.chain_id,
+            intent.kind == "mark",
+            intent.state.not_in(NOT_SENT),
+        )
         .order_by(intent.id.desc())
         .limit(1)
         .lateral("sent")
@@ -150,7 +213,13 @@ def _last_sent(registry: type[Vault]) -> Any:
 
 def _last_written(registry: type[Vault]) -> Any:
     return (
-        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
+        select(
+            VaultMark.worth_usdc_e6,
+            VaultMark.block_number,
+            VaultMark.at,
+            VaultMark.source,
+            VaultMark.floor_usdc_e6,
+        )
         .where(VaultMark.vault == registry.address, VaultMark.chain_id == registry.chain_id)
         .order_by(VaultMark.id.desc())
         .limit(1)
@@ -161,12 +230,18 @@ def _last_written(registry: type[Vault]) -> Any:
 def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
     """A text that is no amount is as good as none: the next mark says it anew."""
     try:
-        return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+        return (
+            None
+            if worth is None
+            else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+        )
     except InvalidNumberError:
         return None
 
 
-def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> SourcedMark | None:
+def _written_mark(
+    worth: Decimal | None, block_number: int | None, at: datetime, source: str
+) -> SourcedMark | None:
     return None if block_number is None else SourcedMark(_usdc(worth), block_number, at, source)
 
 
@@ -178,14 +253,27 @@ SHORT = "short"  # what a ledger that lacks facts says of its vault
 
 
 def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
-    """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the indexer saw the event; SHORT: the
-    ledger lacks facts, or the vault is of terms that its mandate no longer has and no ledger is of it, so that the chain alone can say."""
+    """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the
+    indexer saw the event; SHORT: the ledger lacks facts, or the vault is of terms that its mandate
+    no longer has and no ledger is of it, so that the chain alone can say.
+    """
     wanted = [bytes_of(vault) for vault in vaults]
     if not wanted:
         return {}
-    query = select(Vault.address, MandateHead.status, or_(is_held(MANDATE, Vault.mandate_id), Vault.mandate_id.is_(None)))
+    query = select(
+        Vault.address,
+        MandateHead.status,
+        or_(is_held(MANDATE, Vault.mandate_id), Vault.mandate_id.is_(None)),
+    )
     query = query.outerjoin(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
     query = query.where(or_(MandateHead.mandate_id.is_not(None), Vault.mandate_id.is_(None)))
-    query = query.where(Vault.chain_id == chain_id, Vault.address.in_(wanted), not_orphaned(Vault.chain_id, Vault.created_block_hash))
-    found = {address_of(address): SHORT if short else status for address, status, short in session.execute(query)}
+    query = query.where(
+        Vault.chain_id == chain_id,
+        Vault.address.in_(wanted),
+        not_orphaned(Vault.chain_id, Vault.created_block_hash),
+    )
+    found = {
+        address_of(address): SHORT if short else status
+        for address, status, short in session.execute(query)
+    }
     return found | {one.address: SHORT for one in unregistered_vaults(session, chain_id)}

@@ -1,8 +1,11 @@
-"""What the three books share: the lock under which a book grows, the fact that stands under a key, and the hash chain.
+"""What the three books share: the lock under which a book grows, the fact that stands under a key,
+and the hash chain.
 
 Laws
-- A book grows only under the lock of its head row, so that `seq` has no gaps and every row chains to the one before.
-- A key names a fact. A fact stands once; when its row was reversed it may come back, as the next incarnation.
+- A book grows only under the lock of its head row, so that `seq` has no gaps and every row chains
+  to the one before.
+- A key names a fact. A fact stands once; when its row was reversed it may come back, as the next
+  incarnation.
 - Nothing here commits.
 """
 
@@ -22,9 +25,15 @@ from core.db.engine import WriteSession
 Head = TypeVar("Head", bound=Base)
 
 
-def lock_head(session: WriteSession, table: type[Head], key: Mapping[str, int], empty: Mapping[str, Any]) -> Head:
-    """The head row, held until the transaction ends; made from `empty` when missing, also when two writers do so at once."""
-    query = select(table).filter_by(**key).with_for_update().execution_options(populate_existing=True)
+def lock_head(
+    session: WriteSession, table: type[Head], key: Mapping[str, int], empty: Mapping[str, Any]
+) -> Head:
+    """The head row, held until the transaction ends; made from `empty` when missing, also when two
+    writers do so at once.
+    """
+    query = (
+        select(table).filter_by(**key).with_for_update().execution_options(populate_existing=True)
+    )
     head = session.scalar(query)
     if head is not None:
         return head
@@ -34,13 +43,17 @@ def lock_head(session: WriteSession, table: type[Head], key: Mapping[str, int], 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a book already says under some keys: the standing row and the last incarnation of each."""
+    """What a book already says under some keys: the standing row and the last incarnation of
+    each.
+    """
 
     standing: Mapping[str, Any]
     incarnations: Mapping[str, int]
 
 
-def facts_of(session: WriteSession, table: type[Any], is_book: ColumnElement[bool], keys: Collection[str]) -> Facts:
+def facts_of(
+    session: WriteSession, table: type[Any], is_book: ColumnElement[bool], keys: Collection[str]
+) -> Facts:
     """Read under the head's lock. `is_book` chooses the rows of one book."""
     reversal = aliased(table)
     query = (
@@ -58,23 +71,36 @@ def facts_of(session: WriteSession, table: type[Any], is_book: ColumnElement[boo
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """What a book already says under some keys: those that stand, and the last incarnation of each."""
+    """What a book already says under some keys: those that stand, and the last incarnation of
+    each.
+    """
 
     standing: set[str]
     incarnations: dict[str, int]
 
 
 def known_keys(
-    session: WriteSession, table: type[Any], book: InstrumentedAttribute[int], keys: Mapping[int, Collection[str]]
+    session: WriteSession,
+    table: type[Any],
+    book: InstrumentedAttribute[int],
+    keys: Mapping[int, Collection[str]],
 ) -> dict[int, KnownKeys]:
-    """As `facts_of`, for several books in one query and without the rows themselves. `book` is the column that tells them apart."""
+    """As `facts_of`, for several books in one query and without the rows themselves.
+
+    `book` is the column that tells them apart.
+    """
     pairs = [(book_id, key) for book_id, wanted in keys.items() for key in wanted]
-    columns = cast([book_id for book_id, _ in pairs], ARRAY(BigInteger)), cast([key for _, key in pairs], ARRAY(Text))
+    columns = (
+        cast([book_id for book_id, _ in pairs], ARRAY(BigInteger)),
+        cast([key for _, key in pairs], ARRAY(Text)),
+    )
     wanted_keys = func.unnest(*columns).table_valued("book", "base_key").render_derived("wanted")
     reversal = aliased(table)
     query = (
         select(book, table.base_key, table.incarnation, reversal.id.is_(None))
-        .join(wanted_keys, and_(book == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key))
+        .join(
+            wanted_keys, and_(book == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key)
+        )
         .outerjoin(reversal, reversal.reverses_id == table.id)
         .where(table.reverses_id.is_(None))
         .order_by(table.incarnation)
@@ -88,12 +114,16 @@ def known_keys(
 
 
 def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as the database will give it back. Errors: InvalidParameterError (core.canonical)."""
+    """The payload as the database will give it back.
+
+    Errors: InvalidParameterError (core.canonical).
+    """
     plain: dict[str, Any] = plain_json(payload)
     return plain
 
 
-# The chain of an account's book. A mandate's book, which is public, has its own: core.mandate.rules.record.
+# The chain of an account's book. A mandate's book, which is public, has its own:
+# core.mandate.rules.record.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""All SQL of mandates; their ledgers are read by core.mandate.rows and written by core.mandate.ledger.
+"""All SQL of mandates; their ledgers are read by core.mandate.rows and written by
+core.mandate.ledger.
 
 Laws
 - Nothing here commits; sessions belong to the edge.
 - Lists are newest first and paged by the last id or seq seen (exclusive).
-- A reversed row and its reversal are both returned: the domain leaves them out (core.mandate.rules.ledger.effective).
+- A reversed row and its reversal are both returned: the domain leaves them out
+  (core.mandate.rules.ledger.effective).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -42,21 +44,33 @@ def find_mandate(session: Session, public_id: str) -> Mandate | None:
 
 
 def read_mandate(session: Session, public_id: str) -> Mandate | None:
-    """The row with its head and its agent, in one statement: for reads, whose snapshot does not change."""
+    """The row with its head and its agent, in one statement: for reads, whose snapshot does not
+    change.
+    """
     query = select(Mandate).where(Mandate.public_id == public_id)
     return session.scalar(query.options(joinedload(Mandate.head), joinedload(Mandate.agent)))
 
 
 def lock_mandate(session: WriteSession, mandate_id: int) -> Mandate | None:
     """The row, held until the transaction ends: moves of one mandate come one after the other."""
-    query = select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True).execution_options(populate_existing=True)
+    query = (
+        select(Mandate)
+        .where(Mandate.id == mandate_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
     return session.scalar(query)
 
 
 def replace_terms(session: WriteSession, mandate: Mandate, now: datetime) -> None:
-    """Remember the terms that the draft has, before it gets others: their signature may be out. Terms that come again stay as they were."""
+    """Remember the terms that the draft has, before it gets others: their signature may be out.
+
+    Terms that come again stay as they were.
+    """
     values = {"digest": mandate.terms_digest, "mandate_id": mandate.id, "replaced_at": now}
-    values |= {name: getattr(mandate, name) for name in ("budget_usdc_e6", "stop_floor_bps", "ends_at")}
+    values |= {
+        name: getattr(mandate, name) for name in ("budget_usdc_e6", "stop_floor_bps", "ends_at")
+    }
     session.execute(upsert(ReplacedTerms).values(values).on_conflict_do_nothing())
 
 
@@ -70,18 +84,29 @@ def add_mandate(session: WriteSession, mandate: Mandate) -> Mandate:
     return mandate
 
 
-# Lists are what programs poll: each form of a list is built once, with names for its values, and not anew for every call.
+# Lists are what programs poll: each form of a list is built once, with names for its values, and
+# not anew for every call.
 
 
 @cache
 def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
-    """The newest first. Values: who, now, statuses, before_id, limit, as far as the form has them."""
+    """The newest first.
+
+    Values: who, now, statuses, before_id, limit, as far as the form has them.
+    """
     who, now = bindparam("who", type_=BigInteger), bindparam("now", type_=DateTime(timezone=True))
     wanted: dict[str, ColumnElement[bool]] = {
         "owner": Mandate.owner_id == who,
-        "agent": or_(Mandate.agent_id == who, and_(Mandate.proposed_by_agent_id == who, Mandate.status == Status.DRAFT)),
-        "offers": and_(Mandate.agent_id == who, Mandate.accepted_at.is_(None), Mandate.ends_at > now),
-        "board": and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.ends_at > now),
+        "agent": or_(
+            Mandate.agent_id == who,
+            and_(Mandate.proposed_by_agent_id == who, Mandate.status == Status.DRAFT),
+        ),
+        "offers": and_(
+            Mandate.agent_id == who, Mandate.accepted_at.is_(None), Mandate.ends_at > now
+        ),
+        "board": and_(
+            Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.ends_at > now
+        ),
     }
     query = select(Mandate).where(wanted[of])
     if by_status:
@@ -105,29 +130,51 @@ def _page(
     return list(session.scalars(_list(of, bool(statuses), before_id is not None), values))
 
 
-def mandates_of_owner(session: Session, owner_id: int, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
+def mandates_of_owner(
+    session: Session,
+    owner_id: int,
+    statuses: Sequence[str] | None,
+    before_id: int | None,
+    limit: int,
+) -> list[Mandate]:
     return _page(session, "owner", owner_id, statuses, before_id, limit)
 
 
-def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
+def mandates_of_agent(
+    session: Session,
+    agent_id: int,
+    statuses: Sequence[str] | None,
+    before_id: int | None,
+    limit: int,
+) -> list[Mandate]:
     """Mandates naming the agent, and drafts that it proposed."""
     return _page(session, "agent", agent_id, statuses, before_id, limit)
 
 
 @cache
 def _ended() -> Select[Mandate]:
-    query = select(Mandate).where(Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(CLOSED))
-    return query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
+    query = select(Mandate).where(
+        Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(CLOSED)
+    )
+    return query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(
+        bindparam("limit", type_=BigInteger)
+    )
 
 
 def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
     """How many mandates name the agent, by status; a status without one is left out."""
-    query = select(Mandate.status, func.count()).where(Mandate.agent_id == agent_id).group_by(Mandate.status)
+    query = (
+        select(Mandate.status, func.count())
+        .where(Mandate.agent_id == agent_id)
+        .group_by(Mandate.status)
+    )
     return dict(session.execute(query.order_by(Mandate.status)).all())
 
 
 def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:
-    """Mandates that name the agent and in whose book something was bought or moved from `since` on (inclusive)."""
+    """Mandates that name the agent and in whose book something was bought or moved from `since` on
+    (inclusive).
+    """
     has_spent = exists().where(
         MandateEvent.mandate_id == Mandate.id,
         MandateEvent.occurred_at >= since,
@@ -140,8 +187,12 @@ def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list
     return list(session.scalars(_ended(), {"who": agent_id, "limit": limit}))
 
 
-def offers_of_agent(session: Session, agent_id: int, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
-    """Signed or working mandates that name the agent, that it has not accepted and that end after `now`."""
+def offers_of_agent(
+    session: Session, agent_id: int, now: datetime, before_id: int | None, limit: int
+) -> list[Mandate]:
+    """Signed or working mandates that name the agent, that it has not accepted and that end after
+    `now`.
+    """
     return _page(session, "offers", agent_id, ACTIVE, before_id, limit, now)
 
 
@@ -163,35 +214,60 @@ def replaced_among(session: Session, digests: Iterable[str]) -> set[str]:
 def mandates_with_digests(session: Session, digests: Iterable[str]) -> dict[str, tuple[str, int]]:
     """terms digest -> (public_id, mandate id) of the mandates that this service issued."""
     wanted = [bytes_of(digest) for digest in digests]
-    query = select(Mandate.terms_digest, Mandate.public_id, Mandate.id).where(Mandate.terms_digest.in_(wanted))
-    return {hex_of(digest): (public_id, mandate_id) for digest, public_id, mandate_id in session.execute(query)} if wanted else {}
+    query = select(Mandate.terms_digest, Mandate.public_id, Mandate.id).where(
+        Mandate.terms_digest.in_(wanted)
+    )
+    return (
+        {
+            hex_of(digest): (public_id, mandate_id)
+            for digest, public_id, mandate_id in session.execute(query)
+        }
+        if wanted
+        else {}
+    )
 
 
 def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
     """The accounts that own these mandates, each once."""
     mine = Mandate.id == any_(cast(list(mandate_ids), ARRAY(BigInteger)))
-    return list(session.scalars(select(Mandate.owner_id).where(mine).distinct().order_by(Mandate.owner_id)))
+    return list(
+        session.scalars(select(Mandate.owner_id).where(mine).distinct().order_by(Mandate.owner_id))
+    )
 
 
 def names_of(session: Session, mandate_ids: Collection[int]) -> list[tuple[int, str]]:
     """(owner's account, public id) of these mandates."""
     mine = Mandate.id == any_(cast(list(mandate_ids), ARRAY(BigInteger)))
-    return [(row.owner_id, row.public_id) for row in session.execute(select(Mandate.owner_id, Mandate.public_id).where(mine))]
+    return [
+        (row.owner_id, row.public_id)
+        for row in session.execute(select(Mandate.owner_id, Mandate.public_id).where(mine))
+    ]
 
 
 def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, str]:
     """By mandate the id that its owner knows; of none without asking."""
     if not mandate_ids:
         return {}
-    return {row.id: row.public_id for row in session.execute(select(Mandate.id, Mandate.public_id).where(Mandate.id.in_(mandate_ids)))}
+    return {
+        row.id: row.public_id
+        for row in session.execute(
+            select(Mandate.id, Mandate.public_id).where(Mandate.id.in_(mandate_ids))
+        )
+    }
 
 
 def book_name(session: Session, ledger: str, ledger_id: int) -> str:
     """As a person names a ledger to `retry --book`: a mandate's public id, or account:ID."""
-    return public_ids_of(session, {ledger_id}).get(ledger_id, str(ledger_id)) if ledger == "mandate" else f"{ledger}:{ledger_id}"
+    return (
+        public_ids_of(session, {ledger_id}).get(ledger_id, str(ledger_id))
+        if ledger == "mandate"
+        else f"{ledger}:{ledger_id}"
+    )
 
 
 def is_agent_of_vault(session: Session, chain_id: int, vault: bytes, account_id: int) -> bool:
     """Whether a mandate with this vault names the agent."""
-    named = exists().where(Mandate.chain_id == chain_id, Mandate.vault_address == vault, Mandate.agent_id == account_id)
+    named = exists().where(
+        Mandate.chain_id == chain_id, Mandate.vault_address == vault, Mandate.agent_id == account_id
+    )
     return bool(session.scalar(select(named)))

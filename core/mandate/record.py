@@ -1,9 +1,11 @@
-"""The public record of one mandate as a stream of canonical JSON lines: what core.mandate.rules.record_file names and api/client checks.
+"""The public record of one mandate as a stream of canonical JSON lines: what
+core.mandate.rules.record_file names and api/client checks.
 
 Laws
-- The opening is read once, in one snapshot: terms, head, and how far the chain was read. Rows are never changed and only added at
-  the end, so that those up to the head's seq are the same rows whenever they are read: each batch is a short read of its own,
-  and a slow reader holds no transaction open.
+- The opening is read once, in one snapshot: terms, head, and how far the chain was read. Rows are
+  never changed and only added at the end, so that those up to the head's seq are the same rows
+  whenever they are read: each batch is a short read of its own, and a slow reader holds no
+  transaction open.
 - Memory is that of one batch, however long the book.
 """
 
@@ -44,7 +46,10 @@ class Opening:
 
 
 def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
-    """What frames the rows, all of one snapshot. `factory`: the address whose domain the terms are signed under."""
+    """What frames the rows, all of one snapshot.
+
+    `factory`: the address whose domain the terms are signed under.
+    """
     seq, row_hash = head_of(session, mandate)
     totals = totals_of(mandate_ledger.load_head(session, mandate.id))
     head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}
@@ -54,13 +59,22 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
 
 
 def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
-    """(seq, row hash) of the book's last row; of a book without rows (0, the hash that its chain begins with)."""
+    """(seq, row hash) of the book's last row; of a book without rows (0, the hash that its chain
+    begins with).
+    """
     head = session.get(MandateHead, mandate.id)
-    return (0, genesis_hash(mandate.public_id)) if head is None else (head.seq, "0x" + head.row_hash.hex())
+    return (
+        (0, genesis_hash(mandate.public_id))
+        if head is None
+        else (head.seq, "0x" + head.row_hash.hex())
+    )
 
 
 def chunks(database: Database, record: Opening) -> Iterator[str]:
-    """The record's text, whole lines at a time. Errors: those of the database, in the middle of the text: it then lacks its head."""
+    """The record's text, whole lines at a time.
+
+    Errors: those of the database, in the middle of the text: it then lacks its head.
+    """
     yield _text([canonical_json(record.first)])
     after = 0
     while after < record.seq:
@@ -77,7 +91,11 @@ def _text(lines: list[bytes]) -> str:
 
 def _rows(session: Session, record: Opening, after: int) -> list[LedgerRow]:
     until = min(record.seq, after + BATCH_ROWS)
-    query = select(MandateEvent).where(MandateEvent.mandate_id == record.mandate_id, MandateEvent.seq > after, MandateEvent.seq <= until)
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == record.mandate_id,
+        MandateEvent.seq > after,
+        MandateEvent.seq <= until,
+    )
     return [ledger_row(event) for event in session.scalars(query.order_by(MandateEvent.seq))]
 
 
@@ -102,10 +120,25 @@ def _first_line(mandate: Mandate, factory: str) -> dict[str, Any]:
 
 
 def _as_of(session: Session, mandate: Mandate) -> dict[str, Any] | None:
-    """How far the chain was read. Reverted calls come later than logs: their reasons are looked up one by one. None: nothing was read."""
+    """How far the chain was read.
+
+    Reverted calls come later than logs: their reasons are looked up one by one. None: nothing was
+    read.
+    """
     cursor = chain.cursor(session, chain.TIP)
     if cursor is None or mandate.market_mode == MarketMode.PAPER.value:
         return None
-    owed, waiting = chain.cursor(session, chain.REVERTS), first_unexplained(session, mandate.chain_id, mandate.id)
-    known = [cursor.number, *([] if owed is None else [owed.number]), *([] if waiting is None else [waiting - 1])]
-    return {"block_number": cursor.number, "block_hash": cursor.hash, "reverts_block_number": min(known)}
+    owed, waiting = (
+        chain.cursor(session, chain.REVERTS),
+        first_unexplained(session, mandate.chain_id, mandate.id),
+    )
+    known = [
+        cursor.number,
+        *([] if owed is None else [owed.number]),
+        *([] if waiting is None else [waiting - 1]),
+    ]
+    return {
+        "block_number": cursor.number,
+        "block_hash": cursor.hash,
+        "reverts_block_number": min(known),
+    }

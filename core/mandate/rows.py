@@ -1,8 +1,9 @@
-"""Reads of a mandate's book: always a part of it, by an index, so that the work grows with what is asked and not with the book.
+"""Reads of a mandate's book: always a part of it, by an index, so that the work grows with what is
+asked and not with the book.
 
 Laws
-- `standing` rows are those that count: neither reversed nor reversals. Other reads return both, and the domain leaves them
-  out (core.mandate.rules.ledger.effective).
+- `standing` rows are those that count: neither reversed nor reversals. Other reads return both, and
+  the domain leaves them out (core.mandate.rules.ledger.effective).
 - Rows come oldest first, unless a name says otherwise.
 """
 
@@ -85,15 +86,22 @@ def _hex(value: bytes | None) -> str | None:
     return None if value is None else "0x" + value.hex()
 
 
-def ledger_rows_before(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
+def ledger_rows_before(
+    session: Session, mandate_id: int, before_seq: int | None, limit: int
+) -> list[LedgerRow]:
     """A page of the book, newest first."""
     query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id)
     if before_seq is not None:
         query = query.where(MandateEvent.seq < before_seq)
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))]
+    return [
+        ledger_row(row)
+        for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
+    ]
 
 
-def standing_since(session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]) -> list[LedgerRow]:
+def standing_since(
+    session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]
+) -> list[LedgerRow]:
     """Rows of some kinds that happened after `after` (exclusive) and count; oldest first."""
     query = select(MandateEvent).where(
         MandateEvent.mandate_id == mandate_id,
@@ -106,15 +114,18 @@ def standing_since(session: Session, mandate_id: int, after: datetime, kinds: It
 
 def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == bytes.fromhex(tx_hash.removeprefix("0x"))
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.tx_hash == bytes.fromhex(tx_hash.removeprefix("0x")),
     )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
 def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> int:
-    """Refusals that the agent's calls wrote from `since` on (inclusive): those that it reported, and the guard's.
+    """Refusals that the agent's calls wrote from `since` on (inclusive): those that it reported,
+    and the guard's.
 
-    They occur when they are written, and the index knows when rows occurred: of a long ledger only the day is read.
+    They occur when they are written, and the index knows when rows occurred: of a long ledger only
+    the day is read.
     """
     query = select(func.count()).where(
         MandateEvent.mandate_id == mandate_id,
@@ -133,21 +144,35 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
 
 
 def _standing() -> ColumnElement[bool]:
-    """A subquery for each row that is left: as a join, a planner without statistics would read the whole book."""
+    """A subquery for each row that is left: as a join, a planner without statistics would read the
+    whole book.
+    """
     reversal = aliased(MandateEvent)
-    reversed_by = select(reversal.id).where(reversal.reverses_id == MandateEvent.id).correlate(MandateEvent).scalar_subquery()
+    reversed_by = (
+        select(reversal.id)
+        .where(reversal.reverses_id == MandateEvent.id)
+        .correlate(MandateEvent)
+        .scalar_subquery()
+    )
     return MandateEvent.reverses_id.is_(None) & reversed_by.is_(None)
 
 
 def _any_of(wanted: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
-    """`ANY (ARRAY (...))`: evaluated first and then looked up by an index, whatever the planner thinks of its size."""
+    """`ANY (ARRAY (...))`: evaluated first and then looked up by an index, whatever the planner
+    thinks of its size.
+    """
     return func.any(func.array(wanted.scalar_subquery()))
 
 
-def standing_between(session: Session, mandate_ids: Collection[int], start: datetime, end: datetime) -> dict[int, list[LedgerRow]]:
+def standing_between(
+    session: Session, mandate_ids: Collection[int], start: datetime, end: datetime
+) -> dict[int, list[LedgerRow]]:
     """By mandate the rows that happened in [start, end)."""
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id.in_(mandate_ids), MandateEvent.occurred_at >= start, MandateEvent.occurred_at < end, _standing()
+        MandateEvent.mandate_id.in_(mandate_ids),
+        MandateEvent.occurred_at >= start,
+        MandateEvent.occurred_at < end,
+        _standing(),
     )
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
     for row in session.scalars(query.order_by(MandateEvent.seq)):
@@ -155,37 +180,66 @@ def standing_between(session: Session, mandate_ids: Collection[int], start: date
     return found
 
 
-def standing_page(session: Session, mandate_id: int, first_seq: int, before_seq: int) -> list[LedgerRow]:
-    """The rows of [first_seq, before_seq), every other row of their transactions, and the control rows."""
+def standing_page(
+    session: Session, mandate_id: int, first_seq: int, before_seq: int
+) -> list[LedgerRow]:
+    """The rows of [first_seq, before_seq), every other row of their transactions, and the control
+    rows.
+    """
     of_book = MandateEvent.mandate_id == mandate_id
     page = of_book & (MandateEvent.seq >= first_seq) & (MandateEvent.seq < before_seq)
     wanted = union(
         select(MandateEvent.id).where(page),
-        select(MandateEvent.id).where(of_book, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))),
+        select(MandateEvent.id).where(
+            of_book, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))
+        ),
         select(MandateEvent.id).where(of_book, text(f"({CONTROL_ROWS})")),
     )
-    query = select(MandateEvent).where(MandateEvent.id == _any_of(wanted), _standing()).order_by(MandateEvent.seq)
+    query = (
+        select(MandateEvent)
+        .where(MandateEvent.id == _any_of(wanted), _standing())
+        .order_by(MandateEvent.seq)
+    )
     return [ledger_row(row) for row in session.scalars(query)]
 
 
-def standing_of_txs(session: Session, mandate_id: int, tx_hashes: Collection[str]) -> list[LedgerRow]:
+def standing_of_txs(
+    session: Session, mandate_id: int, tx_hashes: Collection[str]
+) -> list[LedgerRow]:
     """Every row of these transactions."""
     if not tx_hashes:
         return []
-    wanted = cast([bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA))
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), _standing())
+    wanted = cast(
+        [bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA)
+    )
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), _standing()
+    )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
-def standing_told(session: Session, transactions: Collection[tuple[int, str]]) -> dict[int, list[LedgerRow]]:
-    """By mandate the fees and notes of these transactions, (mandate id, tx hash): those that later rows of them may tell again."""
+def standing_told(
+    session: Session, transactions: Collection[tuple[int, str]]
+) -> dict[int, list[LedgerRow]]:
+    """By mandate the fees and notes of these transactions, (mandate id, tx hash): those that later
+    rows of them may tell again.
+    """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id, _ in transactions}
     if not transactions:
         return found
-    ids, hashes = [mandate_id for mandate_id, _ in transactions], [bytes.fromhex(tx_hash[2:]) for _, tx_hash in transactions]
+    ids, hashes = (
+        [mandate_id for mandate_id, _ in transactions],
+        [bytes.fromhex(tx_hash[2:]) for _, tx_hash in transactions],
+    )
     asked = table_of("asked", {"mandate_id": (BigInteger, ids), "tx_hash": (BYTEA, hashes)})
-    ours = and_(MandateEvent.mandate_id == asked.c.mandate_id, MandateEvent.tx_hash == asked.c.tx_hash)
-    query = select(MandateEvent.__table__).join(asked, ours).where(MandateEvent.kind.in_([Kind.FEE.value, Kind.NOTE.value]), _standing())
+    ours = and_(
+        MandateEvent.mandate_id == asked.c.mandate_id, MandateEvent.tx_hash == asked.c.tx_hash
+    )
+    query = (
+        select(MandateEvent.__table__)
+        .join(asked, ours)
+        .where(MandateEvent.kind.in_([Kind.FEE.value, Kind.NOTE.value]), _standing())
+    )
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
         found[row.mandate_id].append(ledger_row(row))
     return found
@@ -193,14 +247,22 @@ def standing_told(session: Session, transactions: Collection[tuple[int, str]]) -
 
 def mandates_in_blocks(session: Session, block_hashes: Collection[bytes]) -> list[int]:
     """The mandates with a row of these blocks, rising."""
-    return sorted(session.scalars(select(MandateEvent.mandate_id).where(_of_blocks(block_hashes), _standing()).distinct()))
+    return sorted(
+        session.scalars(
+            select(MandateEvent.mandate_id).where(_of_blocks(block_hashes), _standing()).distinct()
+        )
+    )
 
 
 def _of_blocks(block_hashes: Collection[bytes]) -> ColumnElement[bool]:
-    return MandateEvent.block_hash.is_not(None) & (MandateEvent.block_hash == any_(cast(list(block_hashes), ARRAY(BYTEA))))
+    return MandateEvent.block_hash.is_not(None) & (
+        MandateEvent.block_hash == any_(cast(list(block_hashes), ARRAY(BYTEA)))
+    )
 
 
-def standing_of_blocks(session: Session, block_hashes: Collection[bytes]) -> dict[int, list[LedgerRow]]:
+def standing_of_blocks(
+    session: Session, block_hashes: Collection[bytes]
+) -> dict[int, list[LedgerRow]]:
     """By mandate every row of these blocks; of mandates that have one."""
     query = select(MandateEvent.__table__).where(_of_blocks(block_hashes), _standing())
     found: dict[int, list[LedgerRow]] = {}
@@ -210,13 +272,20 @@ def standing_of_blocks(session: Session, block_hashes: Collection[bytes]) -> dic
 
 
 def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[LedgerRow]]:
-    """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals included.
+    """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals
+    included.
 
     Each book is read by its own index scan (LATERAL): a join might read the whole table.
     """
-    asked = table_of("asked", {"mandate_id": (BigInteger, [*seqs]), "first_seq": (BigInteger, [*seqs.values()])})
+    asked = table_of(
+        "asked", {"mandate_id": (BigInteger, [*seqs]), "first_seq": (BigInteger, [*seqs.values()])}
+    )
     event = MandateEvent.__table__
-    since = select(event).where(event.c.mandate_id == asked.c.mandate_id, event.c.seq >= asked.c.first_seq).order_by(event.c.seq)
+    since = (
+        select(event)
+        .where(event.c.mandate_id == asked.c.mandate_id, event.c.seq >= asked.c.first_seq)
+        .order_by(event.c.seq)
+    )
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in seqs}
     for row in session.execute(select(since.lateral("since")).select_from(asked)):
         found[row.mandate_id].append(ledger_row(row))
@@ -225,16 +294,28 @@ def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[Ledge
 
 def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
     """The rows that pause, resume or end a mandate: few, whatever the length of the book."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), _standing())
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), _standing()
+    )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
-def reported_above(session: Session, mandate_id: int, above_usdc_e6: int, limit: int) -> list[LedgerRow]:
-    """The newest moves and buys that the agent reported above an amount (exclusive), oldest first."""
+def reported_above(
+    session: Session, mandate_id: int, above_usdc_e6: int, limit: int
+) -> list[LedgerRow]:
+    """The newest moves and buys that the agent reported above an amount (exclusive), oldest
+    first.
+    """
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, text(f"({REPORTED_ACTIONS})"), MandateEvent.amount_usdc_e6 > above_usdc_e6, _standing()
+        MandateEvent.mandate_id == mandate_id,
+        text(f"({REPORTED_ACTIONS})"),
+        MandateEvent.amount_usdc_e6 > above_usdc_e6,
+        _standing(),
     )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))][::-1]
+    return [
+        ledger_row(row)
+        for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
+    ][::-1]
 
 
 def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int | None:
@@ -242,8 +323,14 @@ def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int
     reversal = aliased(MandateEvent)
     query = (
         select(MandateEvent.seq)
-        .where(MandateEvent.mandate_id == mandate_id, MandateEvent.base_key == f"refusal:{tx_hash.lower()}")
-        .where(MandateEvent.reverses_id.is_(None), ~exists().where(reversal.reverses_id == MandateEvent.id))
+        .where(
+            MandateEvent.mandate_id == mandate_id,
+            MandateEvent.base_key == f"refusal:{tx_hash.lower()}",
+        )
+        .where(
+            MandateEvent.reverses_id.is_(None),
+            ~exists().where(reversal.reverses_id == MandateEvent.id),
+        )
         .order_by(MandateEvent.seq.desc())
         .limit(1)
     )

@@ -1,14 +1,25 @@
 """Mandates and their book.
 
-`mandate` is what owner and agent wrote; `mandate_event` is the book (append-only, a hash chain a mandate, inserted by
-core.mandate.ledger alone); `mandate_head` is the fold of the book. Status, vault_address, signed_at, ended_at and
-ends_in_block of `mandate` and all of `mandate_head` are projections of the book, written in the book's own call.
+`mandate` is what owner and agent wrote; `mandate_event` is the book (append-only, a hash chain a
+mandate, inserted by core.mandate.ledger alone); `mandate_head` is the fold of the book. Status,
+vault_address, signed_at, ended_at and ends_in_block of `mandate` and all of `mandate_head` are
+projections of the book, written in the book's own call.
 """
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
@@ -17,7 +28,9 @@ from core.identity.tables import Account
 from core.mandate.rules.lifecycle import MarketMode, Status
 
 # Signed terms that may yet become a vault.
-UNVAULTED = f"status = '{Status.SIGNED}' and market_mode = '{MarketMode.TESTNET}' and vault_address is null"
+UNVAULTED = (
+    f"status = '{Status.SIGNED}' and market_mode = '{MarketMode.TESTNET}' and vault_address is null"
+)
 
 
 class Mandate(Base):
@@ -27,9 +40,18 @@ class Mandate(Base):
         CheckConstraint(f"market_mode in {sql_list(MarketMode)}", name="market_mode"),
         Index("ix_mandate_owner_id_id", "owner_id", "id"),
         Index("ix_mandate_agent_id_id", "agent_id", "id"),
-        Index("ix_mandate_proposed_by_agent_id_id", "proposed_by_agent_id", "id", postgresql_where=text(f"status = '{Status.DRAFT}'")),
+        Index(
+            "ix_mandate_proposed_by_agent_id_id",
+            "proposed_by_agent_id",
+            "id",
+            postgresql_where=text(f"status = '{Status.DRAFT}'"),
+        ),
         Index("ix_mandate_vault_address", "vault_address"),
-        Index("ix_mandate_ends_in_block", "ends_in_block", postgresql_where=text("ends_in_block is not null")),
+        Index(
+            "ix_mandate_ends_in_block",
+            "ends_in_block",
+            postgresql_where=text("ends_in_block is not null"),
+        ),
         Index("ix_mandate_unvaulted", "ends_at", postgresql_where=text(UNVAULTED)),
     )
 
@@ -55,7 +77,8 @@ class Mandate(Base):
     on_floor: Mapped[str] = mapped_column(Text)  # keep, close
     chain_id: Mapped[int]
     strategy: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
-    # Frozen at each write of the draft, so that reading the terms writes nothing (docs/rules.md#frozen-drafts).
+    # Frozen at each write of the draft, so that reading the terms writes nothing
+    # (docs/rules.md#frozen-drafts).
     terms: Mapped[dict[str, Any]]  # MandateTerms, camelCase keys, integers as strings
     rules: Mapped[list[Any]] = mapped_column(JSONB)  # [{target, selector, recipient_word, kind}]
     guard_targets: Mapped[list[Any]] = mapped_column(JSONB)
@@ -68,15 +91,21 @@ class Mandate(Base):
     signed_at: Mapped[datetime | None]
     ends_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]  # when it became stopped, settled or cancelled
-    ends_in_block: Mapped[int | None]  # the chain ended its unfunded terms there, and the status says so once that block is safe
+    # the chain ended its unfunded terms there, and the status says so once that block is safe
+    ends_in_block: Mapped[int | None]
 
     # For reads that ask for them (joinedload); nothing loads them by the way.
     head: Mapped["MandateHead | None"] = relationship(viewonly=True, lazy="raise", uselist=False)
-    agent: Mapped["Account | None"] = relationship(viewonly=True, lazy="raise", foreign_keys=[agent_id])
+    agent: Mapped["Account | None"] = relationship(
+        viewonly=True, lazy="raise", foreign_keys=[agent_id]
+    )
 
 
 class ReplacedTerms(Base):
-    """Terms that a draft had before it was written again. Whoever has read them may have signed them: a vault of them is watched."""
+    """Terms that a draft had before it was written again.
+
+    Whoever has read them may have signed them: a vault of them is watched.
+    """
 
     __tablename__ = "replaced_terms"
 
@@ -88,28 +117,45 @@ class ReplacedTerms(Base):
     replaced_at: Mapped[datetime]
 
 
-# What decides whether a mandate is paused, and what the owner's asking line is compared with: few rows of a book each.
-CONTROL_ROWS = "kind in ('stop', 'payout') or jsonb_exists(payload, 'agent_set') or jsonb_exists(payload, 'agent_removed')"
+# What decides whether a mandate is paused, and what the owner's asking line is compared with: few
+# rows of a book each.
+CONTROL_ROWS = (
+    "kind in ('stop', 'payout') or jsonb_exists(payload, 'agent_set') or jsonb_exists(payload, "
+    "'agent_removed')"
+)
 REPORTED_ACTIONS = "reported_by = 'agent' and kind in ('move', 'buy')"
 
 
 class MandateEvent(Base):
-    """A row of the book. `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785).
+    """A row of the book.
 
-    No foreign key to the mandate: a book grows under the lock of its head, which has one, and a check a row is what a COPY of
-    many rows would mostly do.
+    `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785).
+
+    No foreign key to the mandate: a book grows under the lock of its head, which has one, and a
+    check a row is what a COPY of many rows would mostly do.
     """
 
     __tablename__ = "mandate_event"
     __table_args__ = (
         UniqueConstraint("mandate_id", "seq"),
         UniqueConstraint("mandate_id", "base_key", "incarnation"),
-        Index("uq_mandate_event_reverses_id", "reverses_id", unique=True, postgresql_where=text("reverses_id is not null")),
+        Index(
+            "uq_mandate_event_reverses_id",
+            "reverses_id",
+            unique=True,
+            postgresql_where=text("reverses_id is not null"),
+        ),
         Index("ix_mandate_event_mandate_id_occurred_at", "mandate_id", "occurred_at"),
         Index("ix_mandate_event_mandate_id_tx_hash", "mandate_id", "tx_hash"),
-        Index("ix_mandate_event_block_hash", "block_hash", postgresql_where=text("block_hash is not null")),
+        Index(
+            "ix_mandate_event_block_hash",
+            "block_hash",
+            postgresql_where=text("block_hash is not null"),
+        ),
         Index("ix_mandate_event_control", "mandate_id", "seq", postgresql_where=text(CONTROL_ROWS)),
-        Index("ix_mandate_event_asked", "mandate_id", "seq", postgresql_where=text(REPORTED_ACTIONS)),
+        Index(
+            "ix_mandate_event_asked", "mandate_id", "seq", postgresql_where=text(REPORTED_ACTIONS)
+        ),
         LEDGER,
     )
 
@@ -136,8 +182,10 @@ class MandateEvent(Base):
 
 
 class MandateHead(Base):
-    """The last row and the fold of a mandate's book (core.mandate.rules.ledger.MandateState), so that reads need not
-    fold the past. `state` holds the fold whole; the columns are those that queries need."""
+    """The last row and the fold of a mandate's book (core.mandate.rules.ledger.MandateState), so
+    that reads need not fold the past. `state` holds the fold whole; the columns are those that
+    queries need.
+    """
 
     __tablename__ = "mandate_head"
 
@@ -157,7 +205,9 @@ class MandateHead(Base):
 
 
 class MandateWeek(Base):
-    """The fold of a book's rows that happened before a week; one for each week in which a row of the book happened."""
+    """The fold of a book's rows that happened before a week; one for each week in which a row of
+    the book happened.
+    """
 
     __tablename__ = "mandate_week"
 
@@ -167,9 +217,11 @@ class MandateWeek(Base):
 
 
 class MandateUndo(Base):
-    """The fold of a book before its row `seq`, the first that a call wrote of one block: what a rollback of that block goes back to.
+    """The fold of a book before its row `seq`, the first that a call wrote of one block: what a
+    rollback of that block goes back to.
 
-    Kept until the block is final, and only while the rows before `seq` stand as they did."""
+    Kept until the block is final, and only while the rows before `seq` stand as they did.
+    """
 
     __tablename__ = "mandate_undo"
     __table_args__ = (Index("ix_mandate_undo_block_number", "block_number"),)
@@ -181,7 +233,9 @@ class MandateUndo(Base):
 
 
 class OwedNote(Base):
-    """Notes of a block's factory events that not every book has yet: the first `noted` of `mandate_ids` have them. Gone when all do."""
+    """Notes of a block's factory events that not every book has yet: the first `noted` of
+    `mandate_ids` have them. Gone when all do.
+    """
 
     __tablename__ = "owed_note"
     __table_args__ = (Index("ix_owed_note_chain_id_block_number", "chain_id", "block_number"),)
@@ -190,6 +244,7 @@ class OwedNote(Base):
     block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
     block_number: Mapped[int]
     notes: Mapped[list[Any]] = mapped_column(JSONB)  # [{row, is_alert}]
-    mandate_ids: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))  # rising; those that were noted when the block was taken
+    # rising; those that were noted when the block was taken
+    mandate_ids: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
     noted: Mapped[int] = mapped_column(Integer)
     owed_at: Mapped[datetime]

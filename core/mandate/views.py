@@ -14,20 +14,43 @@ from core.quarantine.views.unregistered import registries
 
 
 def pending_reverts(session: Session, chain_id: int, limit: int) -> list[PendingRevert]:
-    """Canonical reverted calls without a reason to the vaults of mandates, in turn: each vault's oldest, then each one's next.
+    """Canonical reverted calls without a reason to the vaults of mandates, in turn: each vault's
+    oldest, then each one's next.
 
-    Whoever sends thousands of them to its own vault is ahead of nobody else's first. Vaults that the registry refuses come first.
+    Whoever sends thousands of them to its own vault is ahead of nobody else's first. Vaults that
+    the registry refuses come first.
     """
-    return [one for registry in registries(session, chain_id)[::-1] for one in _pending_in(session, registry, chain_id, limit)][:limit]
+    return [
+        one
+        for registry in registries(session, chain_id)[::-1]
+        for one in _pending_in(session, registry, chain_id, limit)
+    ][:limit]
 
 
-def _pending_in(session: Session, registry: type[Vault], chain_id: int, limit: int) -> list[PendingRevert]:
-    place = func.row_number().over(partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index))
+def _pending_in(
+    session: Session, registry: type[Vault], chain_id: int, limit: int
+) -> list[PendingRevert]:
+    place = func.row_number().over(
+        partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index)
+    )
     query = (
         select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, registry.mandate_id)
-        .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
-        .join(registry, and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault))
-        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, registry.mandate_id.is_not(None))
+        .join(
+            ChainBlock,
+            and_(
+                ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash
+            ),
+        )
+        .join(
+            registry,
+            and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault),
+        )
+        .where(
+            RevertedTx.chain_id == chain_id,
+            RevertedTx.reason.is_(None),
+            ChainBlock.canonical,
+            registry.mandate_id.is_not(None),
+        )
         .where(not_orphaned(registry.chain_id, registry.created_block_hash))
         .order_by(place, RevertedTx.number, RevertedTx.tx_index)
         .limit(limit)
@@ -36,17 +59,37 @@ def _pending_in(session: Session, registry: type[Vault], chain_id: int, limit: i
 
 
 def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int | None:
-    """The height of the oldest canonical reverted call of a mandate that its book does not tell of yet; None when it tells of all."""
-    heights = [_first_in(session, registry, chain_id, mandate_id) for registry in registries(session, chain_id)]
+    """The height of the oldest canonical reverted call of a mandate that its book does not tell of
+    yet; None when it tells of all.
+    """
+    heights = [
+        _first_in(session, registry, chain_id, mandate_id)
+        for registry in registries(session, chain_id)
+    ]
     return min((height for height in heights if height is not None), default=None)
 
 
-def _first_in(session: Session, registry: type[Vault], chain_id: int, mandate_id: int) -> int | None:
+def _first_in(
+    session: Session, registry: type[Vault], chain_id: int, mandate_id: int
+) -> int | None:
     query = (
         select(func.min(RevertedTx.number))
-        .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
-        .join(registry, and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault))
-        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, registry.mandate_id == mandate_id)
+        .join(
+            ChainBlock,
+            and_(
+                ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash
+            ),
+        )
+        .join(
+            registry,
+            and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault),
+        )
+        .where(
+            RevertedTx.chain_id == chain_id,
+            RevertedTx.reason.is_(None),
+            ChainBlock.canonical,
+            registry.mandate_id == mandate_id,
+        )
         .where(not_orphaned(registry.chain_id, registry.created_block_hash))
     )
     return session.scalar(query)
@@ -67,12 +110,27 @@ def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | Non
 
 
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
-    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height,
-    registered or not. Rising."""
-    return sorted({id_ for registry in registries(session, chain_id) for id_ in session.scalars(_to_note_in(registry, chain_id, before))})
+    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made
+    below that height, registered or not. Rising.
+    """
+    return sorted(
+        {
+            id_
+            for registry in registries(session, chain_id)
+            for id_ in session.scalars(_to_note_in(registry, chain_id, before))
+        }
+    )
 
 
 def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int]:
-    query = select(Mandate.id).join(registry, registry.mandate_id == Mandate.id).join(MandateHead, MandateHead.mandate_id == Mandate.id)
-    query = query.where(registry.chain_id == chain_id, registry.created_number < before, MandateHead.status.in_(NOTED))
+    query = (
+        select(Mandate.id)
+        .join(registry, registry.mandate_id == Mandate.id)
+        .join(MandateHead, MandateHead.mandate_id == Mandate.id)
+    )
+    query = query.where(
+        registry.chain_id == chain_id,
+        registry.created_number < before,
+        MandateHead.status.in_(NOTED),
+    )
     return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))

@@ -1,6 +1,8 @@
-"""What the chain says of payments for resources: EIP-3009 authorizations that were used, and events of the x402 adapter.
+"""What the chain says of payments for resources: EIP-3009 authorizations that were used, and events
+of the x402 adapter.
 
-Law: a payment is proven by the token's or the adapter's own log in a successful transaction, never by anybody's word.
+Law: a payment is proven by the token's or the adapter's own log in a successful transaction, never
+by anybody's word.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +26,9 @@ LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`. Addresses in checksum form."""
+    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`.
+    Addresses in checksum form.
+    """
 
     token: str
     payer: str
@@ -39,7 +43,8 @@ def resource_hash(url: str) -> str:
 
 
 def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) -> str | None:
-    """The hash of the transaction that paid exactly this, at `from_block` or above; None when there is none.
+    """The hash of the transaction that paid exactly this, at `from_block` or above; None when there
+    is none.
 
     Errors: those of all reads.
     """
@@ -50,27 +55,34 @@ def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) ->
         logs, _ = chain.range_logs(first, last, [{"address": wanted.token, "topics": topics}])
         for log in logs:
             receipt = chain.receipt(log.tx_hash)
-            return log.tx_hash if receipt is not None and is_paid(receipt, wanted) else None  # a nonce is used once
+            # a nonce is used once
+            return log.tx_hash if receipt is not None and is_paid(receipt, wanted) else None
     return None
 
 
 def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
-    """Whether the transaction used this nonce for this transfer: the token logs the use, and right after it what it moved.
+    """Whether the transaction used this nonce for this transfer: the token logs the use, and right
+    after it what it moved.
 
     The two must be neighbours: one transfer beside two uses would otherwise pay twice.
     """
     used = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
     moved = [topic_of("Transfer"), address_word(wanted.payer), address_word(wanted.pay_to)]
     return receipt.status == 1 and any(
-        _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
+        _says(use, wanted.token, used)
+        and _says(move, wanted.token, moved)
+        and int(move.data, 16) == wanted.amount
         for use, move in pairwise(receipt.logs)
     )
 
 
 def cost_of(chain: ChainReader, sent: Sent) -> Cost | None:
-    """What our transaction cost; None while there is no receipt that says so. Errors: those of all reads.
+    """What our transaction cost; None while there is no receipt that says so.
 
-    A revert counts against the payer, unless somebody else's transaction has paid before ours, or ours came after its time.
+    Errors: those of all reads.
+
+    A revert counts against the payer, unless somebody else's transaction has paid before ours, or
+    ours came after its time.
     """
     receipt = chain.receipt(sent.tx_hash)
     if receipt is None or receipt.cost_wei is None:
@@ -84,12 +96,17 @@ def _is_blameless(chain: ChainReader, sent: Sent, receipt: Receipt) -> bool:
     block = chain.header(receipt.block_hash)
     if block is None or (sent.valid_before is not None and block.timestamp >= sent.valid_before):
         return True
-    wanted = Authorization(token=sent.token, payer=sent.payer, nonce=sent.nonce, pay_to=sent.pay_to, amount=sent.amount)
+    wanted = Authorization(
+        token=sent.token, payer=sent.payer, nonce=sent.nonce, pay_to=sent.pay_to, amount=sent.amount
+    )
     return settlement_of(chain, wanted, sent.claimed_block) is not None
 
 
 def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:
-    """(log index, event) of each payment through the adapter in a successful transaction. Errors: AbiDecodeError."""
+    """(log index, event) of each payment through the adapter in a successful transaction.
+
+    Errors: AbiDecodeError.
+    """
     for log in receipt.logs:
         if receipt.status == 1 and log.address == adapter:
             event = decode_log(log)
@@ -97,12 +114,22 @@ def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X40
                 yield log.log_index, event
 
 
-def used_nonces(chain: ChainReader, adapter: str, asked: Sequence[tuple[str, str]], at: At) -> frozenset[tuple[str, str]]:
-    """Which of these (vault, nonce) have paid through the adapter at that block. Errors: those of all reads."""
+def used_nonces(
+    chain: ChainReader, adapter: str, asked: Sequence[tuple[str, str]], at: At
+) -> frozenset[tuple[str, str]]:
+    """Which of these (vault, nonce) have paid through the adapter at that block.
+
+    Errors: those of all reads.
+    """
     used = is_nonce_used()
-    calls = [("eth_call", [{"to": adapter, "data": used.encode(vault, nonce)}, block_argument(at)]) for vault, nonce in asked]
+    calls = [
+        ("eth_call", [{"to": adapter, "data": used.encode(vault, nonce)}, block_argument(at)])
+        for vault, nonce in asked
+    ]
     answers = chain.rpc.batch(calls, [results.code] * len(calls))
-    return frozenset(one for one, answer in zip(asked, answers, strict=True) if used.decode_output(answer)[0])
+    return frozenset(
+        one for one, answer in zip(asked, answers, strict=True) if used.decode_output(answer)[0]
+    )
 
 
 def _says(log: RawLog, token: str, topics: list[str]) -> bool:

@@ -1,4 +1,6 @@
-"""Payments that the guard signed for an agent and whose deadline has not passed; mined ones among them are the chain's to name."""
+"""Payments that the guard signed for an agent and whose deadline has not passed; mined ones among
+them are the chain's to name.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +16,10 @@ from core.payments.tables import GuardSignature
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """One signature. `vault` and `nonce` as 0x hex in lower case, `deadline` unix seconds, inclusive."""
+    """One signature.
+
+    `vault` and `nonce` as 0x hex in lower case, `deadline` unix seconds, inclusive.
+    """
 
     vault: str
     nonce: str
@@ -23,21 +28,48 @@ class Signed:
 
 
 def outstanding(session: Session, agent_id: int, unix_s: int) -> Sequence[Signed]:
-    """Those that may still be mined at that second of the chain or later, the first to end first."""
-    query = select(GuardSignature).where(GuardSignature.agent_id == agent_id, GuardSignature.deadline >= unix_s)
+    """Those that may still be mined at that second of the chain or later, the first to end
+    first.
+    """
+    query = select(GuardSignature).where(
+        GuardSignature.agent_id == agent_id, GuardSignature.deadline >= unix_s
+    )
     rows = session.scalars(query.order_by(GuardSignature.deadline, GuardSignature.nonce))
-    return [Signed(hex_of(row.vault), hex_of(row.nonce), row.amount_usdc_e6, row.deadline) for row in rows]
+    return [
+        Signed(hex_of(row.vault), hex_of(row.nonce), row.amount_usdc_e6, row.deadline)
+        for row in rows
+    ]
 
 
 def keep(session: WriteSession, agent_id: int, signed: Signed, unix_s: int, now: datetime) -> None:
     """Those of the agent that ended before `unix_s` go."""
-    session.execute(delete(GuardSignature).where(GuardSignature.agent_id == agent_id, GuardSignature.deadline < unix_s))
-    values = {"vault": bytes_of(signed.vault), "nonce": bytes_of(signed.nonce), "agent_id": agent_id, "signed_at": now}
-    session.execute(insert(GuardSignature).values(values | {"amount_usdc_e6": signed.amount_usdc_e6, "deadline": signed.deadline}))
+    session.execute(
+        delete(GuardSignature).where(
+            GuardSignature.agent_id == agent_id, GuardSignature.deadline < unix_s
+        )
+    )
+    values = {
+        "vault": bytes_of(signed.vault),
+        "nonce": bytes_of(signed.nonce),
+        "agent_id": agent_id,
+        "signed_at": now,
+    }
+    session.execute(
+        insert(GuardSignature).values(
+            values | {"amount_usdc_e6": signed.amount_usdc_e6, "deadline": signed.deadline}
+        )
+    )
 
 
 def drop_guard_signatures(session: WriteSession, before_s: int, limit: int) -> int:
-    """Drop at most `limit` signatures of the guard whose deadline (unix seconds) was before then. How many went."""
+    """Drop at most `limit` signatures of the guard whose deadline (unix seconds) was before then.
+
+    How many went.
+    """
     key = (GuardSignature.vault, GuardSignature.nonce)
     old = select(*key).where(GuardSignature.deadline < before_s).limit(limit)
-    return len(session.execute(delete(GuardSignature).where(tuple_(*key).in_(old)).returning(GuardSignature.nonce)).all())
+    return len(
+        session.execute(
+            delete(GuardSignature).where(tuple_(*key).in_(old)).returning(GuardSignature.nonce)
+        ).all()
+    )

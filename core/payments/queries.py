@@ -1,4 +1,7 @@
-"""All SQL of payments in USDC. Each change of state is one statement that names the state it leaves."""
+"""All SQL of payments in USDC.
+
+Each change of state is one statement that names the state it leaves.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,7 +20,9 @@ Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
 
 
 def try_lock(session: WriteSession, identity: Identity) -> bool:
-    """Take the payment for this connection, across its transactions, or answer False at once: another call works on it."""
+    """Take the payment for this connection, across its transactions, or answer False at once:
+    another call works on it.
+    """
     return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(identity)))))
 
 
@@ -38,8 +43,13 @@ def find(session: Session, identity: Identity) -> X402Payment | None:
 def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
     """Write the row in state claimed; False when it exists."""
     asset, payer, nonce = identity
-    statement = insert(X402Payment).values(asset=asset, payer=payer, nonce=nonce, state="claimed", **columns)
-    return session.execute(statement.on_conflict_do_nothing().returning(X402Payment.state)).scalar() is not None
+    statement = insert(X402Payment).values(
+        asset=asset, payer=payer, nonce=nonce, state="claimed", **columns
+    )
+    return (
+        session.execute(statement.on_conflict_do_nothing().returning(X402Payment.state)).scalar()
+        is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many settlements of a payer failed, and when the first of these payments was last claimed. None: none failed."""
+    """How many settlements of a payer failed, and when the first of these payments was last
+    claimed. None: none failed.
+    """
 
     count: int
     since: datetime | None
@@ -60,7 +72,9 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What a payer has promised at one moment: amounts by nonce of other payments that are claimed and can still settle; the tally then."""
+    """What a payer has promised at one moment: amounts by nonce of other payments that are claimed
+    and can still settle; the tally then.
+    """
 
     amounts: Mapping[bytes, int]
     tally: Tally
@@ -71,42 +85,82 @@ def promised(session: Session, identity: Identity, unix_s: int) -> Promised:
     asset, payer, nonce = identity
     other = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce != nonce)
     under_way = and_(*other, X402Payment.state == "claimed", X402Payment.valid_before > unix_s)
-    query = select(X402Payer.claims, X402Payer.claimed_usdc_e6, X402Payment.nonce, X402Payment.amount_usdc_e6)
-    query = query.select_from(X402Payer).outerjoin(X402Payment, under_way).where(X402Payer.asset == asset, X402Payer.payer == payer)
+    query = select(
+        X402Payer.claims, X402Payer.claimed_usdc_e6, X402Payment.nonce, X402Payment.amount_usdc_e6
+    )
+    query = (
+        query.select_from(X402Payer)
+        .outerjoin(X402Payment, under_way)
+        .where(X402Payer.asset == asset, X402Payer.payer == payer)
+    )
     rows = session.execute(query).all()
     amounts = {row.nonce: row.amount_usdc_e6 for row in rows if row.nonce is not None}
-    return Promised(amounts, Tally(rows[0].claims, rows[0].claimed_usdc_e6) if rows else Tally(0, 0))
+    return Promised(
+        amounts, Tally(rows[0].claims, rows[0].claimed_usdc_e6) if rows else Tally(0, 0)
+    )
 
 
 def count_claim(session: WriteSession, identity: Identity, amount_usdc_e6: int) -> Tally:
-    """Count one more; answers the tally before. Payments of one payer are claimed one after the other, until the transaction ends."""
+    """Count one more; answers the tally before.
+
+    Payments of one payer are claimed one after the other, until the transaction ends.
+    """
     asset, payer, _ = identity
-    row = insert(X402Payer).values(asset=asset, payer=payer, claims=1, claimed_usdc_e6=amount_usdc_e6)
-    more = {"claims": X402Payer.claims + 1, "claimed_usdc_e6": X402Payer.claimed_usdc_e6 + amount_usdc_e6}
+    row = insert(X402Payer).values(
+        asset=asset, payer=payer, claims=1, claimed_usdc_e6=amount_usdc_e6
+    )
+    more = {
+        "claims": X402Payer.claims + 1,
+        "claimed_usdc_e6": X402Payer.claimed_usdc_e6 + amount_usdc_e6,
+    }
     row = row.on_conflict_do_update(index_elements=["asset", "payer"], set_=more)
-    claims, claimed = session.execute(row.returning(X402Payer.claims, X402Payer.claimed_usdc_e6)).one()
+    claims, claimed = session.execute(
+        row.returning(X402Payer.claims, X402Payer.claimed_usdc_e6)
+    ).one()
     return Tally(claims - 1, claimed - amount_usdc_e6)
 
 
 def failures(session: Session, identity: Identity, after: datetime) -> Failures:
-    """Of the payer's payments that were last claimed later than `after` and have not settled, those that are being tried again included."""
+    """Of the payer's payments that were last claimed later than `after` and have not settled, those
+    that are being tried again included.
+    """
     asset, payer, _ = identity
-    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.state.in_(("claimed", "failed")))
-    query = select(func.coalesce(func.sum(X402Payment.failures), 0), func.min(X402Payment.claimed_at))
-    count, since = session.execute(query.where(*mine, X402Payment.claimed_at > after, X402Payment.failures > 0)).one()
+    mine = (
+        X402Payment.asset == asset,
+        X402Payment.payer == payer,
+        X402Payment.state.in_(("claimed", "failed")),
+    )
+    query = select(
+        func.coalesce(func.sum(X402Payment.failures), 0), func.min(X402Payment.claimed_at)
+    )
+    count, since = session.execute(
+        query.where(*mine, X402Payment.claimed_at > after, X402Payment.failures > 0)
+    ).one()
     return Failures(int(count), since)
 
 
 def unserved_of_slot(session: Session, slot: bytes) -> Sequence[X402Payment]:
-    """Payments that were sent with this idempotency key and have served no call, the oldest first."""
+    """Payments that were sent with this idempotency key and have served no call, the oldest
+    first.
+    """
     mine = (X402Payment.slot == slot, X402Payment.state != "served")
     query = select(X402Payment).where(*mine).order_by(X402Payment.claimed_at, X402Payment.nonce)
     return session.scalars(query.execution_options(populate_existing=True)).all()
 
 
 def reclaim(session: WriteSession, identity: Identity, slot: bytes | None, now: datetime) -> None:
-    """What did not settle is about to be sent again; `claimed_block` stays, since it may have settled from there on."""
-    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None, slot=slot, claimed_at=now)
+    """What did not settle is about to be sent again; `claimed_block` stays, since it may have
+    settled from there on.
+    """
+    _move(
+        session,
+        identity,
+        ("claimed", "failed"),
+        state="claimed",
+        tx_hash=None,
+        slot=slot,
+        claimed_at=now,
+    )
 
 
 def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None:
@@ -115,13 +169,29 @@ def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None
 
 
 def mark_settled(session: WriteSession, identity: Identity, tx_hash: bytes, now: datetime) -> None:
-    _move(session, identity, ("claimed", "failed"), state="settled", tx_hash=tx_hash, failure=None, settled_at=now)
+    _move(
+        session,
+        identity,
+        ("claimed", "failed"),
+        state="settled",
+        tx_hash=tx_hash,
+        failure=None,
+        settled_at=now,
+    )
 
 
 def mark_failed(session: WriteSession, identity: Identity, failure: str, *, sent: bool) -> None:
     """`sent`: it was sent to settle, and that failed; otherwise it is not fit to be sent."""
     tries = X402Payment.failures + 1 if sent else X402Payment.failures
-    _move(session, identity, ("claimed", "failed"), state="failed", failure=failure, tx_hash=None, failures=tries)
+    _move(
+        session,
+        identity,
+        ("claimed", "failed"),
+        state="failed",
+        failure=failure,
+        tx_hash=None,
+        failures=tries,
+    )
 
 
 def mark_served(session: WriteSession, identity: Identity, now: datetime) -> bool:
@@ -129,11 +199,20 @@ def mark_served(session: WriteSession, identity: Identity, now: datetime) -> boo
     return _move(session, identity, ("settled",), state="served", served_at=now)
 
 
-def _move(session: WriteSession, identity: Identity, leaves: tuple[str, ...], **columns: Any) -> bool:
+def _move(
+    session: WriteSession, identity: Identity, leaves: tuple[str, ...], **columns: Any
+) -> bool:
     asset, payer, nonce = identity
     mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce == nonce)
-    statement = update(X402Payment).where(*mine, X402Payment.state.in_(leaves)).values(**columns).returning(X402Payment.state)
-    return session.execute(statement.execution_options(synchronize_session=False)).scalar() is not None
+    statement = (
+        update(X402Payment)
+        .where(*mine, X402Payment.state.in_(leaves))
+        .values(**columns)
+        .returning(X402Payment.state)
+    )
+    return (
+        session.execute(statement.execution_options(synchronize_session=False)).scalar() is not None
+    )
 
 
 def serve_vault_payment(session: WriteSession, **columns: Any) -> bool:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A settlement that was sent and is not accounted for. Addresses in checksum form, hashes as 0x hex, `amount` in base units.
+    """A settlement that was sent and is not accounted for.
 
-    `claimed_block`: it cannot have been mined below. `valid_before`: unix seconds, exclusive; None: not known. `is_contract`: whether
-    the payer had code when it was judged.
+    Addresses in checksum form, hashes as 0x hex, `amount` in base units.
+
+    `claimed_block`: it cannot have been mined below. `valid_before`: unix seconds, exclusive; None:
+    not known. `is_contract`: whether the payer had code when it was judged.
     """
 
     id: int

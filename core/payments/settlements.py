@@ -1,6 +1,9 @@
-"""All SQL of what settling costs us in gas. A day's figure is reserved and corrected by one statement each, whoever else does so.
+"""All SQL of what settling costs us in gas.
 
-reserve: used + most, unless that is above the budget --> sent --> close: used - reserved + what the receipt says
+A day's figure is reserved and corrected by one statement each, whoever else does so.
+
+reserve: used + most, unless that is above the budget --> sent --> close: used - reserved + what the
+receipt says
 """
 
 from dataclasses import dataclass
@@ -40,39 +43,76 @@ def used_on(session: Session, day: date) -> Used:
     return Used(0, 0) if row is None else Used(row.used_wei, row.contract_wei)
 
 
-def reserve(session: WriteSession, identity: Identity, wei: int, budget: Budget, *, is_contract: bool, now: datetime) -> int | None:
-    """The new settlement's id, with `wei` of the day's budget; None: the day has not so much left. Held until the transaction ends."""
+def reserve(
+    session: WriteSession,
+    identity: Identity,
+    wei: int,
+    budget: Budget,
+    *,
+    is_contract: bool,
+    now: datetime,
+) -> int | None:
+    """The new settlement's id, with `wei` of the day's budget; None: the day has not so much left.
+
+    Held until the transaction ends.
+    """
     day, of_contract = now.date(), wei if is_contract else 0
     used, contract = X402GasDay.used_wei + wei, X402GasDay.contract_wei + of_contract
-    left = and_(used <= budget.all_wei, contract <= budget.contract_wei) if is_contract else used <= budget.all_wei
+    left = (
+        and_(used <= budget.all_wei, contract <= budget.contract_wei)
+        if is_contract
+        else used <= budget.all_wei
+    )
     fits = wei <= budget.all_wei and of_contract <= budget.contract_wei
-    first = select(literal(day), literal(wei, Uint256), literal(of_contract, Uint256)).where(literal(fits))
+    first = select(literal(day), literal(wei, Uint256), literal(of_contract, Uint256)).where(
+        literal(fits)
+    )
     row = insert(X402GasDay).from_select(["day", "used_wei", "contract_wei"], first)
-    row = row.on_conflict_do_update(index_elements=["day"], set_={"used_wei": used, "contract_wei": contract}, where=left)
+    row = row.on_conflict_do_update(
+        index_elements=["day"], set_={"used_wei": used, "contract_wei": contract}, where=left
+    )
     if session.execute(row.returning(X402GasDay.day)).scalar() is None:
         return None
     asset, payer, nonce = identity
     values = {"asset": asset, "payer": payer, "nonce": nonce, "day": day}
     values |= {"reserved_wei": wei, "is_contract": is_contract, "reserved_at": now}
-    return session.execute(insert(X402Settlement).values(values).returning(X402Settlement.id)).scalar_one()
+    return session.execute(
+        insert(X402Settlement).values(values).returning(X402Settlement.id)
+    ).scalar_one()
 
 
 def name_transaction(session: WriteSession, settlement_id: int, tx_hash: bytes) -> None:
     """What was sent for it, before it is known what that costs."""
-    session.execute(update(X402Settlement).where(X402Settlement.id == settlement_id).values(tx_hash=tx_hash))
+    session.execute(
+        update(X402Settlement).where(X402Settlement.id == settlement_id).values(tx_hash=tx_hash)
+    )
 
 
 def close(session: WriteSession, settlement_id: int, cost: Cost) -> bool:
-    """It has cost this; the rest of what was reserved is free again. False: another call has closed it."""
+    """It has cost this; the rest of what was reserved is free again.
+
+    False: another call has closed it.
+    """
     changes = {"cost_wei": cost.wei, "is_reverted": cost.is_reverted, "bars_payer": cost.bars_payer}
-    closed = update(X402Settlement).where(X402Settlement.id == settlement_id, X402Settlement.cost_wei.is_(None)).values(changes)
-    done = closed.returning(X402Settlement.day, X402Settlement.reserved_wei, X402Settlement.is_contract).cte("done")
+    closed = (
+        update(X402Settlement)
+        .where(X402Settlement.id == settlement_id, X402Settlement.cost_wei.is_(None))
+        .values(changes)
+    )
+    done = closed.returning(
+        X402Settlement.day, X402Settlement.reserved_wei, X402Settlement.is_contract
+    ).cte("done")
     freed = done.c.reserved_wei - cost.wei
     figures = {
         "used_wei": X402GasDay.used_wei - freed,
         "contract_wei": X402GasDay.contract_wei - case((done.c.is_contract, freed), else_=0),
     }
-    day = update(X402GasDay).where(X402GasDay.day == done.c.day).values(figures).returning(X402GasDay.day)
+    day = (
+        update(X402GasDay)
+        .where(X402GasDay.day == done.c.day)
+        .values(figures)
+        .returning(X402GasDay.day)
+    )
     return session.execute(day.execution_options(synchronize_session=False)).scalar() is not None
 
 
@@ -82,17 +122,31 @@ def open_of(session: Session, identity: Identity, limit: int) -> list[Sent]:
     return _open(session, limit, X402Settlement.asset == asset, X402Settlement.payer == payer)
 
 
-def open_after(session: Session, after_id: int, reserved_before: datetime, limit: int) -> list[Sent]:
-    """As `open_of`, of whatever payer, from the id after that one on (exclusive), those reserved earlier than that."""
-    return _open(session, limit, X402Settlement.id > after_id, X402Settlement.reserved_at < reserved_before)
+def open_after(
+    session: Session, after_id: int, reserved_before: datetime, limit: int
+) -> list[Sent]:
+    """As `open_of`, of whatever payer, from the id after that one on (exclusive), those reserved
+    earlier than that.
+    """
+    return _open(
+        session, limit, X402Settlement.id > after_id, X402Settlement.reserved_at < reserved_before
+    )
 
 
 def _open(session: Session, limit: int, *wanted: ColumnElement[bool]) -> list[Sent]:
     same = and_(
-        X402Payment.asset == X402Settlement.asset, X402Payment.payer == X402Settlement.payer, X402Payment.nonce == X402Settlement.nonce
+        X402Payment.asset == X402Settlement.asset,
+        X402Payment.payer == X402Settlement.payer,
+        X402Payment.nonce == X402Settlement.nonce,
     )
-    query = select(X402Settlement, X402Payment).join(X402Payment, same).where(X402Settlement.cost_wei.is_(None), *wanted)
-    found = session.execute(query.where(X402Settlement.tx_hash.is_not(None)).order_by(X402Settlement.id).limit(limit))
+    query = (
+        select(X402Settlement, X402Payment)
+        .join(X402Payment, same)
+        .where(X402Settlement.cost_wei.is_(None), *wanted)
+    )
+    found = session.execute(
+        query.where(X402Settlement.tx_hash.is_not(None)).order_by(X402Settlement.id).limit(limit)
+    )
     return [_sent(row, payment) for row, payment in found]
 
 
@@ -112,16 +166,34 @@ def _sent(row: X402Settlement, payment: X402Payment) -> Sent:
     )
 
 
-def reverted_after(session: Session, identity: Identity, after: datetime) -> tuple[int, datetime | None]:
-    """How many of the payer's settlements later than `after` reverted, and when the first of them was sent."""
+def reverted_after(
+    session: Session, identity: Identity, after: datetime
+) -> tuple[int, datetime | None]:
+    """How many of the payer's settlements later than `after` reverted, and when the first of them
+    was sent.
+    """
     asset, payer, _ = identity
-    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.is_reverted, X402Settlement.reserved_at > after)
-    count, since = session.execute(select(func.count(), func.min(X402Settlement.reserved_at)).where(*mine)).one()
+    mine = (
+        X402Settlement.asset == asset,
+        X402Settlement.payer == payer,
+        X402Settlement.is_reverted,
+        X402Settlement.reserved_at > after,
+    )
+    count, since = session.execute(
+        select(func.count(), func.min(X402Settlement.reserved_at)).where(*mine)
+    ).one()
     return int(count), since
 
 
 def barred_since(session: Session, identity: Identity, after: datetime) -> datetime | None:
     """When the payer last sent, later than `after`, what bars it; None: it is not barred."""
     asset, payer, _ = identity
-    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.is_reverted, X402Settlement.reserved_at > after)
-    return session.scalar(select(func.max(X402Settlement.reserved_at)).where(*mine, X402Settlement.bars_payer))
+    mine = (
+        X402Settlement.asset == asset,
+        X402Settlement.payer == payer,
+        X402Settlement.is_reverted,
+        X402Settlement.reserved_at > after,
+    )
+    return session.scalar(
+        select(func.max(X402Settlement.reserved_at)).where(*mine, X402Settlement.bars_payer)
+    )

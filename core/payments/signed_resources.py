@@ -1,4 +1,6 @@
-"""The URLs that the guard signed payments of a mandate for, by their hash; the newest MOST_KEPT of each mandate."""
+"""The URLs that the guard signed payments of a mandate for, by their hash; the newest MOST_KEPT of
+each mandate.
+"""
 
 import re
 from collections.abc import Iterable
@@ -16,13 +18,30 @@ _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 MOST_KEPT = 500  # signing costs an agent nothing: what is kept of it is bounded
 
 
-def remember(session: WriteSession, mandate_id: int, resource_hash: str, resource: str, now: datetime) -> None:
-    values = {"mandate_id": mandate_id, "resource_hash": bytes_of(resource_hash), "resource": resource, "signed_at": now}
+def remember(
+    session: WriteSession, mandate_id: int, resource_hash: str, resource: str, now: datetime
+) -> None:
+    values = {
+        "mandate_id": mandate_id,
+        "resource_hash": bytes_of(resource_hash),
+        "resource": resource,
+        "signed_at": now,
+    }
     key = [SignedResource.mandate_id, SignedResource.resource_hash]
-    session.execute(insert(SignedResource).values(values).on_conflict_do_update(index_elements=key, set_={"signed_at": now}))
+    session.execute(
+        insert(SignedResource)
+        .values(values)
+        .on_conflict_do_update(index_elements=key, set_={"signed_at": now})
+    )
     newest = select(SignedResource.resource_hash).where(SignedResource.mandate_id == mandate_id)
-    newest = newest.order_by(SignedResource.signed_at.desc(), SignedResource.resource_hash).offset(MOST_KEPT)
-    session.execute(delete(SignedResource).where(SignedResource.mandate_id == mandate_id, SignedResource.resource_hash.in_(newest)))
+    newest = newest.order_by(SignedResource.signed_at.desc(), SignedResource.resource_hash).offset(
+        MOST_KEPT
+    )
+    session.execute(
+        delete(SignedResource).where(
+            SignedResource.mandate_id == mandate_id, SignedResource.resource_hash.in_(newest)
+        )
+    )
 
 
 def urls_of(session: Session, mandate_id: int, named: Iterable[str]) -> dict[str, str]:
@@ -31,5 +50,7 @@ def urls_of(session: Session, mandate_id: int, named: Iterable[str]) -> dict[str
     if not wanted:
         return {}
     query = select(SignedResource.resource_hash, SignedResource.resource)
-    query = query.where(SignedResource.mandate_id == mandate_id, SignedResource.resource_hash.in_(wanted))
+    query = query.where(
+        SignedResource.mandate_id == mandate_id, SignedResource.resource_hash.in_(wanted)
+    )
     return {hex_of(found.resource_hash): found.resource for found in session.execute(query)}

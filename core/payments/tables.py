@@ -1,11 +1,24 @@
-"""Payments of calls in USDC. A row is written before anything leaves the process, so that a payment serves once.
+"""Payments of calls in USDC.
 
-Not a book: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves it.
+A row is written before anything leaves the process, so that a payment serves once.
+
+Not a book: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves
+it.
 """
 
 from datetime import date, datetime
 
-from sqlalchemy import CheckConstraint, Date, ForeignKey, ForeignKeyConstraint, Identity, Index, Integer, Text, text
+from sqlalchemy import (
+    CheckConstraint,
+    Date,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    text,
+)
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -13,38 +26,59 @@ from core.db.base import Base, Hash32, Uint256
 
 
 class X402Payment(Base):
-    """An EIP-3009 authorization that somebody sent for a resource. One a (asset, payer, nonce), whatever it is sent for."""
+    """An EIP-3009 authorization that somebody sent for a resource.
+
+    One a (asset, payer, nonce), whatever it is sent for.
+    """
 
     __tablename__ = "x402_payment"
     __table_args__ = (
         CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),
-        Index("ix_x402_payment_open", "asset", "payer", postgresql_where=text("state in ('claimed', 'failed')")),
-        Index("ix_x402_payment_slot", "slot", postgresql_where=text("slot is not null and state <> 'served'")),
+        Index(
+            "ix_x402_payment_open",
+            "asset",
+            "payer",
+            postgresql_where=text("state in ('claimed', 'failed')"),
+        ),
+        Index(
+            "ix_x402_payment_slot",
+            "slot",
+            postgresql_where=text("slot is not null and state <> 'served'"),
+        ),
     )
 
     asset: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
     payer: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
     nonce: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
-    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # null: the call came without a key
+    # null: the call came without a key
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     resource: Mapped[str] = mapped_column(Text)  # the URL that was paid for
     price_key: Mapped[str] = mapped_column(Text)
     amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
     pay_to: Mapped[bytes] = mapped_column(BYTEA)
-    signature_hash: Mapped[bytes] = mapped_column(Hash32)  # SHA-256: who retries holds the very payment
+    # SHA-256: who retries holds the very payment
+    signature_hash: Mapped[bytes] = mapped_column(Hash32)
     state: Mapped[str] = mapped_column(Text)
-    claimed_block: Mapped[int]  # the chain's height when it was first claimed: it can't have settled below
-    valid_before: Mapped[int | None] = mapped_column(Uint256)  # unix seconds; from then on it cannot settle. Null: from before the column
-    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # while claimed: the transaction that is under way, as the facilitator says
+    # the chain's height when it was first claimed: it can't have settled below
+    claimed_block: Mapped[int]
+    # unix seconds; from then on it cannot settle. Null: from before the column
+    valid_before: Mapped[int | None] = mapped_column(Uint256)
+    # while claimed: the transaction that is under way, as the facilitator says
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
     failure: Mapped[str | None] = mapped_column(Text)  # why the last try to settle failed
-    failures: Mapped[int] = mapped_column(Integer, server_default="0")  # tries that failed, each a transaction at our cost
-    slot: Mapped[bytes | None] = mapped_column(Hash32)  # SHA-256 of the call's idempotency scope and key; null: sent without a key
+    # tries that failed, each a transaction at our cost
+    failures: Mapped[int] = mapped_column(Integer, server_default="0")
+    # SHA-256 of the call's idempotency scope and key; null: sent without a key
+    slot: Mapped[bytes | None] = mapped_column(Hash32)
     claimed_at: Mapped[datetime]  # last: each try to settle claims it again
     settled_at: Mapped[datetime | None]
     served_at: Mapped[datetime | None]
 
 
 class X402Payer(Base):
-    """How many payments of a payer were ever claimed, again ones included, and for how much: who asks twice sees what came between."""
+    """How many payments of a payer were ever claimed, again ones included, and for how much: who
+    asks twice sees what came between.
+    """
 
     __tablename__ = "x402_payer"
 
@@ -55,7 +89,9 @@ class X402Payer(Base):
 
 
 class X402GasDay(Base):
-    """What settling has cost in a UTC day, in wei: by the receipts, and what is reserved where there is none yet."""
+    """What settling has cost in a UTC day, in wei: by the receipts, and what is reserved where
+    there is none yet.
+    """
 
     __tablename__ = "x402_gas_day"
 
@@ -65,13 +101,27 @@ class X402GasDay(Base):
 
 
 class X402Settlement(Base):
-    """One try to settle with a key of ours. Written, with what it may cost, before anything is sent."""
+    """One try to settle with a key of ours.
+
+    Written, with what it may cost, before anything is sent.
+    """
 
     __tablename__ = "x402_settlement"
     __table_args__ = (
-        ForeignKeyConstraint(["asset", "payer", "nonce"], ["x402_payment.asset", "x402_payment.payer", "x402_payment.nonce"]),
-        Index("ix_x402_settlement_open", "asset", "payer", postgresql_where=text("cost_wei is null")),
-        Index("ix_x402_settlement_reverted", "asset", "payer", "reserved_at", postgresql_where=text("is_reverted")),
+        ForeignKeyConstraint(
+            ["asset", "payer", "nonce"],
+            ["x402_payment.asset", "x402_payment.payer", "x402_payment.nonce"],
+        ),
+        Index(
+            "ix_x402_settlement_open", "asset", "payer", postgresql_where=text("cost_wei is null")
+        ),
+        Index(
+            "ix_x402_settlement_reverted",
+            "asset",
+            "payer",
+            "reserved_at",
+            postgresql_where=text("is_reverted"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
@@ -81,15 +131,21 @@ class X402Settlement(Base):
     day: Mapped[date] = mapped_column(Date)  # the day whose budget it uses
     reserved_wei: Mapped[int] = mapped_column(Uint256)
     is_contract: Mapped[bool]  # whether the payer had code when it was judged
-    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # null: not sent, or a crash took the answer
-    cost_wei: Mapped[int | None] = mapped_column(Uint256)  # by the receipt; 0: nothing was sent. Null: not known, so that all is reserved
+    # null: not sent, or a crash took the answer
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    # by the receipt; 0: nothing was sent. Null: not known, so that all is reserved
+    cost_wei: Mapped[int | None] = mapped_column(Uint256)
     is_reverted: Mapped[bool] = mapped_column(server_default=text("false"))
-    bars_payer: Mapped[bool] = mapped_column(server_default=text("false"))  # of a contract, valid when it was asked
+    # of a contract, valid when it was asked
+    bars_payer: Mapped[bool] = mapped_column(server_default=text("false"))
     reserved_at: Mapped[datetime]
 
 
 class VaultPayment(Base):
-    """An event X402Paid of a vault that was presented for a resource. The chain settled it before; it is served once."""
+    """An event X402Paid of a vault that was presented for a resource.
+
+    The chain settled it before; it is served once.
+    """
 
     __tablename__ = "vault_payment"
 
@@ -105,7 +161,10 @@ class VaultPayment(Base):
 
 
 class GuardSignature(Base):
-    """A payment that the guard signed for an agent. It counts against the key's limits until it is mined or its deadline has passed."""
+    """A payment that the guard signed for an agent.
+
+    It counts against the key's limits until it is mined or its deadline has passed.
+    """
 
     __tablename__ = "guard_signature"
     __table_args__ = (Index("ix_guard_signature_agent_id_deadline", "agent_id", "deadline"),)
@@ -119,7 +178,9 @@ class GuardSignature(Base):
 
 
 class SignedResource(Base):
-    """What the guard last signed a payment of this mandate for: the chain's row of the payment has the URL's hash alone."""
+    """What the guard last signed a payment of this mandate for: the chain's row of the payment has
+    the URL's hash alone.
+    """
 
     __tablename__ = "signed_resource"
 

@@ -1,7 +1,8 @@
 """What ledgers say, and whether that is all: the one way by which answers come to a ledger's state.
 
 Laws
-- A reading has to be unpacked: whoever takes `said` has `short` in hand, and says so (`data_issue`).
+- A reading has to be unpacked: whoever takes `said` has `short` in hand, and says so
+  (`data_issue`).
 - The areas of the API load no state by another way (tests/architecture/test_short_ledgers.py).
 """
 
@@ -15,7 +16,10 @@ Said = TypeVar("Said")
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Said]):
-    """`said`: the state that the ledger tells of. `short`: what of the chain it lacks; None: nothing, so that `said` is the truth."""
+    """`said`: the state that the ledger tells of.
+
+    `short`: what of the chain it lacks; None: nothing, so that `said` is the truth.
+    """
 
     said: Said
     short: ShortLedger | None

@@ -1,4 +1,6 @@
-"""A ledger that lacks facts of the chain: they were refused, and are held back until they can be taken."""
+"""A ledger that lacks facts of the chain: they were refused, and are held back until they can be
+taken.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ShortLedger:
-    """`facts` that the ledger lacks, the first of them in block `from_block`. What the chain said before it is all there.
+    """`facts` that the ledger lacks, the first of them in block `from_block`.
+
+    What the chain said before it is all there.
 
     `from_at`: that block's time; None: it is not known any more.
     """
@@ -21,8 +25,9 @@ class ShortLedger:
     def reason(self) -> str:
         """For owners, agents and verifiers."""
         return (
-            f"The record is short of facts of the chain ({self.facts}) from block {self.from_block} on; they are held back and not lost. "
-            "The chain itself is the truth meanwhile."
+            f"The record is short of facts of the chain ({self.facts}) from block "
+            f"{self.from_block} on; they are held back and not lost. The chain itself is the "
+            "truth meanwhile."
         )
 
     @property
@@ -31,7 +36,9 @@ class ShortLedger:
         return {"data_issue": True, "data_issue_reason": self.reason}
 
     def reaches_before(self, at: datetime) -> bool:
-        """Whether the state before `at` may lack something: it does unless the gap is known to begin at `at` or later."""
+        """Whether the state before `at` may lack something: it does unless the gap is known to
+        begin at `at` or later.
+        """
         return self.from_at is None or self.from_at < at
 
     def to_json(self) -> dict[str, Any]:

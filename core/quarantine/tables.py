@@ -1,4 +1,6 @@
-"""What the chain said and a ledger does not say yet, because it was refused: the opposite of lost."""
+"""What the chain said and a ledger does not say yet, because it was refused: the opposite of
+lost.
+"""
 
 from datetime import datetime
 
@@ -12,10 +14,13 @@ HELD = "released_at is null and withdrawn_at is null"
 
 
 class QuarantinedFact(Base):
-    """A fact of the chain that is held back from one ledger, or that waits behind one. Never deleted.
+    """A fact of the chain that is held back from one ledger, or that waits behind one.
 
-    `ledger` and `ledger_id`: mandate or account, and whose. Within a ledger facts are held in the order of `id`. `fact` is what it can
-    be tried again from: ASCII JSON of the raw log (or of the row, for a reverted call), as bytes, since text could be refused too.
+    Never deleted.
+
+    `ledger` and `ledger_id`: mandate or account, and whose. Within a ledger facts are held in the
+    order of `id`. `fact` is what it can be tried again from: ASCII JSON of the raw log (or of the
+    row, for a reverted call), as bytes, since text could be refused too.
     """
 
     __tablename__ = "quarantined_fact"
@@ -23,8 +28,17 @@ class QuarantinedFact(Base):
         CheckConstraint("ledger in ('mandate', 'account')", name="ledger"),
         CheckConstraint("reason in ('database', 'domain', 'undecodable', 'behind')", name="reason"),
         CheckConstraint("released_at is null or withdrawn_at is null", name="one_end"),
-        Index("uq_quarantined_fact_held", "ledger", "ledger_id", "base_key", unique=True, postgresql_where=text(HELD)),
-        Index("ix_quarantined_fact_queue", "ledger", "ledger_id", "id", postgresql_where=text(HELD)),
+        Index(
+            "uq_quarantined_fact_held",
+            "ledger",
+            "ledger_id",
+            "base_key",
+            unique=True,
+            postgresql_where=text(HELD),
+        ),
+        Index(
+            "ix_quarantined_fact_queue", "ledger", "ledger_id", "id", postgresql_where=text(HELD)
+        ),
         Index("ix_quarantined_fact_block_hash", "block_hash", postgresql_where=text(HELD)),
     )
 
@@ -36,10 +50,12 @@ class QuarantinedFact(Base):
     block_number: Mapped[int]
     block_hash: Mapped[bytes] = mapped_column(Hash32)
     tx_hash: Mapped[bytes] = mapped_column(Hash32)
-    log_index: Mapped[int | None] = mapped_column(Integer)  # null, as the two below: a reverted call, which has no log
+    # null, as the two below: a reverted call, which has no log
+    log_index: Mapped[int | None] = mapped_column(Integer)
     address: Mapped[bytes | None] = mapped_column(BYTEA)
     topic: Mapped[bytes | None] = mapped_column(BYTEA)
-    reason: Mapped[str] = mapped_column(Text)  # behind: another fact of the ledger is held before it
+    # behind: another fact of the ledger is held before it
+    reason: Mapped[str] = mapped_column(Text)
     note: Mapped[str] = mapped_column(Text)  # one sentence of ours, nothing of the chain's text
     fact: Mapped[bytes] = mapped_column(BYTEA)
     created_at: Mapped[datetime]

@@ -1,4 +1,6 @@
-"""All SQL of violation cases, notices and the defense level. Nothing here commits, and nothing is deleted.
+"""All SQL of violation cases, notices and the defense level.
+
+Nothing here commits, and nothing is deleted.
 
 Lists are newest first and paged by the last id seen (exclusive).
 """
@@ -26,7 +28,11 @@ def open_case(session: WriteSession, case: ViolationCase) -> ViolationCase:
 
 
 def find_open_case(session: Session, agent_id: int, rule: str) -> ViolationCase | None:
-    query = select(ViolationCase).where(ViolationCase.agent_id == agent_id, ViolationCase.rule == rule, ViolationCase.closed_at.is_(None))
+    query = select(ViolationCase).where(
+        ViolationCase.agent_id == agent_id,
+        ViolationCase.rule == rule,
+        ViolationCase.closed_at.is_(None),
+    )
     return session.scalar(query)
 
 
@@ -43,7 +49,9 @@ def close_case(session: WriteSession, case: ViolationCase, operator_id: int, now
 
 def locked_agents(session: Session, agent_ids: Iterable[int]) -> set[int]:
     """Those of the agents that have an open case."""
-    query = select(ViolationCase.agent_id).where(ViolationCase.agent_id.in_(list(agent_ids)), ViolationCase.closed_at.is_(None))
+    query = select(ViolationCase.agent_id).where(
+        ViolationCase.agent_id.in_(list(agent_ids)), ViolationCase.closed_at.is_(None)
+    )
     return set(session.scalars(query))
 
 
@@ -52,19 +60,26 @@ def cases(session: Session, before_id: int | None, limit: int) -> list[Violation
     return list(session.scalars(_page(select(ViolationCase), before_id, limit)))
 
 
-def cases_of(session: Session, account_id: int, before_id: int | None, limit: int) -> list[ViolationCase]:
+def cases_of(
+    session: Session, account_id: int, before_id: int | None, limit: int
+) -> list[ViolationCase]:
     """An agent's own, or those of all agents of an owner."""
     query = select(ViolationCase).where(ViolationCase.agent_id.in_(ids_with_agents(account_id)))
     return list(session.scalars(_page(query, before_id, limit)))
 
 
-def notices_of(session: Session, account_id: int, before_id: int | None, limit: int) -> list[tuple[Notice, ViolationCase]]:
+def notices_of(
+    session: Session, account_id: int, before_id: int | None, limit: int
+) -> list[tuple[Notice, ViolationCase]]:
     """An agent's inbox, or the inboxes of all agents of an owner."""
     query = select(Notice, ViolationCase).join(ViolationCase, ViolationCase.id == Notice.case_id)
     query = query.where(Notice.account_id.in_(ids_with_agents(account_id)))
     if before_id is not None:
         query = query.where(Notice.id < before_id)
-    return [(notice, case) for notice, case in session.execute(query.order_by(Notice.id.desc()).limit(limit))]
+    return [
+        (notice, case)
+        for notice, case in session.execute(query.order_by(Notice.id.desc()).limit(limit))
+    ]
 
 
 def _page(query: Select[ViolationCase], before_id: int | None, limit: int) -> Select[ViolationCase]:
@@ -95,5 +110,7 @@ def change_defense(session: WriteSession, level: int, operator_id: int, now: dat
     """Log the change, unless the level is that already."""
     before = defense_level(session)
     if before != level:
-        session.add(DefenseChange(level=level, previous_level=before, changed_by=operator_id, at=now))
+        session.add(
+            DefenseChange(level=level, previous_level=before, changed_by=operator_id, at=now)
+        )
         session.flush()

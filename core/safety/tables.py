@@ -1,4 +1,6 @@
-"""What operators do for everybody's safety: cases against agents, the notices that they make, and the defense level."""
+"""What operators do for everybody's safety: cases against agents, the notices that they make, and
+the defense level.
+"""
 
 from datetime import datetime
 
@@ -9,12 +11,21 @@ from core.db.base import LOG, Base
 
 
 class ViolationCase(Base):
-    """A lock on an agent's account, from its opening until an operator closes it. One open case a rule and agent."""
+    """A lock on an agent's account, from its opening until an operator closes it.
+
+    One open case a rule and agent.
+    """
 
     __tablename__ = "violation_case"
     __table_args__ = (
         CheckConstraint("(closed_at is null) = (closed_by is null)", name="closed"),
-        Index("uq_violation_case_open", "agent_id", "rule", unique=True, postgresql_where=text("closed_at is null")),
+        Index(
+            "uq_violation_case_open",
+            "agent_id",
+            "rule",
+            unique=True,
+            postgresql_where=text("closed_at is null"),
+        ),
         Index("ix_violation_case_agent_id_id", "agent_id", "id"),
     )
 
@@ -42,10 +53,16 @@ class Notice(Base):
 
 
 class DefenseChange(Base):
-    """The protection level is the newest row's, 0 before the first. Append-only: who set it, when, and what it was before."""
+    """The protection level is the newest row's, 0 before the first.
+
+    Append-only: who set it, when, and what it was before.
+    """
 
     __tablename__ = "defense_change"
-    __table_args__ = (CheckConstraint("level between 0 and 3 and previous_level between 0 and 3", name="level"), LOG)
+    __table_args__ = (
+        CheckConstraint("level between 0 and 3 and previous_level between 0 and 3", name="level"),
+        LOG,
+    )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     level: Mapped[int] = mapped_column(Integer)

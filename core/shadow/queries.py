@@ -1,14 +1,29 @@
-"""All SQL of the shadow: a second scan of the chain in a schema of its own, compared with the record and put in its place.
+"""All SQL of the shadow: a second scan of the chain in a schema of its own, compared with the
+record and put in its place.
 
-A session whose search path names the shadow first writes and reads the rescanned tables there and everything else in the
-record. What the books lack stands in the shadow's table `missing_row`. Needs a role that may create a schema.
+A session whose search path names the shadow first writes and reads the rescanned tables there and
+everything else in the record. What the books lack stands in the shadow's table `missing_row`. Needs
+a role that may create a schema.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Identity, MetaData, Table, Text, and_, delete, inspect, not_, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Identity,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    delete,
+    inspect,
+    not_,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import Column, CreateSchema, DropSchema
@@ -34,7 +49,10 @@ MISSING = Table(
 
 @dataclass(frozen=True, slots=True)
 class MissingRow:
-    """A row that the chain proves and a book lacks. `kind`: mandate or account; `row` as it was written down."""
+    """A row that the chain proves and a book lacks.
+
+    `kind`: mandate or account; `row` as it was written down.
+    """
 
     kind: str
     book_id: int
@@ -57,7 +75,9 @@ def discard(session: WriteSession) -> None:
     session.execute(DropSchema(SCHEMA, cascade=True, if_exists=True))
 
 
-def add_missing(session: WriteSession, rows: Sequence[tuple[str, int, str, dict[str, Any]]]) -> None:
+def add_missing(
+    session: WriteSession, rows: Sequence[tuple[str, int, str, dict[str, Any]]]
+) -> None:
     """(kind, book id, base key, row) of what the books lack, in the order of the chain."""
     if rows:
         names = ("kind", "book_id", "base_key", "row")
@@ -70,27 +90,38 @@ def missing_rows(session: Session) -> list[MissingRow]:
 
 
 def found_differences(session: Session, chain_id: int) -> list[Difference]:
-    """Every row in which record and shadow differ; memory grows with the differences, not with the record."""
+    """Every row in which record and shadow differ; memory grows with the differences, not with the
+    record.
+    """
     return list(differences(session, chain_id, LIVE, SHADOW))
 
 
 def put_in_place(session: WriteSession, chain_id: int) -> None:
-    """Make the record's canonical view the shadow's. Orphans, and rows that are equal, stay as they are."""
+    """Make the record's canonical view the shadow's.
+
+    Orphans, and rows that are equal, stay as they are.
+    """
     for part in PARTS.values():
         _drop_other(session, part, chain_id)
     block, theirs = LIVE["chain_block"], SHADOW["chain_block"]
     back = select(theirs.c.hash).where(theirs.c.chain_id == chain_id)
     session.execute(
-        update(block).where(block.c.chain_id == chain_id, not_(block.c.canonical), block.c.hash.in_(back)).values(canonical=True)
+        update(block)
+        .where(block.c.chain_id == chain_id, not_(block.c.canonical), block.c.hash.in_(back))
+        .values(canonical=True)
     )
     for part in PARTS.values():
         rescanned = select(SHADOW[part.table]).where(SHADOW[part.table].c.chain_id == chain_id)
         names = list(SHADOW[part.table].c.keys())
-        session.execute(insert(LIVE[part.table]).from_select(names, rescanned).on_conflict_do_nothing())
+        session.execute(
+            insert(LIVE[part.table]).from_select(names, rescanned).on_conflict_do_nothing()
+        )
 
 
 def _drop_other(session: WriteSession, part: Part, chain_id: int) -> None:
-    """Delete the record's canonical rows that the shadow lacks or has otherwise; one of the same key comes back from there."""
+    """Delete the record's canonical rows that the shadow lacks or has otherwise; one of the same
+    key comes back from there.
+    """
     ours, theirs = LIVE[part.table], SHADOW[part.table].alias("rescanned")
     same_key = and_(*(theirs.c[key.name] == key for key in ours.primary_key))
     is_other = or_(*(theirs.c[name].is_distinct_from(ours.c[name]) for name in part.columns))

@@ -1,7 +1,7 @@
 """What the canonical chain says in our tables, and how two scans of one chain differ (law 7).
 
-A part is a table's rows without ids, orphans and incarnations: two scans of one chain give equal views. A second scan stands
-in the same tables of another schema (core.shadow.queries).
+A part is a table's rows without ids, orphans and incarnations: two scans of one chain give equal
+views. A second scan stands in the same tables of another schema (core.shadow.queries).
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,15 @@ from typing import Any
 from sqlalchemy import Select, Table, select, tuple_
 from sqlalchemy.orm import Session
 
-from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
+from core.blocks.tables import (
+    Adapter,
+    ChainBlock,
+    ChainCursor,
+    RawLog,
+    RevertedTx,
+    Vault,
+    VaultAgent,
+)
 from core.db.base import Base
 
 
@@ -26,19 +34,34 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "blocks": Part("chain_block", "hash", ("number", "hash", "parent_hash", "ts")),
-    "logs": Part("raw_log", "block_hash", ("number", "log_index", "tx_hash", "tx_index", "address", "topics", "data")),
-    "vaults": Part("vault", "created_block_hash", ("created_number", "address", "terms_digest", "public_id", "owner", "mandate_id")),
+    "logs": Part(
+        "raw_log",
+        "block_hash",
+        ("number", "log_index", "tx_hash", "tx_index", "address", "topics", "data"),
+    ),
+    "vaults": Part(
+        "vault",
+        "created_block_hash",
+        ("created_number", "address", "terms_digest", "public_id", "owner", "mandate_id"),
+    ),
     "agents": Part("vault_agent", "since_block_hash", ("since_number", "vault", "agent")),
     "adapters": Part("adapter", "listed_block_hash", ("listed_number", "address", "rules")),
-    "reverts": Part("reverted_tx", "block_hash", ("number", "tx_index", "tx_hash", "sender", "vault", "reason")),
+    "reverts": Part(
+        "reverted_tx", "block_hash", ("number", "tx_index", "tx_hash", "sender", "vault", "reason")
+    ),
 }
 _TABLES = (Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent)
-LIVE: Mapping[str, Table] = {table.__tablename__: Base.metadata.tables[table.__tablename__] for table in _TABLES}
+LIVE: Mapping[str, Table] = {
+    table.__tablename__: Base.metadata.tables[table.__tablename__] for table in _TABLES
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row of one part that only one of two scans has. `is_missing`: the record lacks it; else the rescan does."""
+    """A row of one part that only one of two scans has.
+
+    `is_missing`: the record lacks it; else the rescan does.
+    """
 
     part: str
     is_missing: bool
@@ -50,27 +73,41 @@ def canonical_view(session: Session, chain_id: int) -> dict[str, list[tuple[Any,
     view = {}
     for name, part in PARTS.items():
         query = canonical_rows(part, LIVE, chain_id)
-        view[name] = [tuple(row) for row in session.execute(query.order_by(*list(query.selected_columns)[:3]))]
+        view[name] = [
+            tuple(row) for row in session.execute(query.order_by(*list(query.selected_columns)[:3]))
+        ]
     return view
 
 
 def canonical_rows(part: Part, tables: Mapping[str, Table], chain_id: int) -> Select[Any]:
-    """The rows of one part in these tables. One whose block is no longer kept counts; one of an orphan does not."""
+    """The rows of one part in these tables.
+
+    One whose block is no longer kept counts; one of an orphan does not.
+    """
     table = tables[part.table]
-    return select(*(table.c[name] for name in part.columns)).where(table.c.chain_id == chain_id, ~is_orphan(part, tables))
+    return select(*(table.c[name] for name in part.columns)).where(
+        table.c.chain_id == chain_id, ~is_orphan(part, tables)
+    )
 
 
 def is_orphan(part: Part, tables: Mapping[str, Table]) -> Any:
     """Whether the row's block is kept as one that a reorg threw out."""
     table, block = tables[part.table], tables["chain_block"].alias("block_of_row")
-    same = tuple_(block.c.chain_id, block.c.hash) == tuple_(table.c.chain_id, table.c[part.block_hash])
+    same = tuple_(block.c.chain_id, block.c.hash) == tuple_(
+        table.c.chain_id, table.c[part.block_hash]
+    )
     return select(block.c.hash).where(same, block.c.canonical.is_(False)).correlate(table).exists()
 
 
-def differences(session: Session, chain_id: int, ours: Mapping[str, Table], theirs: Mapping[str, Table]) -> Iterator[Difference]:
+def differences(
+    session: Session, chain_id: int, ours: Mapping[str, Table], theirs: Mapping[str, Table]
+) -> Iterator[Difference]:
     """Every row that only the record (`ours`) or only the rescan (`theirs`) has, part by part."""
     for name, part in PARTS.items():
-        record, rescan = canonical_rows(part, ours, chain_id), canonical_rows(part, theirs, chain_id)
+        record, rescan = (
+            canonical_rows(part, ours, chain_id),
+            canonical_rows(part, theirs, chain_id),
+        )
         for is_missing, query in ((True, rescan.except_(record)), (False, record.except_(rescan))):
             for row in session.execute(query):
                 yield Difference(name, is_missing, dict(zip(part.columns, row, strict=True)))

@@ -1,4 +1,5 @@
-"""The life of a transfer report: each step changes the report's row and writes the transfer book, in one call.
+"""The life of a transfer report: each step changes the report's row and writes the transfer book,
+in one call.
 
     step      the book
     report    reported: the report's place in the balances; what the chain showed of the transaction before is taken back
@@ -7,8 +8,8 @@
     restore   the reversal of failed, then restored: confirmed once more, as the next incarnation
 
 Laws
-- What a report is in the balances follows from its state alone (core.transfers.rules.standing); `verify` holds both
-  against each other.
+- What a report is in the balances follows from its state alone (core.transfers.rules.standing);
+  `verify` holds both against each other.
 - Nothing here commits or judges: core.transfers.rules decides which step follows.
 """
 
@@ -24,17 +25,30 @@ from core.hexes import bytes_of, hex_of
 from core.transfers import queries as repository
 from core.transfers.ledger import writer as transfer_ledger
 from core.transfers.ledger.writer import NewTransfer
-from core.transfers.rules import RESTORED_WITHIN_S, UNSEEN_FAILS_AFTER_S, Direction, Failure, FourStates, Sighting, State, move, standing
+from core.transfers.rules import (
+    RESTORED_WITHIN_S,
+    UNSEEN_FAILS_AFTER_S,
+    Direction,
+    Failure,
+    FourStates,
+    Sighting,
+    State,
+    move,
+    standing,
+)
 from core.transfers.tables import TransferReport
 
 AGENT, CHAIN = "agent", "chain"
-GIVEN_UP = (Failure.NOT_SEEN.value, Failure.REVERTED.value)  # a word alone: nothing that the chain ever bore out
+# a word alone: nothing that the chain ever bore out
+GIVEN_UP = (Failure.NOT_SEEN.value, Failure.REVERTED.value)
 LOOK_LEAST, LOOK_MOST, LOOK_SHARE = timedelta(seconds=1), timedelta(seconds=60), 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What an agent says: `amount_e6` base units of `asset` moved in `direction` in that transaction."""
+    """What an agent says: `amount_e6` base units of `asset` moved in `direction` in that
+    transaction.
+    """
 
     chain_id: int
     asset: str
@@ -43,8 +57,12 @@ class Claim:
     tx_hash: str
 
 
-def report(session: WriteSession, account_id: int, claim: Claim, override_reason: str | None, now: datetime) -> TransferReport | None:
-    """Take a report and give it its place in the balances; None when another report has the transaction."""
+def report(
+    session: WriteSession, account_id: int, claim: Claim, override_reason: str | None, now: datetime
+) -> TransferReport | None:
+    """Take a report and give it its place in the balances; None when another report has the
+    transaction.
+    """
     added = repository.add_report(
         session,
         claim.tx_hash,
@@ -63,16 +81,28 @@ def report(session: WriteSession, account_id: int, claim: Claim, override_reason
     if added is not None:
         payload = {} if override_reason is None else {"override_reason": override_reason}
         if claim.direction is Direction.IN:
-            transfer_ledger.reverse_deposits(session, account_id, claim.chain_id, claim.tx_hash, "reported", now)
-        _post(session, added, "reported", standing(claim.direction, State.REPORTED, claim.amount_e6), now, payload)
+            transfer_ledger.reverse_deposits(
+                session, account_id, claim.chain_id, claim.tx_hash, "reported", now
+            )
+        _post(
+            session,
+            added,
+            "reported",
+            standing(claim.direction, State.REPORTED, claim.amount_e6),
+            now,
+            payload,
+        )
     return added
 
 
 def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | None:
-    """Whether the account may have one more open report, of `limit` at most; None: it may. Else when the first one ends at the latest.
+    """Whether the account may have one more open report, of `limit` at most; None: it may.
 
-    Reports that failed unseen or reverted wait beside the open ones to come back; where both together are too many, the oldest of those
-    are closed. The caller holds the account's book, so that no other report of it is taken meanwhile.
+    Else when the first one ends at the latest.
+
+    Reports that failed unseen or reverted wait beside the open ones to come back; where both
+    together are too many, the oldest of those are closed. The caller holds the account's book, so
+    that no other report of it is taken meanwhile.
     """
     deadlines = repository.open_deadlines(session, account_id)
     if len(deadlines) >= limit:
@@ -83,58 +113,100 @@ def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | 
     return None
 
 
-def post_deposits(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
-    """Post deposits that the chain showed by itself, except those that their account's report tells of; how many.
+def post_deposits(
+    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+) -> int:
+    """Post deposits that the chain showed by itself, except those that their account's report tells
+    of; how many.
 
-    The books are locked first, as `report`'s caller does: of a report and a block at the same time one sees the other.
+    The books are locked first, as `report`'s caller does: of a report and a block at the same time
+    one sees the other.
     """
     transfer_ledger.lock_books(session, sorted(books), now)
     return transfer_ledger.post_books(session, untold(session, books), now)
 
 
-def untold(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]) -> Mapping[int, Sequence[NewTransfer]]:
+def untold(
+    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
+) -> Mapping[int, Sequence[NewTransfer]]:
     """The deposits that no report of their own account tells of."""
     places = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
     told = set[tuple[int, str]]()
     for chain_id in {chain_id for chain_id, _ in places}:
-        told |= repository.tellers_of(session, chain_id, [tx_hash for place, tx_hash in places if place == chain_id and tx_hash])
+        told |= repository.tellers_of(
+            session,
+            chain_id,
+            [tx_hash for place, tx_hash in places if place == chain_id and tx_hash],
+        )
     return {
-        account_id: [one for one in transfers if (account_id, one.tx_hash) not in told] if told else transfers
+        account_id: [one for one in transfers if (account_id, one.tx_hash) not in told]
+        if told
+        else transfers
         for account_id, transfers in books.items()
     }
 
 
 def look_again(report: TransferReport, now: datetime) -> None:
     """Later and later: a tenth of the report's age, from one second to one minute."""
-    report.next_look_at = now + min(max((now - report.reported_at) / LOOK_SHARE, LOOK_LEAST), LOOK_MOST)
+    report.next_look_at = now + min(
+        max((now - report.reported_at) / LOOK_SHARE, LOOK_LEAST), LOOK_MOST
+    )
 
 
 def see(report: TransferReport, sighting: Sighting | None, now: datetime) -> None:
-    """The transaction stands in a block that is not safe yet, or no longer does. The book says nothing of it."""
+    """The transaction stands in a block that is not safe yet, or no longer does.
+
+    The book says nothing of it.
+    """
     report.state = State.REPORTED.value if sighting is None else State.SEEN.value
     _place(report, sighting)
     look_again(report, now)
 
 
-def confirm(session: WriteSession, report: TransferReport, sighting: Sighting, now: datetime) -> None:
-    """The chain bears the report out; after a failure the failure is reversed first and the report restored."""
+def confirm(
+    session: WriteSession, report: TransferReport, sighting: Sighting, now: datetime
+) -> None:
+    """The chain bears the report out; after a failure the failure is reversed first and the report
+    restored.
+    """
     was_failed = report.state == State.FAILED
     if was_failed:
-        transfer_ledger.reverse(session, {report.account_id: [_key(report, State.FAILED)]}, "restored", now)
+        transfer_ledger.reverse(
+            session, {report.account_id: [_key(report, State.FAILED)]}, "restored", now
+        )
     report.state, report.failure = State.CONFIRMED.value, None
     report.confirmed_at, report.next_look_at = now, None
     _place(report, sighting)
     deltas = move(Direction(report.direction), report.amount_e6, State.REPORTED, State.CONFIRMED)
-    seen = {"block_hash": sighting.block_hash, "block_number": sighting.block_number, "log_index": sighting.log_index}
+    seen = {
+        "block_hash": sighting.block_hash,
+        "block_number": sighting.block_number,
+        "log_index": sighting.log_index,
+    }
     _post(session, report, "restored" if was_failed else "confirmed", deltas, now, seen)
 
 
-def fail(session: WriteSession, report: TransferReport, failure: Failure, sighting: Sighting | None, now: datetime) -> None:
-    """The report's place in the balances is given back. It may come back within a day, unless the chain contradicts it."""
+def fail(
+    session: WriteSession,
+    report: TransferReport,
+    failure: Failure,
+    sighting: Sighting | None,
+    now: datetime,
+) -> None:
+    """The report's place in the balances is given back.
+
+    It may come back within a day, unless the chain contradicts it.
+    """
     _fail_all(session, [report], failure, sighting, now)
 
 
-def _fail_all(session: WriteSession, reports: Sequence[TransferReport], failure: Failure, sighting: Sighting | None, now: datetime) -> None:
+def _fail_all(
+    session: WriteSession,
+    reports: Sequence[TransferReport],
+    failure: Failure,
+    sighting: Sighting | None,
+    now: datetime,
+) -> None:
     confirmed, entries = dict[int, list[str]](), dict[int, list[NewTransfer]]()
     for report in reports:
         if report.state == State.CONFIRMED:
@@ -146,7 +218,9 @@ def _fail_all(session: WriteSession, reports: Sequence[TransferReport], failure:
         report.next_look_at = None if failure is Failure.CONTRADICTED else now
         _place(report, sighting)
         deltas = move(Direction(report.direction), report.amount_e6, State.REPORTED, State.FAILED)
-        entries.setdefault(report.account_id, []).append(_entry(report, "failed", deltas, {"failure": failure.value}))
+        entries.setdefault(report.account_id, []).append(
+            _entry(report, "failed", deltas, {"failure": failure.value})
+        )
     transfer_ledger.post_books(session, entries, now)
 
 
@@ -155,8 +229,12 @@ def close(report: TransferReport) -> None:
     report.next_look_at = None
 
 
-def replace_blocks(session: WriteSession, chain_id: int, block_hashes: Collection[str], now: datetime) -> int:
-    """Take back what those orphaned blocks said: confirmed reports fail, seen ones are reported again. How many moved."""
+def replace_blocks(
+    session: WriteSession, chain_id: int, block_hashes: Collection[str], now: datetime
+) -> int:
+    """Take back what those orphaned blocks said: confirmed reports fail, seen ones are reported
+    again. How many moved.
+    """
     reports = repository.lock_reports_in_blocks(session, chain_id, block_hashes)
     confirmed = [one for one in reports if one.state == State.CONFIRMED]
     for one in reports:
@@ -170,12 +248,18 @@ def replace_blocks(session: WriteSession, chain_id: int, block_hashes: Collectio
 
 
 def verify(session: Session, account_id: int) -> list[str]:
-    """What is wrong with an account's transfer book, or with a report that the book does not bear out; empty means sound."""
+    """What is wrong with an account's transfer book, or with a report that the book does not bear
+    out; empty means sound.
+    """
     faults = transfer_ledger.verify(session, account_id)
     for one in repository.reports_of(session, account_id):
         facts = [_key(one, state) for state in (State.REPORTED, State.CONFIRMED, State.FAILED)]
-        if transfer_ledger.load_sum(session, account_id, facts) != standing(Direction(one.direction), State(one.state), one.amount_e6):
-            faults.append(f"report {hex_of(one.tx_hash)}: the book does not say that it is {one.state}")
+        if transfer_ledger.load_sum(session, account_id, facts) != standing(
+            Direction(one.direction), State(one.state), one.amount_e6
+        ):
+            faults.append(
+                f"report {hex_of(one.tx_hash)}: the book does not say that it is {one.state}"
+            )
     return faults
 
 
@@ -186,15 +270,29 @@ def _place(report: TransferReport, sighting: Sighting | None) -> None:
 
 
 def _key(report: TransferReport, state: State) -> str:
-    """The base key of a fact of the report. Restored is confirmed once more: the same fact, its next incarnation."""
+    """The base key of a fact of the report.
+
+    Restored is confirmed once more: the same fact, its next incarnation.
+    """
     return f"transfer:{report.id}:{state.value}"
 
 
-def _post(session: WriteSession, report: TransferReport, kind: str, deltas: FourStates, now: datetime, payload: dict[str, Any]) -> None:
-    transfer_ledger.post(session, report.account_id, _entry(report, kind, deltas, payload), now.astimezone(UTC))
+def _post(
+    session: WriteSession,
+    report: TransferReport,
+    kind: str,
+    deltas: FourStates,
+    now: datetime,
+    payload: dict[str, Any],
+) -> None:
+    transfer_ledger.post(
+        session, report.account_id, _entry(report, kind, deltas, payload), now.astimezone(UTC)
+    )
 
 
-def _entry(report: TransferReport, kind: str, deltas: FourStates, payload: dict[str, Any]) -> NewTransfer:
+def _entry(
+    report: TransferReport, kind: str, deltas: FourStates, payload: dict[str, Any]
+) -> NewTransfer:
     return NewTransfer(
         kind=kind,
         base_key=_key(report, State.CONFIRMED if kind == "restored" else State(kind)),

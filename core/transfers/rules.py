@@ -1,4 +1,5 @@
-"""Transfer reports: what an agent says it moved, and what the chain makes of it (docs/transfers.md).
+"""Transfer reports: what an agent says it moved, and what the chain makes of it
+(docs/transfers.md).
 
                     seen at `safe`, as reported
     reported <-> seen ------------------------------> confirmed
@@ -10,9 +11,12 @@
     for an hour    '------- a day has passed: closed, for good
 
 Laws
-- The chain is believed at its `safe` block, for good and for bad; before it nothing moves but the word `seen`.
-- Time is the time of the chain's safe block, so that a node that is away makes nobody's report fail.
-- A report holds one place in the balances, told by its state alone: `standing`. Each move is the difference of two places.
+- The chain is believed at its `safe` block, for good and for bad; before it nothing moves but the
+  word `seen`.
+- Time is the time of the chain's safe block, so that a node that is away makes nobody's report
+  fail.
+- A report holds one place in the balances, told by its state alone: `standing`. Each move is the
+  difference of two places.
 - Amounts are base units of an asset with six decimals.
 """
 
@@ -58,7 +62,8 @@ class State(StrEnum):
 
 class Failure(StrEnum):
     REVERTED = "reverted"
-    CONTRADICTED = "contradicted"  # the logs say another amount, or none from or to the agent's wallet
+    # the logs say another amount, or none from or to the agent's wallet
+    CONTRADICTED = "contradicted"
     NOT_SEEN = "not_seen"
     BLOCK_REPLACED = "block_replaced"
 
@@ -76,7 +81,12 @@ class FourStates:
         return FourStates(**{field.name: -getattr(self, field.name) for field in fields(self)})
 
     def plus(self, other: "FourStates") -> "FourStates":
-        return FourStates(**{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)})
+        return FourStates(
+            **{
+                field.name: getattr(self, field.name) + getattr(other, field.name)
+                for field in fields(self)
+            }
+        )
 
 
 def standing(direction: Direction, state: State, amount_e6: int) -> FourStates:
@@ -85,7 +95,9 @@ def standing(direction: Direction, state: State, amount_e6: int) -> FourStates:
         return FourStates()
     is_confirmed = state is State.CONFIRMED
     if direction is Direction.IN:
-        return FourStates(idle_e6=amount_e6) if is_confirmed else FourStates(in_transit_e6=amount_e6)
+        return (
+            FourStates(idle_e6=amount_e6) if is_confirmed else FourStates(in_transit_e6=amount_e6)
+        )
     if is_confirmed:
         return FourStates(idle_e6=-amount_e6, delivered_e6=amount_e6)
     return FourStates(idle_e6=-amount_e6, in_transit_e6=amount_e6)
@@ -93,7 +105,9 @@ def standing(direction: Direction, state: State, amount_e6: int) -> FourStates:
 
 def move(direction: Direction, amount_e6: int, before: State, after: State) -> FourStates:
     """The signed deltas that take a report from one state to another."""
-    return standing(direction, after, amount_e6).plus(standing(direction, before, amount_e6).negated())
+    return standing(direction, after, amount_e6).plus(
+        standing(direction, before, amount_e6).negated()
+    )
 
 
 # What the chain shows, and what follows
@@ -111,8 +125,11 @@ class TokenTransfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A report's transaction in a block of ours. `at`: the block's unix second. `moved_e6`: the sum of the asset's
-    transfers in the report's direction, None when the agent's wallet took no part (or is not linked)."""
+    """A report's transaction in a block of ours.
+
+    `at`: the block's unix second. `moved_e6`: the sum of the asset's transfers in the report's
+    direction, None when the agent's wallet took no part (or is not linked).
+    """
 
     block_hash: str
     block_number: int
@@ -123,22 +140,30 @@ class Sighting:
     log_index: int | None
 
 
-def moved(transfers: tuple[TokenTransfer, ...], wallet: str | None, direction: Direction) -> tuple[int, int] | None:
-    """(sum, index of the first log) of what one transaction brought to the wallet, or took from it; None: nothing.
+def moved(
+    transfers: tuple[TokenTransfer, ...], wallet: str | None, direction: Direction
+) -> tuple[int, int] | None:
+    """(sum, index of the first log) of what one transaction brought to the wallet, or took from it;
+    None: nothing.
 
-    A transaction can be reported once, so that its report is its whole sum. What the wallet sends to itself is no transfer.
+    A transaction can be reported once, so that its report is its whole sum. What the wallet sends
+    to itself is no transfer.
     """
     mine = [
         one
         for one in transfers
-        if one.from_ != one.to and wallet is not None and wallet == (one.to if direction is Direction.IN else one.from_)
+        if one.from_ != one.to
+        and wallet is not None
+        and wallet == (one.to if direction is Direction.IN else one.from_)
     ]
     return (sum(one.amount_e6 for one in mine), mine[0].log_index) if mine else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """`deadline`: unix second, inclusive; until then a report waits to be seen, a failed one to come back."""
+    """`deadline`: unix second, inclusive; until then a report waits to be seen, a failed one to
+    come back.
+    """
 
     state: State
     amount_e6: int
@@ -164,7 +189,9 @@ class Step:
 
 
 def judge(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
-    """The next step of a report that is not confirmed. `sighting` None: no block of the chain holds the transaction.
+    """The next step of a report that is not confirmed.
+
+    `sighting` None: no block of the chain holds the transaction.
 
     `safe_at`: unix second of the chain's safe block.
     """
@@ -173,7 +200,11 @@ def judge(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
     if sighting is None:
         if report.state is State.SEEN:
             return Step(Verdict.UNSEE)
-        return Step(Verdict.FAIL, Failure.NOT_SEEN) if safe_at > report.deadline else Step(Verdict.WAIT)
+        return (
+            Step(Verdict.FAIL, Failure.NOT_SEEN)
+            if safe_at > report.deadline
+            else Step(Verdict.WAIT)
+        )
     if not sighting.is_safe:
         return Step(Verdict.WAIT if report.block_hash == sighting.block_hash else Verdict.SEE)
     failure = failure_of(report, sighting)
@@ -189,6 +220,10 @@ def failure_of(report: Watched, sighting: Sighting) -> Failure | None:
 
 def _judge_failed(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
     """A day is a day of the chain: what came back in it counts, however late we look."""
-    if sighting is not None and sighting.at <= report.deadline and failure_of(report, sighting) is None:
+    if (
+        sighting is not None
+        and sighting.at <= report.deadline
+        and failure_of(report, sighting) is None
+    ):
         return Step(Verdict.CONFIRM if sighting.is_safe else Verdict.WAIT)
     return Step(Verdict.CLOSE if safe_at > report.deadline else Verdict.WAIT)

@@ -1,13 +1,24 @@
-"""The transfer book of agent wallets: four-state balances, each the sum of a signed column (docs/transfers.md#the-four-states).
+"""The transfer book of agent wallets: four-state balances, each the sum of a signed column
+(docs/transfers.md#the-four-states).
 
-One row is one posting. Amounts are base units of the asset with six decimals. A constraint on balances would block the
-unwind of a deposit that was spent in between: negative is allowed, and shown.
+One row is one posting. Amounts are base units of the asset with six decimals. A constraint on
+balances would block the unwind of a deposit that was spent in between: negative is allowed, and
+shown.
 """
 
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, Base, Hash32, Uint256
@@ -20,7 +31,12 @@ class TransferEntry(Base):
     __table_args__ = (
         UniqueConstraint("account_id", "seq"),
         UniqueConstraint("account_id", "base_key", "incarnation"),
-        Index("uq_transfer_entry_reverses_id", "reverses_id", unique=True, postgresql_where=text("reverses_id is not null")),
+        Index(
+            "uq_transfer_entry_reverses_id",
+            "reverses_id",
+            unique=True,
+            postgresql_where=text("reverses_id is not null"),
+        ),
         Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
         LEDGER,
     )
@@ -28,7 +44,8 @@ class TransferEntry(Base):
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     account_id: Mapped[int]
     seq: Mapped[int]
-    kind: Mapped[str] = mapped_column(Text)  # reported, confirmed, failed, restored, bid, release, delivery
+    # reported, confirmed, failed, restored, bid, release, delivery
+    kind: Mapped[str] = mapped_column(Text)
     base_key: Mapped[str] = mapped_column(Text)
     incarnation: Mapped[int] = mapped_column(Integer)
     reverses_id: Mapped[int | None] = mapped_column(ForeignKey("transfer_entry.id"))
@@ -71,10 +88,12 @@ class TransferBalance(Base):
 
 
 class TransferReport(Base):
-    """What an agent says it moved, and how far the chain has borne it out (core/transfers/rules.py).
+    """What an agent says it moved, and how far the chain has borne it out
+    (core/transfers/rules.py).
 
-    One report a transaction; only one that the chain contradicts gives its transaction free. `next_look_at` null: nobody
-    looks any more, because it is confirmed (then a reorg finds it by its block) or closed.
+    One report a transaction; only one that the chain contradicts gives its transaction free.
+    `next_look_at` null: nobody looks any more, because it is confirmed (then a reorg finds it by
+    its block) or closed.
     """
 
     __tablename__ = "transfer_report"
@@ -90,10 +109,25 @@ class TransferReport(Base):
             unique=True,
             postgresql_where=text("failure is distinct from 'contradicted'"),
         ),
-        Index("ix_transfer_report_next_look_at", "chain_id", "next_look_at", postgresql_where=text("next_look_at is not null")),
-        Index("ix_transfer_report_block_hash", "chain_id", "block_hash", postgresql_where=text("block_hash is not null")),
+        Index(
+            "ix_transfer_report_next_look_at",
+            "chain_id",
+            "next_look_at",
+            postgresql_where=text("next_look_at is not null"),
+        ),
+        Index(
+            "ix_transfer_report_block_hash",
+            "chain_id",
+            "block_hash",
+            postgresql_where=text("block_hash is not null"),
+        ),
         Index("ix_transfer_report_account_id_id", "account_id", "id"),
-        Index("ix_transfer_report_watched", "account_id", "id", postgresql_where=text("next_look_at is not null")),
+        Index(
+            "ix_transfer_report_watched",
+            "account_id",
+            "id",
+            postgresql_where=text("next_look_at is not null"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
@@ -107,7 +141,8 @@ class TransferReport(Base):
     reported_at: Mapped[datetime]
     override_reason: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(Text)
-    failure: Mapped[str | None] = mapped_column(Text)  # reverted, contradicted, not_seen, block_replaced
+    # reverted, contradicted, not_seen, block_replaced
+    failure: Mapped[str | None] = mapped_column(Text)
     block_hash: Mapped[bytes | None] = mapped_column(Hash32)  # where it was last seen
     block_number: Mapped[int | None]
     log_index: Mapped[int | None] = mapped_column(Integer)

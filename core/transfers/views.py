@@ -11,19 +11,39 @@ from core.transfers.queries import WEIGHED
 from core.transfers.tables import TransferReport
 
 
-def due_reports(session: Session, chain_id: int, now: datetime, limit: int) -> list[tuple[TransferReport, str | None]]:
-    """At most `limit` reports to look at by now, each with its agent's linked wallet (None: none is linked).
+def due_reports(
+    session: Session, chain_id: int, now: datetime, limit: int
+) -> list[tuple[TransferReport, str | None]]:
+    """At most `limit` reports to look at by now, each with its agent's linked wallet (None: none is
+    linked).
 
-    They come in two orders that take turns, so that neither many reports nor large ones keep the others waiting: the longest due first; and
-    the largest amount first, of one owner or network address one before the second of anybody. The longest due are weighed, some
-    times `limit`.
+    They come in two orders that take turns, so that neither many reports nor large ones keep the
+    others waiting: the longest due first; and the largest amount first, of one owner or network
+    address one before the second of anybody. The longest due are weighed, some times `limit`.
     """
     due = (TransferReport.chain_id == chain_id, TransferReport.next_look_at <= now)
-    longest = select(TransferReport.id).where(*due).order_by(TransferReport.next_look_at, TransferReport.id).limit(limit * WEIGHED)
-    person = func.coalesce("owner:" + cast(Account.owner_id, Text), Account.registered_from, "account:" + cast(Account.id, Text))
-    turn = func.row_number().over(partition_by=person, order_by=(TransferReport.amount_e6.desc(), TransferReport.id))
+    longest = (
+        select(TransferReport.id)
+        .where(*due)
+        .order_by(TransferReport.next_look_at, TransferReport.id)
+        .limit(limit * WEIGHED)
+    )
+    person = func.coalesce(
+        "owner:" + cast(Account.owner_id, Text),
+        Account.registered_from,
+        "account:" + cast(Account.id, Text),
+    )
+    turn = func.row_number().over(
+        partition_by=person, order_by=(TransferReport.amount_e6.desc(), TransferReport.id)
+    )
     weighed = (
-        select(TransferReport.id, TransferReport.amount_e6, TransferReport.next_look_at, Account.wallet_address, turn.label("turn"))
+        select(
+            TransferReport.id,
+            TransferReport.amount_e6,
+            TransferReport.next_look_at,
+            Account.wallet_address,
+            turn.label("turn"),
+        )
         .join(Account, Account.id == TransferReport.account_id)
         .where(TransferReport.id.in_(longest))
         .subquery()
@@ -33,7 +53,9 @@ def due_reports(session: Session, chain_id: int, now: datetime, limit: int) -> l
         weighed.c.id,
         weighed.c.wallet_address,
         func.row_number().over(order_by=age).label("by_age"),
-        func.row_number().over(order_by=(weighed.c.turn, weighed.c.amount_e6.desc(), *age)).label("by_amount"),
+        func.row_number()
+        .over(order_by=(weighed.c.turn, weighed.c.amount_e6.desc(), *age))
+        .label("by_amount"),
     ).subquery()
     query = (
         select(TransferReport, ranked.c.wallet_address)

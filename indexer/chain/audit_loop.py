@@ -1,8 +1,10 @@
-"""The auditor's thread: a round every `every_s`, between rounds and within them out of the tip's way.
+"""The auditor's thread: a round every `every_s`, between rounds and within them out of the tip's
+way.
 
 Laws
 - It begins when the process leads and ends with the lead; a spare audits nothing.
-- While the tip is behind the chain nothing is begun: a piece of work waits until the tip has caught up.
+- While the tip is behind the chain nothing is begun: a piece of work waits until the tip has caught
+  up.
 - A failure of the outside or of the database costs one round. Its age shows in audit_age_seconds.
 """
 
@@ -46,7 +48,9 @@ class AuditLoop:
     def start(self, make: Callable[[Rest], Rounds]) -> None:
         """Begin, once. `make` is given what the auditor rests with; it runs in the thread."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, args=(make,), name="auditor", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(make,), name="auditor", daemon=True
+            )
             self._thread.start()
 
     def hold(self) -> None:

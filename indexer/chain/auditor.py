@@ -1,14 +1,18 @@
-"""The auditor: is the record what another node says the chain is, and are the books what they say of themselves?
+"""The auditor: is the record what another node says the chain is, and are the books what they say
+of themselves?
 
     finalized (second node), at most our cursor
         |-- blocks: half drawn among those with rows, half among all  ->  logs, reverted calls and vaults, both ways
         '-- books, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
 
 Laws
-- Only final blocks are looked at, and each fault is looked at twice before it is written down: what a reorg or a node that
-  lags can explain is no finding. A node that contradicts itself, or is away, ends the round without one.
-- USDC may be sent to a vault by anybody: a balance above the book's cash is explained, one below it is a finding.
-- It works beside the loop and never for it: between two pieces of work it rests at least as long as the last one took.
+- Only final blocks are looked at, and each fault is looked at twice before it is written down: what
+  a reorg or a node that lags can explain is no finding. A node that contradicts itself, or is away,
+  ends the round without one.
+- USDC may be sent to a vault by anybody: a balance above the book's cash is explained, one below it
+  is a finding.
+- It works beside the loop and never for it: between two pieces of work it rests at least as long as
+  the last one took.
 - It repairs nothing. Findings are rows; a rebuild or a person closes them.
 Source: law 7 of docs/architecture.md; docs/decisions/0018.
 """
@@ -27,7 +31,14 @@ from core.audit import queries as repository
 from core.audit.rules import Finding, FindingKind
 from core.audit.views import BookToVerify, books_in_turn
 from core.blocks import queries as chain_repository
-from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP, height_after, kept_header
+from core.blocks.queries import (
+    REVERTS,
+    REVERTS_SINCE,
+    REVERTS_UNTIL,
+    TIP,
+    height_after,
+    kept_header,
+)
 from core.blocks.registry import adapters_since, agents_since
 from core.blocks.tables import RawLog, RevertedTx
 from core.chain import right_chain
@@ -36,7 +47,13 @@ from core.chain.rpc import RpcRefusedError
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.state import MandateState
 from core.money import usdc_text
-from indexer.chain.audit_block import Known, block_findings, no_such_block, read_kept, wallets_paid_in
+from indexer.chain.audit_block import (
+    Known,
+    block_findings,
+    no_such_block,
+    read_kept,
+    wallets_paid_in,
+)
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
 from indexer.chain.watch import read_watch_list
@@ -79,7 +96,10 @@ class Auditor:
         self._rest = rest
 
     def round(self) -> Looked:
-        """Look once at some blocks and some books. Errors: OutsideError, LeadershipLostError; what was found until then stands."""
+        """Look once at some blocks and some books.
+
+        Errors: OutsideError, LeadershipLostError; what was found until then stands.
+        """
         right_chain.keep_to(self._chain.reader, self._chain.chain_id)
         final = self._final()
         if final is None:
@@ -91,10 +111,15 @@ class Auditor:
         found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
         found += [self._unhurried(partial(self._book, book, final)) for book in books]
         self._end(len(numbers), len(books))
-        return Looked(len(numbers), len(books), tuple(finding for some in found for finding in some))
+        return Looked(
+            len(numbers), len(books), tuple(finding for some in found for finding in some)
+        )
 
     def _final(self) -> BlockHeader | None:
-        """The highest block that is final for that node and in the record. None: there is none yet, or the node can't say."""
+        """The highest block that is final for that node and in the record.
+
+        None: there is none yet, or the node can't say.
+        """
         try:
             header = self._chain.reader.header("finalized")
         except RpcRefusedError:
@@ -116,15 +141,24 @@ class Auditor:
         first = chain_repository.oldest_block(session, self._chain.chain_id).number + 1
         if first > last:
             return []
-        with_rows = [self._with_rows(session, index, first, last) for index in range(self._blocks_a_round // 2)]
-        anywhere = self._draw.sample(range(first, last + 1), min(self._blocks_a_round - len(with_rows), last + 1 - first))
+        with_rows = [
+            self._with_rows(session, index, first, last)
+            for index in range(self._blocks_a_round // 2)
+        ]
+        anywhere = self._draw.sample(
+            range(first, last + 1), min(self._blocks_a_round - len(with_rows), last + 1 - first)
+        )
         return sorted({number for number in with_rows if number is not None} | set(anywhere))
 
     def _with_rows(self, session: Session, index: int, first: int, last: int) -> int | None:
         point = self._draw.randbytes(32)
         table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLog
         found = height_after(session, table, self._chain.chain_id, point, first, last)
-        return found if found is not None or table is RawLog else self._with_rows(session, 0, first, last)
+        return (
+            found
+            if found is not None or table is RawLog
+            else self._with_rows(session, 0, first, last)
+        )
 
     def _unhurried(self, work: Callable[[], list[Finding]]) -> list[Finding]:
         """Do it, write down what is new, then rest for as long as it took."""
@@ -149,8 +183,15 @@ class Auditor:
         with self._chain.database.read() as session:
             ours = kept_header(session, chain_id, number)
             if ours is None or ours.hash != header.hash:
-                return [no_such_block(chain_id, number, None if ours is None else ours.hash, header.hash)]
-            kept, wallets = read_kept(session, chain_id, ours), wallets_paid_in(session, block, self._chain.usdc)
+                return [
+                    no_such_block(
+                        chain_id, number, None if ours is None else ours.hash, header.hash
+                    )
+                ]
+            kept, wallets = (
+                read_kept(session, chain_id, ours),
+                wallets_paid_in(session, block, self._chain.usdc),
+            )
             return block_findings(block, kept, known or self._known(session), wallets, chain_id)
 
     def _known(self, session: Session) -> Known:
@@ -159,7 +200,10 @@ class Auditor:
         if self._chain.x402_adapter is not None:
             adapters.pop(self._chain.x402_adapter, None)
         since = chain_repository.cursor(session, REVERTS_SINCE)
-        owed, until = chain_repository.cursor(session, REVERTS), chain_repository.cursor(session, REVERTS_UNTIL)
+        owed, until = (
+            chain_repository.cursor(session, REVERTS),
+            chain_repository.cursor(session, REVERTS_UNTIL),
+        )
         return Known(
             read_watch_list(session, self._chain),
             adapters,
@@ -184,12 +228,19 @@ class Auditor:
         with self._chain.database.read() as session:
             faults = mandate_ledger.verify(session, book.mandate_id)
         return [
-            _of_book(FindingKind.BOOK, book, fault.split(" is ")[0], f"the book of {book.public_id}: {fault}")
+            _of_book(
+                FindingKind.BOOK,
+                book,
+                fault.split(" is ")[0],
+                f"the book of {book.public_id}: {fault}",
+            )
             for fault in faults[:FAULTS_A_BOOK]
         ]
 
     def _reconciled(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
-        """Nothing is said where the record has another block at that height: that is a finding of its own."""
+        """Nothing is said where the record has another block at that height: that is a finding of
+        its own.
+        """
         with self._chain.database.read() as session:
             ours = chain_repository.canonical_hash(session, self._chain.chain_id, final.number)
             if book.vault is None or ours != final.hash:
@@ -198,8 +249,17 @@ class Auditor:
         with self._chain.reader.rpc.pinned():
             balance = self._chain.reader.usdc_balance(book.vault, final.hash)
             totals = self._chain.reader.totals(book.vault, final.hash)
-        told = (totals.deposited, totals.spent, totals.received, totals.withdrawn, totals.unvalued_out)
-        return [*_cash(book, state, balance, final.number), *_totals(book, state, told, final.number)]
+        told = (
+            totals.deposited,
+            totals.spent,
+            totals.received,
+            totals.withdrawn,
+            totals.unvalued_out,
+        )
+        return [
+            *_cash(book, state, balance, final.number),
+            *_totals(book, state, told, final.number),
+        ]
 
     # Writing
 
@@ -219,7 +279,9 @@ class Auditor:
         now, chain_id = self._clock(), self._chain.chain_id
         with self._chain.database.write() as session:
             self._chain.fence(session)
-            repository.round_ended(session, chain_id, blocks, books, is_same_provider=self._is_same_provider, now=now)
+            repository.round_ended(
+                session, chain_id, blocks, books, is_same_provider=self._is_same_provider, now=now
+            )
             mismatches = repository.open_counts(session, chain_id)
         self._chain.metrics.audited(blocks, books, mismatches)
         log.debug("audited", blocks=blocks, books=books, open_findings=sum(mismatches.values()))
@@ -237,13 +299,15 @@ def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) ->
     if balance >= state.cash_usdc_e6:
         return []
     what = (
-        f"the book of {book.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault at block {number}, "
-        f"the chain {usdc_text(balance)}"
+        f"the book of {book.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault at "
+        f"block {number}, the chain {usdc_text(balance)}"
     )
     return [_of_book(FindingKind.CASH, book, "below", what)]
 
 
-def _totals(book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int) -> list[Finding]:
+def _totals(
+    book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int
+) -> list[Finding]:
     booked = (
         state.deposited_usdc_e6,
         state.spent_usdc_e6,
@@ -257,7 +321,8 @@ def _totals(book: BookToVerify, state: MandateState, told: tuple[int, ...], numb
             FindingKind.TOTALS,
             book,
             name,
-            f"the book of {book.public_id} has {usdc_text(ours)} USDC {name} at block {number}, its vault {usdc_text(theirs)}",
+            f"the book of {book.public_id} has {usdc_text(ours)} USDC {name} at block "
+            f"{number}, its vault {usdc_text(theirs)}",
         )
         for name, ours, theirs in zip(names, booked, told, strict=True)
         if ours != theirs
@@ -265,4 +330,6 @@ def _totals(book: BookToVerify, state: MandateState, told: tuple[int, ...], numb
 
 
 def _of_book(kind: FindingKind, book: BookToVerify, fault: str, what: str) -> Finding:
-    return Finding(kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id})
+    return Finding(
+        kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id}
+    )

@@ -1,11 +1,14 @@
-"""History that is final, taken in ranges; each range is one transaction, and the next one is fetched while it is written.
+"""History that is final, taken in ranges; each range is one transaction, and the next one is
+fetched while it is written.
 
     cursor ... [range being written][range being fetched] ............ finalized . . . tip (block by block)
 
 Laws
-- Only blocks up to the very one that is agreed to be final are taken so, and only above everything that was ever seen: nothing to unwind.
+- Only blocks up to the very one that is agreed to be final are taken so, and only above everything
+  that was ever seen: nothing to unwind.
 - A range is as long as its logs are few: memory does not grow with the distance.
-- Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards (revert_scan.py).
+- Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards
+  (revert_scan.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -63,7 +66,9 @@ class Filled:
 class Backfill:
     """Takes one range a call. Not thread-safe; fetches with a thread of its own."""
 
-    def __init__(self, chain: ChainContext, clock: Callable[[], datetime], patience: Patience) -> None:
+    def __init__(
+        self, chain: ChainContext, clock: Callable[[], datetime], patience: Patience
+    ) -> None:
         self._chain = chain
         self._patience = patience
         self._clock = clock
@@ -84,7 +89,9 @@ class Backfill:
             return not repository.has_orphans_above(session, self._chain.chain_id, cursor.number)
 
     def step(self, cursor: Cursor, watch: WatchList, final: BlockHeader) -> Filled | None:
-        """Write the next range. None: nodes refuse it, or do not give it in time; the next is half as long.
+        """Write the next range.
+
+        None: nodes refuse it, or do not give it in time; the next is half as long.
 
         Errors: OutsideError of any kind; nothing is half-done.
         """
@@ -96,12 +103,19 @@ class Backfill:
         except (RpcError, RangeTooLongError) as error:
             if not self._size.failed(ahead.last - ahead.first + 1):
                 raise
-            log.info("range failed", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
+            log.info(
+                "range failed",
+                blocks=ahead.last - ahead.first + 1,
+                next=self._size.blocks,
+                error=str(error),
+            )
             return None
         self._size.took(len(facts), sum(len(block.logs) for block in facts))
         last = facts[-1].header
         if last.number == final.number and last.hash != final.hash:
-            raise BlockContradictionError(last, f"a range up to what is final ends here, and final is {final.hash}")
+            raise BlockContradictionError(
+                last, f"a range up to what is final ends here, and final is {final.hash}"
+            )
         if last.number < final.number:
             self._ahead = self._start(last.number + 1, last.hash, _with_new(watch, facts), final)
         return self._write(facts, watch.copy(), cursor, final)
@@ -114,10 +128,17 @@ class Backfill:
         watch = watch.copy()
         with self._chain.database.read() as session:
             watch.wallets = linked_wallets(session)
-        return _Ahead(first, last, parent_hash, self._fetcher.submit(self._facts, first, last, parent_hash, watch))
+        return _Ahead(
+            first,
+            last,
+            parent_hash,
+            self._fetcher.submit(self._facts, first, last, parent_hash, watch),
+        )
 
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of each block, from one node; one that lags, contradicts itself or omits logs rests. Runs in the fetcher's thread."""
+        """The facts of each block, from one node; one that lags, contradicts itself or omits logs
+        rests. Runs in the fetcher's thread.
+        """
         rpc = self._chain.reader.rpc
         with rpc.pinned():
             try:
@@ -127,8 +148,13 @@ class Backfill:
                 raise
 
     def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of every log that concerns us, whether the node's logs of the range had it or not."""
-        proof, mended = RangeProof(self._chain.reader, parent_hash, self._chain.sign), dict[int, FetchedBlock]()
+        """The facts of every log that concerns us, whether the node's logs of the range had it or
+        not.
+        """
+        proof, mended = (
+            RangeProof(self._chain.reader, parent_hash, self._chain.sign),
+            dict[int, FetchedBlock](),
+        )
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         while True:
             facts = self._facts_of(blocks, watch)
@@ -141,7 +167,8 @@ class Backfill:
             mended |= left_out
             news = _with_new(known, self._facts_of(list(left_out.values()), known))
             if (news.vaults.keys(), news.adapters) != (known.vaults.keys(), known.adapters):
-                blocks = self._ranges.fetch(first, last, parent_hash, news)  # what else the newcomers say
+                # what else the newcomers say
+                blocks = self._ranges.fetch(first, last, parent_hash, news)
             blocks = [mended.get(block.header.number, block) for block in blocks]
 
     def _facts_of(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
@@ -152,7 +179,9 @@ class Backfill:
             _meet(known, facts[-1])
         return facts
 
-    def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
+    def _write(
+        self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader
+    ) -> Filled:
         published = {
             block.header.hash: published_rules(self._chain.reader, block, self._patience)
             for block in facts
@@ -177,5 +206,7 @@ def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:
 
 def _meet(known: WatchList, block: BlockFacts) -> None:
     """The watch list knows the vaults and adapters that the block names."""
-    known.vaults |= {made.address: KnownVault(made.address, made.owner, None, ()) for made in block.created}
+    known.vaults |= {
+        made.address: KnownVault(made.address, made.owner, None, ()) for made in block.created
+    }
     known.adapters |= {listed.adapter for listed in block.events_of(AdapterListed)}

@@ -1,4 +1,6 @@
-"""Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the list of what they lack."""
+"""Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the
+list of what they lack.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,65 +35,125 @@ NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A factory event as a row of every book that it concerns. `is_alert`: their owners are told of it as well."""
+    """A factory event as a row of every book that it concerns.
+
+    `is_alert`: their owners are told of it as well.
+    """
 
     row: NewRow
     is_alert: bool
 
 
 class Books(Protocol):
-    """Owners' alerts of a ledger's rows are `append`'s; those of the factory's events go with their notes."""
+    """Owners' alerts of a ledger's rows are `append`'s; those of the factory's events go with their
+    notes.
+    """
 
-    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+    def append(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+    ) -> int:
         """Rows of mandates' books, by mandate id; the number of rows that were new."""
 
     def note(
-        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+        self,
+        session: WriteSession,
+        chain_id: int,
+        block: BlockHeader,
+        notes: Sequence[Note],
+        mandate_ids: Sequence[int],
+        now: datetime,
     ) -> int:
-        """A block's factory notes for these mandates; the number of rows that were written at once."""
+        """A block's factory notes for these mandates; the number of rows that were written at
+        once.
+        """
 
-    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+    def post_deposits(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+    ) -> int:
         """Deposits that nobody reported, by account id; the number of rows that were new."""
 
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         """Which of these books lack a fact that was refused, so that nothing may follow it."""
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
+    def hold(
+        self,
+        session: WriteSession,
+        chain_id: int,
+        kind: str,
+        book: int,
+        facts: Sequence[NewHeld],
+        now: datetime,
+    ) -> int:
         """Hold these facts back from a book (quarantine.py); how many it lacks."""
 
 
 class LiveBooks:
     """The books themselves."""
 
-    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+    def append(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+    ) -> int:
         grown = mandate_ledger.append_books(session, books, now)
         public_ids = public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
-            if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):  # an agent could fill the list otherwise
+            # an agent could fill the list otherwise
+            if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):
                 owners = owners_of(session, [went.row.mandate_id])
-                alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
+                alerts.add(
+                    session,
+                    alerts.PUBLIC_STOP_OFF,
+                    owners,
+                    went.row,
+                    _public_stop_off(went, public_id),
+                    now,
+                )
         return grown.rows
 
     def note(
-        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+        self,
+        session: WriteSession,
+        chain_id: int,
+        block: BlockHeader,
+        notes: Sequence[Note],
+        mandate_ids: Sequence[int],
+        now: datetime,
     ) -> int:
-        """Written down as owed: thousands of books are written in slices, while the chain goes on (factory_notes.write_slice)."""
-        written = [{"row": NEW_ROW.dump_python(note.row, mode="json"), "is_alert": note.is_alert} for note in notes]
+        """Written down as owed: thousands of books are written in slices, while the chain goes on
+        (factory_notes.write_slice).
+        """
+        written = [
+            {"row": NEW_ROW.dump_python(note.row, mode="json"), "is_alert": note.is_alert}
+            for note in notes
+        ]
         owed_notes.owe(session, chain_id, (block.number, block.hash), written, mandate_ids, now)
         return 0
 
-    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+    def post_deposits(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+    ) -> int:
         return transfer_reports.post_deposits(session, books, now)
 
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         return quarantine.held_among(session, kind, books)
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
-        """The owner is told of the first fact, not of those that wait behind it. What would wait and stands in the book already, as when a
-        new machine reads the chain again, is left out.
+    def hold(
+        self,
+        session: WriteSession,
+        chain_id: int,
+        kind: str,
+        book: int,
+        facts: Sequence[NewHeld],
+        now: datetime,
+    ) -> int:
+        """The owner is told of the first fact, not of those that wait behind it.
+
+        What would wait and stands in the book already, as when a new machine reads the chain again,
+        is left out.
         """
-        standing = self._standing(session, kind, book, [fact.base_key for fact in facts if not fact.tries])
+        standing = self._standing(
+            session, kind, book, [fact.base_key for fact in facts if not fact.tries]
+        )
         lacking = [fact for fact in facts if fact.base_key not in standing]
         if lacking:
             quarantine.hold(session, chain_id, kind, book, lacking, now)
@@ -99,7 +161,9 @@ class LiveBooks:
             _alert_held(session, chain_id, book, facts[0], now)
         return len(lacking)
 
-    def _standing(self, session: WriteSession, kind: str, book: int, keys: Sequence[str]) -> set[str]:
+    def _standing(
+        self, session: WriteSession, kind: str, book: int, keys: Sequence[str]
+    ) -> set[str]:
         known = (
             known_keys(session, MandateEvent, MandateEvent.mandate_id, {book: keys})
             if kind == MANDATE
@@ -109,41 +173,91 @@ class LiveBooks:
 
 
 class MissingRows:
-    """Writes no book: notes in the shadow which rows the books lack. `session` must see the shadow first, then the record.
+    """Writes no book: notes in the shadow which rows the books lack.
+
+    `session` must see the shadow first, then the record.
 
     What the record holds back is known already, and no rescan could append it.
     """
 
-    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+    def append(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+    ) -> int:
         keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
         known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
-        return self._note(session, MANDATE, books, {book: facts.standing for book, facts in known.items()}, NEW_ROW)
+        return self._note(
+            session,
+            MANDATE,
+            books,
+            {book: facts.standing for book, facts in known.items()},
+            NEW_ROW,
+        )
 
     def note(
-        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+        self,
+        session: WriteSession,
+        chain_id: int,
+        block: BlockHeader,
+        notes: Sequence[Note],
+        mandate_ids: Sequence[int],
+        now: datetime,
     ) -> int:
-        return self.append(session, {mandate_id: [note.row for note in notes] for mandate_id in mandate_ids}, now)
+        return self.append(
+            session, {mandate_id: [note.row for note in notes] for mandate_id in mandate_ids}, now
+        )
 
-    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+    def post_deposits(
+        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+    ) -> int:
         untold = transfer_reports.untold(session, books)
         keys = {account_id: [row.base_key for row in rows] for account_id, rows in untold.items()}
         known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
-        return self._note(session, ACCOUNT, untold, {book: facts.standing for book, facts in known.items()}, NEW_TRANSFER)
+        return self._note(
+            session,
+            ACCOUNT,
+            untold,
+            {book: facts.standing for book, facts in known.items()},
+            NEW_TRANSFER,
+        )
 
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         return set()
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
+    def hold(
+        self,
+        session: WriteSession,
+        chain_id: int,
+        kind: str,
+        book: int,
+        facts: Sequence[NewHeld],
+        now: datetime,
+    ) -> int:
         """Nothing: the record's own scan held it, or will."""
         return 0
 
     def _note(
-        self, session: WriteSession, kind: str, books: Mapping[int, Sequence[Any]], standing: Mapping[int, set[str]], form: TypeAdapter[Any]
+        self,
+        session: WriteSession,
+        kind: str,
+        books: Mapping[int, Sequence[Any]],
+        standing: Mapping[int, set[str]],
+        form: TypeAdapter[Any],
     ) -> int:
         held = quarantine.held_keys(session, kind, books)
         known = {book: keys | held.get(book, set()) for book, keys in standing.items()}
-        lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in known[book]]
-        shadow.add_missing(session, [(kind, book, row.base_key, form.dump_python(row, mode="json")) for book, row in lacking])
+        lacking = [
+            (book, row)
+            for book, rows in books.items()
+            for row in rows
+            if row.base_key not in known[book]
+        ]
+        shadow.add_missing(
+            session,
+            [
+                (kind, book, row.base_key, form.dump_python(row, mode="json"))
+                for book, row in lacking
+            ],
+        )
         return len(lacking)
 
 
@@ -153,13 +267,21 @@ def note_from_json(raw: Mapping[str, Any]) -> Note:
 
 
 def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:
-    """What the owner is told of the vault's Executed by which money went out where no adapter values it."""
+    """What the owner is told of the vault's Executed by which money went out where no adapter
+    values it.
+    """
     executed = went.row.payload["executed"]
-    args = {"target": executed["target"], "selector": executed["selector"], "at_cost_usdc": usdc_text(went.out_usdc_e6)}
+    args = {
+        "target": executed["target"],
+        "selector": executed["selector"],
+        "at_cost_usdc": usdc_text(went.out_usdc_e6),
+    }
     return {"event": "Executed", "args": args, "mandate_id": public_id}
 
 
-def _alert_held(session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime) -> None:
+def _alert_held(
+    session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime
+) -> None:
     block = {
         "chain_id": chain_id,
         "tx_hash": bytes_of(first.tx_hash),
@@ -168,9 +290,15 @@ def _alert_held(session: WriteSession, chain_id: int, mandate_id: int, first: Ne
         "block_hash": bytes_of(first.block_hash),
     }
     args = {"from_block": str(first.block_number), "reason": first.reason, "note": first.note}
-    payload = {"event": "RecordHeld", "args": args, "mandate_id": public_ids_of(session, {mandate_id})[mandate_id]}
+    payload = {
+        "event": "RecordHeld",
+        "args": args,
+        "mandate_id": public_ids_of(session, {mandate_id})[mandate_id],
+    }
     at = repository.block_time(session, chain_id, first.block_hash)
-    alerts.add_record_held(session, owners_of(session, [mandate_id]), block, payload, _instant(at, now), now)
+    alerts.add_record_held(
+        session, owners_of(session, [mandate_id]), block, payload, _instant(at, now), now
+    )
 
 
 def _instant(at: int | None, now: datetime) -> datetime:
@@ -182,14 +310,18 @@ def _instant(at: int | None, now: datetime) -> datetime:
 
 
 def write_missing(session: WriteSession, now: datetime) -> int:
-    """Append to the books what the shadow says that they lack, each book's rows in the order of the chain; how many were new."""
+    """Append to the books what the shadow says that they lack, each book's rows in the order of the
+    chain; how many were new.
+    """
     mandates: dict[int, list[NewRow]] = {}
     accounts: dict[int, list[NewTransfer]] = {}
     for missing in shadow.missing_rows(session):
         if missing.kind == MANDATE:
             mandates.setdefault(missing.book_id, []).append(NEW_ROW.validate_python(missing.row))
         else:
-            accounts.setdefault(missing.book_id, []).append(NEW_TRANSFER.validate_python(missing.row))
+            accounts.setdefault(missing.book_id, []).append(
+                NEW_TRANSFER.validate_python(missing.row)
+            )
     books = LiveBooks()
     rows = books.append(session, mandates, now) if mandates else 0
     return rows + (books.post_deposits(session, accounts, now) if accounts else 0)

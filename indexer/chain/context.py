@@ -1,4 +1,6 @@
-"""What every part of the chain's indexer is given: the reader, the database, the deployment, the right to write."""
+"""What every part of the chain's indexer is given: the reader, the database, the deployment, the
+right to write.
+"""
 
 import time
 from collections.abc import Callable
@@ -14,7 +16,10 @@ from indexer.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class ChainContext:
-    """One chain and one deployment. `fence` is called first in each writing transaction and raises when another leads."""
+    """One chain and one deployment.
+
+    `fence` is called first in each writing transaction and raises when another leads.
+    """
 
     reader: VaultReader
     database: Database
@@ -25,7 +30,9 @@ class ChainContext:
     start_block: int  # height of the first contract
     epoch: int
     fence: Callable[[Session], None]
-    sign: Callable[[], None] = lambda: None  # the loop gets on: called in long work between two fences
+    # the loop gets on: called in long work between two fences
+    sign: Callable[[], None] = lambda: None
     books: Books = field(default_factory=LiveBooks)
-    reverts_from: int | None = None  # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
+    # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
+    reverts_from: int | None = None
     metrics: Metrics = field(default_factory=lambda: Metrics(time.time))

@@ -2,8 +2,8 @@
 
     position at the block before  +  events in order  =  position at the last block
 
-The equations are the contract's own (contracts/MandateVault.sol) and exact, but for one: anybody may send USDC to a vault, so
-that a balance may rise by more than its events say, and never by less.
+The equations are the contract's own (contracts/MandateVault.sol) and exact, but for one: anybody
+may send USDC to a vault, so that a balance may rise by more than its events say, and never by less.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What the events do not explain; the omitted one stands in one of the blocks `first` to `last`."""
+    """What the events do not explain; the omitted one stands in one of the blocks `first` to
+    `last`.
+    """
 
     what: str
     first: int
@@ -48,7 +50,10 @@ class Gap:
 
 @dataclass(slots=True)
 class _Run:
-    """What the events add up to so far. `nonce` and `balance` None, `agent` empty: not known yet; the heights are where they were said."""
+    """What the events add up to so far.
+
+    `nonce` and `balance` None, `agent` empty: not known yet; the heights are where they were said.
+    """
 
     nonce: int | None
     tx_hash: str
@@ -60,11 +65,18 @@ class _Run:
 
 
 def gap_in(
-    before: VaultPosition | None, after: VaultPosition | None, told: Sequence[Told], blocks: tuple[int, int], usdc: str
+    before: VaultPosition | None,
+    after: VaultPosition | None,
+    told: Sequence[Told],
+    blocks: tuple[int, int],
+    usdc: str,
 ) -> Gap | None:
-    """The first thing that the events leave open; None: they explain everything. `blocks`: the first and last height of `told`.
+    """The first thing that the events leave open; None: they explain everything.
 
-    A position is None when no node has that state any more: then only what the events say of one another is checked.
+    `blocks`: the first and last height of `told`.
+
+    A position is None when no node has that state any more: then only what the events say of one
+    another is checked.
     """
     run = _Run(
         None if before is None else before.totals.nonce,
@@ -81,14 +93,22 @@ def gap_in(
         _count(run, one.event, usdc, is_funding=funding > 0)
         if isinstance(one.event, Withdrawn) and one.event.token == usdc:
             funding -= 1
-        if isinstance(one.event, Deposited) and None not in (before, after) and run.totals["deposited"] != one.event.deposited:
+        if (
+            isinstance(one.event, Deposited)
+            and None not in (before, after)
+            and run.totals["deposited"] != one.event.deposited
+        ):
             gap = gap or Gap("its deposits do not add up", *blocks)
         if gap is not None:
             return gap
     if after is None:
         return None
     if run.balance is not None and after.balance < run.balance:
-        return Gap(f"its balance fell to {after.balance}, its events say {run.balance}", run.balance_at, blocks[1])
+        return Gap(
+            f"its balance fell to {after.balance}, its events say {run.balance}",
+            run.balance_at,
+            blocks[1],
+        )
     what = None if before is None else _totals_fault(run, after)
     return None if what is None else Gap(what, *blocks)
 
@@ -97,7 +117,10 @@ def _nonce_gap(run: _Run, one: Told) -> Gap | None:
     """Calls of one batch share their number; the next batch has the next."""
     if not isinstance(one.event, Executed):
         return None
-    number, is_of_batch = one.event.nonce, one.tx_hash == run.tx_hash and run.nonce == one.event.nonce + 1
+    number, is_of_batch = (
+        one.event.nonce,
+        one.tx_hash == run.tx_hash and run.nonce == one.event.nonce + 1,
+    )
     expected, since = run.nonce, run.nonce_at
     run.nonce, run.tx_hash, run.nonce_at = number + 1, one.tx_hash, one.number
     if expected is None or number == expected or is_of_batch:
@@ -107,7 +130,9 @@ def _nonce_gap(run: _Run, one: Told) -> Gap | None:
 
 def _balance_gap(run: _Run, one: Told, usdc: str) -> Gap | None:
     delta = _delta(one.event, usdc)
-    if delta is None or not isinstance(one.event, Deposited | Executed | ProceedsReceived | Unwound | Settled | Withdrawn):
+    if delta is None or not isinstance(
+        one.event, Deposited | Executed | ProceedsReceived | Unwound | Settled | Withdrawn
+    ):
         return None
     expected, since = None if run.balance is None else run.balance + delta, run.balance_at
     run.balance, run.balance_at = one.event.balance, one.number
@@ -161,12 +186,19 @@ def _count(run: _Run, event: VaultEvent, usdc: str, *, is_funding: bool) -> None
             run.agent = ZERO_ADDRESS
 
 
-def _funding_withdrawals(before: VaultPosition | None, after: VaultPosition | None, told: Sequence[Told], usdc: str) -> int:
-    """How many of the first withdrawals were made before the mandate worked: they take deposits back and count as nothing else.
+def _funding_withdrawals(
+    before: VaultPosition | None, after: VaultPosition | None, told: Sequence[Told], usdc: str
+) -> int:
+    """How many of the first withdrawals were made before the mandate worked: they take deposits
+    back and count as nothing else.
 
     Amounts are never 0, so that the last ones whose sum is what was withdrawn since are the others.
     """
-    amounts = [one.event.amount for one in told if isinstance(one.event, Withdrawn) and one.event.token == usdc]
+    amounts = [
+        one.event.amount
+        for one in told
+        if isinstance(one.event, Withdrawn) and one.event.token == usdc
+    ]
     if before is None or after is None:
         return 0
     left, found = after.totals.withdrawn - before.totals.withdrawn, len(amounts)
@@ -180,7 +212,15 @@ def _totals_fault(run: _Run, said: VaultPosition) -> str | None:
     """`unvalued_out` depends on the rules, and is not counted here."""
     if run.agent and run.agent != said.agent:
         return f"its events leave it the agent {run.agent}, the chain says {said.agent}"
-    for name in ("nonce", "deposited", "spent", "received", "withdrawn", "fee_paid", "last_mark_block"):
+    for name in (
+        "nonce",
+        "deposited",
+        "spent",
+        "received",
+        "withdrawn",
+        "fee_paid",
+        "last_mark_block",
+    ):
         ours, theirs = run.totals[name], getattr(said.totals, name)
         if ours != theirs:
             return f"its events add up to {name} {ours}, the chain says {theirs}"

@@ -1,13 +1,17 @@
-"""The deposit watcher: what agents report of their wallets' transfers is looked up on the chain, and its books follow.
+"""The deposit watcher: what agents report of their wallets' transfers is looked up on the chain,
+and its books follow.
 
 Laws
-- A block is believed when it is canonical here and not above the node's `safe` block, itself canonical here. Until the
-  indexer has both, nothing is judged.
-- One node answers for all of a look, and what it says of a transaction is held against its block's header and against the
-  logs that we keep of it. What contradicts them judges nothing, and that node rests.
-- What is wrong with one report, or with what it points at, is its own trouble: it is looked at again later, the others now.
+- A block is believed when it is canonical here and not above the node's `safe` block, itself
+  canonical here. Until the indexer has both, nothing is judged.
+- One node answers for all of a look, and what it says of a transaction is held against its block's
+  header and against the logs that we keep of it. What contradicts them judges nothing, and that
+  node rests.
+- What is wrong with one report, or with what it points at, is its own trouble: it is looked at
+  again later, the others now.
 - One report is one transaction, fenced: its step and its book together, or neither.
-- A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of the unwind.
+- A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of
+  the unwind.
 Source: docs/transfers.md; core/transfers/rules.py.
 """
 
@@ -27,7 +31,17 @@ from core.quarantine.queries import ACCOUNT
 from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports
 from core.transfers.logs import transfers_of
-from core.transfers.rules import Direction, Failure, Sighting, State, Step, Verdict, Watched, judge, moved
+from core.transfers.rules import (
+    Direction,
+    Failure,
+    Sighting,
+    State,
+    Step,
+    Verdict,
+    Watched,
+    judge,
+    moved,
+)
 from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.audit_block import LINK_MARGIN_S
@@ -64,7 +78,9 @@ class _Due:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A receipt and the header of its block, from one node; `header` None: it does not have that block."""
+    """A receipt and the header of its block, from one node; `header` None: it does not have that
+    block.
+    """
 
     receipt: Receipt
     header: BlockHeader | None
@@ -73,7 +89,10 @@ class _Seen:
 def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
     """Look at every report that is due, once. Errors: RpcUnreachableError, LeadershipLostError."""
     with chain.database.read() as session:
-        due = [_due(report, wallet) for report, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)]
+        due = [
+            _due(report, wallet)
+            for report, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
+        ]
     if not due:
         return []
     with chain.reader.rpc.pinned():
@@ -83,15 +102,25 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         # The safe block is asked for first: a receipt that is missing is missing at that block too.
         receipts = chain.reader.receipts_settled([report.tx_hash for report in due])
         headers = _headers(chain, receipts)
-        steps = [_step_alone(chain, report, answer, headers, safe, now) for report, answer in zip(due, receipts, strict=True)]
+        steps = [
+            _step_alone(chain, report, answer, headers, safe, now)
+            for report, answer in zip(due, receipts, strict=True)
+        ]
     found = [step for step in steps if step is not None and step.verdict is not Verdict.WAIT]
     for step in found:
-        log.info("transfer report", tx_hash=step.tx_hash, verdict=step.verdict.value, failure=step.failure)
+        log.info(
+            "transfer report",
+            tx_hash=step.tx_hash,
+            verdict=step.verdict.value,
+            failure=step.failure,
+        )
     return found
 
 
 def _due(report: TransferReport, wallet: str | None) -> _Due:
-    return _Due(report.id, hex_of(report.tx_hash), report.state, Direction(report.direction), wallet)
+    return _Due(
+        report.id, hex_of(report.tx_hash), report.state, Direction(report.direction), wallet
+    )
 
 
 def _safe(chain: ChainContext) -> BlockHeader | None:
@@ -102,9 +131,13 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return None
 
 
-def _headers(chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]) -> dict[str, BlockHeader | RpcRefusedError | None]:
+def _headers(
+    chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]
+) -> dict[str, BlockHeader | RpcRefusedError | None]:
     """The blocks that the receipts name, by hash; None: the node lacks it."""
-    hashes = list(dict.fromkeys(receipt.block_hash for receipt in receipts if isinstance(receipt, Receipt)))
+    hashes = list(
+        dict.fromkeys(receipt.block_hash for receipt in receipts if isinstance(receipt, Receipt))
+    )
     return dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
 
 
@@ -126,7 +159,9 @@ def _step_alone(
         return _take_step(chain, due, seen, safe, now)
     except BlockContradictionError as error:
         chain.reader.rpc.distrust("contradicts")
-        log.warning("a node contradicts itself or the record", tx_hash=due.tx_hash, error=str(error))
+        log.warning(
+            "a node contradicts itself or the record", tx_hash=due.tx_hash, error=str(error)
+        )
     except (RpcRefusedError, *MAY_REFUSE) as error:
         if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
             raise
@@ -137,15 +172,21 @@ def _step_alone(
     return None
 
 
-def _take_step(chain: ChainContext, due: _Due, seen: _Seen | None, safe: BlockHeader, now: datetime) -> Moved | None:
-    """None: the indexer does not stand where the node does; or the report has moved on since it was read."""
+def _take_step(
+    chain: ChainContext, due: _Due, seen: _Seen | None, safe: BlockHeader, now: datetime
+) -> Moved | None:
+    """None: the indexer does not stand where the node does; or the report has moved on since it was
+    read.
+    """
     with chain.database.write() as session:
         chain.fence(session)
         report = repository.lock_report(session, due.id)
         if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
             return None
         receipt, header = (None, None) if seen is None else (seen.receipt, seen.header)
-        if receipt is not None and (header is None or not _is_ours(session, chain, receipt.block_number, receipt.block_hash)):
+        if receipt is not None and (
+            header is None or not _is_ours(session, chain, receipt.block_number, receipt.block_hash)
+        ):
             return None
         sighting = None
         if receipt is not None and header is not None:
@@ -153,18 +194,32 @@ def _take_step(chain: ChainContext, due: _Due, seen: _Seen | None, safe: BlockHe
             sighting = _sighting(chain, due, receipt, header.timestamp, safe)
         step = judge(_watched(report), sighting, safe.timestamp)
         _apply(session, report, step, sighting, now)
-        if receipt is not None and header is not None and step.failure is Failure.CONTRADICTED and due.direction is Direction.IN:
+        if (
+            receipt is not None
+            and header is not None
+            and step.failure is Failure.CONTRADICTED
+            and due.direction is Direction.IN
+        ):
             _show(session, chain, due, receipt, header.timestamp, now)
         return Moved(due.tx_hash, step.verdict, step.failure)
 
 
-def _hold_against(session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader) -> None:
-    """The receipt fits its block's header, and both fit what we keep. Errors: BlockContradictionError."""
+def _hold_against(
+    session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader
+) -> None:
+    """The receipt fits its block's header, and both fit what we keep.
+
+    Errors: BlockContradictionError.
+    """
     fault = receipt_fault(receipt)
     if fault is not None:
         raise BlockContradictionError(header, fault)
-    if header.number != receipt.block_number or header.transaction_hashes[receipt.tx_index : receipt.tx_index + 1] != (receipt.tx_hash,):
-        raise BlockContradictionError(header, f"the transaction {receipt.tx_hash} does not stand there")
+    if header.number != receipt.block_number or header.transaction_hashes[
+        receipt.tx_index : receipt.tx_index + 1
+    ] != (receipt.tx_hash,):
+        raise BlockContradictionError(
+            header, f"the transaction {receipt.tx_hash} does not stand there"
+        )
     if receipt.logs_bloom & ~header.logs_bloom:
         raise BlockContradictionError(header, "a receipt has a log that the header's bloom denies")
     time = chain_repository.block_time(session, chain.chain_id, header.hash)
@@ -172,19 +227,37 @@ def _hold_against(session: WriteSession, chain: ChainContext, receipt: Receipt, 
         return  # it lies below our first block
     if time != header.timestamp:
         raise BlockContradictionError(header, "its time is not what the record says")
-    kept = {one for one in chain_repository.logs_of_block(session, chain.chain_id, header.hash) if one.tx_hash == receipt.tx_hash}
+    kept = {
+        one
+        for one in chain_repository.logs_of_block(session, chain.chain_id, header.hash)
+        if one.tx_hash == receipt.tx_hash
+    }
     if kept - set(receipt.logs):
         raise BlockContradictionError(header, f"a log of {receipt.tx_hash} is left out or altered")
     invented = _payments_of(session, chain, receipt, header) - {one.log_index for one in kept}
     if invented:
-        raise BlockContradictionError(header, f"the record has no payment {min(invented)} of {receipt.tx_hash}")
+        raise BlockContradictionError(
+            header, f"the record has no payment {min(invented)} of {receipt.tx_hash}"
+        )
 
 
-def _payments_of(session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader) -> set[int]:
-    """Indices of the transfers that the record must have: to wallets that had been linked for a while by then."""
-    paid = [one for one in transfers_of(receipt, chain.usdc) if one.from_ != one.to and one.amount_e6 > 0]
+def _payments_of(
+    session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader
+) -> set[int]:
+    """Indices of the transfers that the record must have: to wallets that had been linked for a
+    while by then.
+    """
+    paid = [
+        one
+        for one in transfers_of(receipt, chain.usdc)
+        if one.from_ != one.to and one.amount_e6 > 0
+    ]
     linked = linked_wallets(session, [one.to for one in paid]) if paid else {}
-    return {one.log_index for one in paid if one.to in linked and linked[one.to].since + LINK_MARGIN_S <= header.timestamp}
+    return {
+        one.log_index
+        for one in paid
+        if one.to in linked and linked[one.to].since + LINK_MARGIN_S <= header.timestamp
+    }
 
 
 def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash: str) -> bool:
@@ -195,7 +268,9 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     return ours == block_hash
 
 
-def _sighting(chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: BlockHeader) -> Sighting:
+def _sighting(
+    chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: BlockHeader
+) -> Sighting:
     sum_and_log = moved(transfers_of(receipt, chain.usdc), due.wallet, due.direction)
     return Sighting(
         block_hash=receipt.block_hash,
@@ -208,14 +283,27 @@ def _sighting(chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: B
     )
 
 
-def _show(session: WriteSession, chain: ChainContext, due: _Due, receipt: Receipt, at: int, now: datetime) -> None:
-    """What reached the wallet in truth is noted as if nobody had reported it: behind what is held back of its ledger, if anything is."""
+def _show(
+    session: WriteSession, chain: ChainContext, due: _Due, receipt: Receipt, at: int, now: datetime
+) -> None:
+    """What reached the wallet in truth is noted as if nobody had reported it: behind what is held
+    back of its ledger, if anything is.
+    """
     linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
     logs = {log.log_index: log for log in receipt.logs}
     for wallet, link in linked.items():
-        paid = [one for one in transfers_of(receipt, chain.usdc) if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since]
+        paid = [
+            one
+            for one in transfers_of(receipt, chain.usdc)
+            if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since
+        ]
         payments = [payment_of(logs[one.log_index], link.account_id) for one in paid]
-        entries = [Entry(deposit_of(one, receipt.block_number, receipt.block_hash, chain.chain_id), one.log) for one in payments]
+        entries = [
+            Entry(
+                deposit_of(one, receipt.block_number, receipt.block_hash, chain.chain_id), one.log
+            )
+            for one in payments
+        ]
         take(session, chain, ACCOUNT, {link.account_id: entries} if entries else {}, now)
 
 
@@ -228,7 +316,13 @@ def _watched(report: TransferReport) -> Watched:
     )
 
 
-def _apply(session: WriteSession, report: TransferReport, step: Step, sighting: Sighting | None, now: datetime) -> None:
+def _apply(
+    session: WriteSession,
+    report: TransferReport,
+    step: Step,
+    sighting: Sighting | None,
+    now: datetime,
+) -> None:
     match step.verdict:
         case Verdict.WAIT:
             transfer_reports.look_again(report, now)

@@ -1,11 +1,17 @@
-"""What one verified block says of the product, as values. Pure: the watch list in, facts out, nothing written.
+"""What one verified block says of the product, as values.
+
+Pure: the watch list in, facts out, nothing written.
 
 Laws
-- The block's own new vaults are found first, so that a vault's logs in the block that made it are not lost.
-- An event is believed only from the contract that emits it: a listed adapter can't say Deposited, and of all adapters the
-  x402 adapter alone can say X402Paid, whose event names the vault that is said to have paid.
-- A log of a watched contract is kept as it is even when it can't be decoded; it then makes no event.
-- What registers a vault (address, digest, owner) stands in the topics of VaultCreated, so that no text in its body can hide it.
+- The block's own new vaults are found first, so that a vault's logs in the block that made it are
+  not lost.
+- An event is believed only from the contract that emits it: a listed adapter can't say Deposited,
+  and of all adapters the x402 adapter alone can say X402Paid, whose event names the vault that is
+  said to have paid.
+- A log of a watched contract is kept as it is even when it can't be decoded; it then makes no
+  event.
+- What registers a vault (address, digest, owner) stands in the topics of VaultCreated, so that no
+  text in its body can hide it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +25,15 @@ from core.errors import MandateError
 from core.hexes import checksum_address
 from core.identity.queries import LinkedWallet
 from core.mandate.chain.decode import TRANSFER_TOPIC, decode_log
-from core.mandate.rules.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
+from core.mandate.rules.events import (
+    AgentSet,
+    ChainEvent,
+    FactoryEvent,
+    LogRef,
+    VaultCreated,
+    VaultEvent,
+    X402Paid,
+)
 from core.mandate.rules.terms import ZERO_ADDRESS
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
@@ -30,8 +44,9 @@ VAULT_EVENTS = get_args(VaultEvent)
 VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = map(topic_of, ("VaultCreated", "AdapterListed"))
 WORD_CHARACTERS = len("0x") + 64
 NAME_CHARACTERS = 64  # a public id of ours has 12
-# What may be raised of one log, or of one held fact, while it is made into a value: nothing of it may end a round. None of them is raised
-# by a connection, a disk or a lost lead. Where many facts are written at once they would hide a defect of ours: quarantine.py is stricter.
+# What may be raised of one log, or of one held fact, while it is made into a value: nothing of it
+# may end a round. None of them is raised by a connection, a disk or a lost lead. Where many facts
+# are written at once they would hide a defect of ours: quarantine.py is stricter.
 OF_ONE_FACT = (
     AbiDecodeError,
     MandateError,
@@ -64,7 +79,10 @@ class Undecodable:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A vault that the factory made. `public_id` None: a name that is no mandate's of ours, of which nothing is kept."""
+    """A vault that the factory made.
+
+    `public_id` None: a name that is no mandate's of ours, of which nothing is kept.
+    """
 
     address: str
     terms_digest: str
@@ -87,8 +105,10 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """`logs` are those that are kept: of our contracts, and the payments' own. `created` are the vaults that the block made, those
-    among `undecodable` included."""
+    """`logs` are those that are kept: of our contracts, and the payments' own.
+
+    `created` are the vaults that the block made, those among `undecodable` included.
+    """
 
     header: BlockHeader
     logs: tuple[RawLog, ...]
@@ -116,10 +136,23 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    created = {made.address: made for log in block.logs if log.address == watch.factory and (made := created_by(log))}
-    kept, found, undecodable, payments = list[RawLog](), list[Found](), list[Undecodable](), list[Payment]()
+    created = {
+        made.address: made
+        for log in block.logs
+        if log.address == watch.factory and (made := created_by(log))
+    }
+    kept, found, undecodable, payments = (
+        list[RawLog](),
+        list[Found](),
+        list[Undecodable](),
+        list[Payment](),
+    )
     for log in block.logs:
-        payment = _payment(log, watch.wallets, block.header.timestamp) if log.address == watch.usdc else None
+        payment = (
+            _payment(log, watch.wallets, block.header.timestamp)
+            if log.address == watch.usdc
+            else None
+        )
         is_vault = log.address in watch.vaults or log.address in created
         is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
         if payment is not None:
@@ -136,10 +169,20 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         if event is not None and _is_believed(event, log, watch, is_vault):
             found.append(Found(ref_of(log, block.header.timestamp, chain_id), event, log))
             if isinstance(event, VaultCreated):
-                created[event.vault] = Created(event.vault, event.terms_digest, event.owner, kept_name(event.public_id))
+                created[event.vault] = Created(
+                    event.vault, event.terms_digest, event.owner, kept_name(event.public_id)
+                )
     named = [pair for pair in map(_named_agent, found) if pair is not None]
     reverts = reverts_of(block.receipts, watch, named)
-    return BlockFacts(block.header, tuple(kept), tuple(found), tuple(payments), reverts, tuple(undecodable), tuple(created.values()))
+    return BlockFacts(
+        block.header,
+        tuple(kept),
+        tuple(found),
+        tuple(payments),
+        reverts,
+        tuple(undecodable),
+        tuple(created.values()),
+    )
 
 
 def created_by(log: RawLog) -> Created | None:
@@ -152,7 +195,11 @@ def created_by(log: RawLog) -> Created | None:
 
 def listed_by(log: RawLog) -> str | None:
     """The adapter that a log of the factory lists; None for other logs."""
-    return address_in(log.topics[1]) if len(log.topics) == 2 and log.topics[0] == ADAPTER_LISTED_TOPIC else None
+    return (
+        address_in(log.topics[1])
+        if len(log.topics) == 2 and log.topics[0] == ADAPTER_LISTED_TOPIC
+        else None
+    )
 
 
 def address_in(topic: str) -> str:
@@ -161,13 +208,17 @@ def address_in(topic: str) -> str:
 
 
 def kept_name(public_id: str) -> str | None:
-    """A vault's name as it is kept. Whatever a stranger names a vault, no more is kept than a mandate of ours might be called."""
+    """A vault's name as it is kept.
+
+    Whatever a stranger names a vault, no more is kept than a mandate of ours might be called.
+    """
     return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
 def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and not of nothing: anybody may
-    make transfers of 0, in the name of anybody, and each would cost a row.
+    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
+    not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
+    row.
     """
     if not _is_transfer(log) or not int(log.data, 16):
         return None
@@ -185,12 +236,18 @@ def payment_of(log: RawLog, account_id: int) -> Payment:
 
 def _is_transfer(log: RawLog) -> bool:
     """An ERC-20 transfer: sender and receiver in topics, the amount one word of data."""
-    return len(log.topics) == 3 and log.topics[0] == TRANSFER_TOPIC and len(log.data) == WORD_CHARACTERS
+    return (
+        len(log.topics) == 3
+        and log.topics[0] == TRANSFER_TOPIC
+        and len(log.data) == WORD_CHARACTERS
+    )
 
 
 def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC in the block pays."""
-    return {address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)}
+    return {
+        address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)
+    }
 
 
 def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
@@ -203,30 +260,47 @@ def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: boo
 
 def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:
     """`at`: the time of its block, unix seconds."""
-    return LogRef(chain_id, log.block_number, log.block_hash, at, log.tx_hash, log.log_index, log.address)
+    return LogRef(
+        chain_id, log.block_number, log.block_hash, at, log.tx_hash, log.log_index, log.address
+    )
 
 
-def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
-    """Plain failed transactions from an agent, present or past, to its vault, if that is not known to be a foreign mandate's.
+def reverts_of(
+    receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]
+) -> tuple[NewRevert, ...]:
+    """Plain failed transactions from an agent, present or past, to its vault, if that is not known
+    to be a foreign mandate's.
 
     Calls through other contracts are not seen.
     """
     fresh = set(named)
     return tuple(
-        NewRevert(tx_hash=item.tx_hash, tx_index=item.tx_index, sender=item.sender, vault=item.to, gas_used=item.gas_used)
+        NewRevert(
+            tx_hash=item.tx_hash,
+            tx_index=item.tx_index,
+            sender=item.sender,
+            vault=item.to,
+            gas_used=item.gas_used,
+        )
         for item in receipts
         if item.status == 0 and item.to is not None and not is_foreign(item.to, watch)
         if _is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh
     )
 
 
-def by_then(found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int) -> tuple[NewRevert, ...]:
-    """Those whose sender was the vault's agent by that height: a watch list of today knows agents that came later."""
+def by_then(
+    found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int
+) -> tuple[NewRevert, ...]:
+    """Those whose sender was the vault's agent by that height: a watch list of today knows agents
+    that came later.
+    """
     return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
 
 
 def is_foreign(vault: str, watch: WatchList) -> bool:
-    """Whether it is the vault of terms that this service did not issue: nobody reads why its agent's calls fail."""
+    """Whether it is the vault of terms that this service did not issue: nobody reads why its
+    agent's calls fail.
+    """
     known = watch.vaults.get(vault)
     return known is not None and known.mandate_id is None
 

@@ -1,11 +1,14 @@
-"""One block, whole or not at all: header and receipts, held against each other before anything is believed.
+"""One block, whole or not at all: header and receipts, held against each other before anything is
+believed.
 
-A node behind a load balancer may lag, cut answers short or mix two chains. What is checked: every receipt names this
-very block, none is missing or doubled, logs are in order, each receipt's bloom is exactly its logs' and the header's exactly
-theirs. A log that is left out leaves its bits behind, unless all of them are other logs' too (docs/decisions/0016).
+A node behind a load balancer may lag, cut answers short or mix two chains. What is checked: every
+receipt names this very block, none is missing or doubled, logs are in order, each receipt's bloom
+is exactly its logs' and the header's exactly theirs. A log that is left out leaves its bits behind,
+unless all of them are other logs' too (docs/decisions/0016).
 
-What a block logs is strangers' choice: receipts that are too many bytes for one answer, or do not come in time, are asked for in smaller
-parts, down to one transaction, and of these only the logs are kept that may concern us.
+What a block logs is strangers' choice: receipts that are too many bytes for one answer, or do not
+come in time, are asked for in smaller parts, down to one transaction, and of these only the logs
+are kept that may concern us.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +40,11 @@ class BlockContradictionError(OutsideError):
 
 @dataclass(frozen=True, slots=True)
 class FetchedBlock:
-    """A verified block. `logs` are all of its logs in order; of a block whose receipts did not come whole, those that were to be kept."""
+    """A verified block.
+
+    `logs` are all of its logs in order; of a block whose receipts did not come whole, those that
+    were to be kept.
+    """
 
     header: BlockHeader
     receipts: tuple[Receipt, ...]
@@ -45,10 +52,15 @@ class FetchedBlock:
 
 
 def fetch_block(
-    reader: VaultReader, header: BlockHeader, keep: Keep = lambda log: True, sign: Callable[[], None] = lambda: None
+    reader: VaultReader,
+    header: BlockHeader,
+    keep: Keep = lambda log: True,
+    sign: Callable[[], None] = lambda: None,
 ) -> FetchedBlock:
-    """One block; by transaction, where no node gives its receipts at once. `keep`: which logs are kept of such a block, whose size is
-    strangers' choice. `sign` is called after each answer then.
+    """One block; by transaction, where no node gives its receipts at once.
+
+    `keep`: which logs are kept of such a block, whose size is strangers' choice. `sign` is called
+    after each answer then.
 
     Errors: BlockUnavailableError, BlockContradictionError, and the reader's.
     """
@@ -63,7 +75,9 @@ def fetch_block(
     return verified(header, receipts)
 
 
-def fetch_blocks(reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]) -> list[FetchedBlock]:
+def fetch_blocks(
+    reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]
+) -> list[FetchedBlock]:
     """As `fetch_block`, several in one request, or in as many as it takes."""
     if len(headers) == 1:
         return [fetch_block(reader, headers[0], keep, sign)]
@@ -72,7 +86,11 @@ def fetch_blocks(reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep
     except AnswerTooLargeError:
         sign()
         middle = len(headers) // 2
-        return [block for half in (headers[:middle], headers[middle:]) for block in fetch_blocks(reader, half, keep, sign)]
+        return [
+            block
+            for half in (headers[:middle], headers[middle:])
+            for block in fetch_blocks(reader, half, keep, sign)
+        ]
     blocks = []
     for header, receipts in zip(headers, answers, strict=True):
         if receipts is None:
@@ -81,7 +99,9 @@ def fetch_blocks(reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep
     return blocks
 
 
-def _by_transaction(reader: VaultReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]) -> FetchedBlock:
+def _by_transaction(
+    reader: VaultReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]
+) -> FetchedBlock:
     """Errors: as `fetch_block`; RpcUnreachableError when not even one receipt comes in time."""
     fold, step = _Fold(header), RECEIPTS_A_REQUEST
     while some := header.transaction_hashes[fold.count : fold.count + step]:
@@ -103,7 +123,9 @@ def _by_transaction(reader: VaultReader, header: BlockHeader, keep: Keep, sign: 
 def verified(header: BlockHeader, receipts: Sequence[Receipt]) -> FetchedBlock:
     """Errors: BlockContradictionError."""
     if len(receipts) != len(header.transaction_hashes):
-        raise BlockContradictionError(header, f"{len(receipts)} receipts for {len(header.transaction_hashes)} transactions")
+        raise BlockContradictionError(
+            header, f"{len(receipts)} receipts for {len(header.transaction_hashes)} transactions"
+        )
     fold = _Fold(header)
     for receipt in receipts:
         fold.add(receipt)
@@ -111,7 +133,10 @@ def verified(header: BlockHeader, receipts: Sequence[Receipt]) -> FetchedBlock:
 
 
 class _Fold:
-    """Receipts of one block, held against it one after the other. Errors of `add` and `whole`: BlockContradictionError."""
+    """Receipts of one block, held against it one after the other.
+
+    Errors of `add` and `whole`: BlockContradictionError.
+    """
 
     def __init__(self, header: BlockHeader) -> None:
         self._header = header
@@ -135,7 +160,9 @@ class _Fold:
         fault = receipt_fault(receipt)
         if fault is not None:
             raise BlockContradictionError(header, fault)
-        if [log.log_index for log in receipt.logs] != list(range(self._next_log, self._next_log + len(receipt.logs))):
+        if [log.log_index for log in receipt.logs] != list(
+            range(self._next_log, self._next_log + len(receipt.logs))
+        ):
             raise BlockContradictionError(header, "logs are missing or out of order")
         self._next_log += len(receipt.logs)
         self._bloom |= receipt.logs_bloom
@@ -146,15 +173,25 @@ class _Fold:
     def whole(self) -> FetchedBlock:
         """After the last one."""
         if self._bloom != self._header.logs_bloom:
-            raise BlockContradictionError(self._header, "the receipts' blooms are not the header's: a log is missing or invented")
+            raise BlockContradictionError(
+                self._header,
+                "the receipts' blooms are not the header's: a log is missing or invented",
+            )
         return FetchedBlock(self._header, tuple(self._receipts), tuple(self._logs))
 
 
 def receipt_fault(receipt: Receipt) -> str | None:
     """What of one receipt does not fit together; None: it does."""
     place = (receipt.block_hash, receipt.block_number, receipt.tx_hash, receipt.tx_index)
-    if any((log.block_hash, log.block_number, log.tx_hash, log.tx_index) != place for log in receipt.logs):
+    if any(
+        (log.block_hash, log.block_number, log.tx_hash, log.tx_index) != place
+        for log in receipt.logs
+    ):
         return "a log names another block or transaction than its receipt"
     if receipt.status == 0 and receipt.logs:
         return "a reverted transaction has logs"
-    return None if bloom_of(receipt.logs) == receipt.logs_bloom else "a receipt's bloom is not its logs': a log is missing or invented"
+    return (
+        None
+        if bloom_of(receipt.logs) == receipt.logs_bloom
+        else "a receipt's bloom is not its logs': a log is missing or invented"
+    )

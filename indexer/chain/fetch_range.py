@@ -1,11 +1,13 @@
-"""Blocks in a row, from logs instead of receipts: a few requests for many blocks, for history that is final.
+"""Blocks in a row, from logs instead of receipts: a few requests for many blocks, for history that
+is final.
 
     headers of the range, linked to one another and to the block before
     logs of the factory  ->  which vaults and adapters are watched from this very range on
     logs of vaults and adapters; USDC that reached watched wallets
 
-What is checked: the headers are one chain from our cursor on; every log names the block of its height; the node that
-gave the logs has the range's last block, by its hash, in the same answer (a node that lags answers logs of what it has).
+What is checked: the headers are one chain from our cursor on; every log names the block of its
+height; the node that gave the logs has the range's last block, by its hash, in the same answer (a
+node that lags answers logs of what it has).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,18 +35,28 @@ class RangeReader:
         self._sign = sign
         self.log_calls = 0
 
-    def fetch(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[FetchedBlock]:
-        """The blocks first to last, each with the logs that concern us. `watch` is as of any block before.
+    def fetch(
+        self, first: int, last: int, parent_hash: str, watch: WatchList
+    ) -> list[FetchedBlock]:
+        """The blocks first to last, each with the logs that concern us.
 
-        Errors: BlockUnavailableError, BlockContradictionError, and the reader's (RpcRefusedError: ask for less).
+        `watch` is as of any block before.
+
+        Errors: BlockUnavailableError, BlockContradictionError, and the reader's (RpcRefusedError:
+        ask for less).
         """
         headers = self._headers(first, last, parent_hash)
         factory_logs = self._logs(headers, [{"address": watch.factory}])
         addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
         filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
         # An adapter gives all of its logs already, even if somebody listed USDC itself.
-        wallets = [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
-        filters += [{"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]} for chunk in _chunks(wallets)]
+        wallets = (
+            [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
+        )
+        filters += [
+            {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
+            for chunk in _chunks(wallets)
+        ]
         return _grouped(headers, factory_logs + self._logs(headers, filters))
 
     def _headers(self, first: int, last: int, parent_hash: str) -> list[BlockHeader]:
@@ -57,13 +69,17 @@ class RangeReader:
                 headers.append(header)
             self._sign()
         if headers[0].parent_hash != parent_hash:
-            raise BlockContradictionError(headers[0], "it does not follow the cursor's block, which was final")
+            raise BlockContradictionError(
+                headers[0], "it does not follow the cursor's block, which was final"
+            )
         for before, after in pairwise(headers):
             if after.parent_hash != before.hash:
                 raise BlockContradictionError(after, "it does not follow the block before it")
         return headers
 
-    def _logs(self, headers: Sequence[BlockHeader], filters: Sequence[dict[str, Any]]) -> list[RawLog]:
+    def _logs(
+        self, headers: Sequence[BlockHeader], filters: Sequence[dict[str, Any]]
+    ) -> list[RawLog]:
         if not filters:
             return []
         first, last = headers[0], headers[-1]
@@ -76,7 +92,9 @@ class RangeReader:
 
 
 def _appeared(factory_logs: Sequence[RawLog]) -> set[str]:
-    """The vaults and adapters that the factory names, by topics alone: no text in a log's body can hide one."""
+    """The vaults and adapters that the factory names, by topics alone: no text in a log's body can
+    hide one.
+    """
     made = {created.address for log in factory_logs if (created := created_by(log))}
     return made | {adapter for log in factory_logs if (adapter := listed_by(log))}
 

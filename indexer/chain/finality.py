@@ -4,13 +4,17 @@
     second: latest ......... finalized F2     agreed: the highest block to which the words of two go, and of which both have the same hash
 
 Laws
-- Nothing is called final that is not below our own position: a node that says so of its head has no notion of it.
-- A height is final once two nodes agree about its block, or the only one that says anything of it has called it so for CONFIRMED_S: below
-  it no reorg is believed, so that one wrong answer would halt the record at the next ordinary one.
-- Where nodes that get on have different blocks, no mark moves, however often one of them says so; it is an error of its own.
-- `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for. Ends of unfunded terms are said with
-  it (core/mandate/ledger/ends.py).
-- The nodes are not asked again before SPACING times what asking took: a slow one delays the tip by a tenth at most.
+- Nothing is called final that is not below our own position: a node that says so of its head has no
+  notion of it.
+- A height is final once two nodes agree about its block, or the only one that says anything of it
+  has called it so for CONFIRMED_S: below it no reorg is believed, so that one wrong answer would
+  halt the record at the next ordinary one.
+- Where nodes that get on have different blocks, no mark moves, however often one of them says so;
+  it is an error of its own.
+- `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for.
+  Ends of unfunded terms are said with it (core/mandate/ledger/ends.py).
+- The nodes are not asked again before SPACING times what asking took: a slow one delays the tip by
+  a tenth at most.
 """
 
 from collections import deque
@@ -32,14 +36,18 @@ from indexer.chain.fetch import BlockContradictionError
 from indexer.chain.pool import Pool
 
 CONFIRMED_S = 60
-DEEP = 192  # blocks below a node's head that it may hold back from calling final: as many as come while Ethereum goes through an epoch
+# blocks below a node's head that it may hold back from calling final: as many as come while
+# Ethereum goes through an epoch
+DEEP = 192
 SLOW_S = 0.5  # a look that takes less is no matter
 SPACING = 10
 TAGS = (SAFE, FINALIZED)
 
 
 class FinalityDisputedError(OutsideError):
-    """Nodes that get on have different blocks where one of them calls its own safe or final: no mark moves. Compare them with a third."""
+    """Nodes that get on have different blocks where one of them calls its own safe or final: no
+    mark moves. Compare them with a third.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,9 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """The highest block that is called so, by two nodes (`by_two`) or the only one that says anything of it; or why there is none."""
+    """The highest block that is called so, by two nodes (`by_two`) or the only one that says
+    anything of it; or why there is none.
+    """
 
     header: BlockHeader | None = None
     by_two: bool = False
@@ -104,14 +114,18 @@ class Finality:
     def look(self) -> Mapping[str, Agreed]:
         """What is agreed of each tag, asked anew unless that took long a moment ago.
 
-        Call it within `pinned`. Errors: RpcUnreachableError; BlockContradictionError: at that height the node has another one.
+        Call it within `pinned`. Errors: RpcUnreachableError; BlockContradictionError: at that
+        height the node has another one.
         """
         begun = self._clock()
         if begun >= self._look.again_at:
             said = self._ask()
             agreed = self._agreed(said)
             took = self._clock() - begun
-            self._look = _Look(self._clock() + SPACING * (took if took.total_seconds() > SLOW_S else timedelta(0)), agreed)
+            self._look = _Look(
+                self._clock() + SPACING * (took if took.total_seconds() > SLOW_S else timedelta(0)),
+                agreed,
+            )
         return self._look.agreed
 
     def _ask(self) -> dict[str | None, _Said]:
@@ -135,27 +149,39 @@ class Finality:
         """As `Pool.others`, of this round's node."""
         requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
         try:
-            answers = self._chain.reader.rpc.batch_settled(requests, [results.header] * len(requests))
+            answers = self._chain.reader.rpc.batch_settled(
+                requests, [results.header] * len(requests)
+            )
         except RpcRefusedError:
             return [None] * len(requests)
         return [answer if isinstance(answer, BlockHeader) else None for answer in answers]
 
     def _agreed(self, said: Mapping[str | None, _Said]) -> dict[str, Agreed]:
         """One more request to each node, of the heights that count, where there are others."""
-        heights = sorted({height for tag in TAGS for one in said.values() if (height := one.reach(tag)) >= 0})
+        heights = sorted(
+            {height for tag in TAGS for one in said.values() if (height := one.reach(tag)) >= 0}
+        )
         if not heights or len(said) == 1:
             return {tag: Agreed(said[None].tagged[tag]) for tag in TAGS}
         asked = [hex(height) for height in heights]
         answers = self._of_all(asked)
-        held = {name: dict(zip(heights, found, strict=True)) for name, found in answers.items() if name in said}
+        held = {
+            name: dict(zip(heights, found, strict=True))
+            for name, found in answers.items()
+            if name in said
+        }
         for header in said[None].tagged.values():
             own = None if header is None else held[None].get(header.number)
             if header is not None and own is not None and own.hash != header.hash:
-                raise BlockContradictionError(own, f"at its height the node calls {header.hash} safe or final")
+                raise BlockContradictionError(
+                    own, f"at its height the node calls {header.hash} safe or final"
+                )
         return {tag: _agreed_of(tag, said, held) for tag in TAGS}
 
     def _confirmed(self, header: BlockHeader, cursor: Cursor) -> BlockHeader | None:
-        """The newest that was called final CONFIRMED_S ago, and is not above what is called so now."""
+        """The newest that was called final CONFIRMED_S ago, and is not above what is called so
+        now.
+        """
         while self._said and self._said[-1][1].number > header.number:
             self._said.pop()
         confirmed = None
@@ -181,14 +207,29 @@ class Finality:
                     chain.books.append(session, past, now)
 
 
-def _agreed_of(tag: str, said: Mapping[str | None, _Said], held: Mapping[str | None, Mapping[int, BlockHeader | None]]) -> Agreed:
+def _agreed_of(
+    tag: str,
+    said: Mapping[str | None, _Said],
+    held: Mapping[str | None, Mapping[int, BlockHeader | None]],
+) -> Agreed:
     """Somebody has to call it so: where it is only deep, it is not agreed."""
-    called = max((header.number for one in said.values() if (header := one.tagged[tag]) is not None), default=-1)
-    heights = sorted({height for one in said.values() if 0 <= (height := one.reach(tag)) <= called}, reverse=True)
+    called = max(
+        (header.number for one in said.values() if (header := one.tagged[tag]) is not None),
+        default=-1,
+    )
+    heights = sorted(
+        {height for one in said.values() if 0 <= (height := one.reach(tag)) <= called}, reverse=True
+    )
     dispute: str | None = None
     for height in heights:
-        found = [block for name, blocks in held.items() if (block := blocks.get(height)) is not None and said[name].reach(tag) >= height]
-        agreed = next((block for block in found if sum(other.hash == block.hash for other in found) > 1), None)
+        found = [
+            block
+            for name, blocks in held.items()
+            if (block := blocks.get(height)) is not None and said[name].reach(tag) >= height
+        ]
+        agreed = next(
+            (block for block in found if sum(other.hash == block.hash for other in found) > 1), None
+        )
         if agreed is not None:
             return Agreed(agreed, by_two=True, dispute=dispute)
         if len(found) > 1:
@@ -200,8 +241,13 @@ def _agreed_of(tag: str, said: Mapping[str | None, _Said], held: Mapping[str | N
     if alone is None:
         return Agreed()
     denied = [
-        block for name, blocks in held.items() if name and (block := blocks.get(alone.number)) is not None and block.hash != alone.hash
+        block
+        for name, blocks in held.items()
+        if name and (block := blocks.get(alone.number)) is not None and block.hash != alone.hash
     ]
     if denied:
-        return Agreed(dispute=f"another node has {denied[0].hash} at {alone.number}, where {alone.hash} is called {tag}")
+        return Agreed(
+            dispute=f"another node has {denied[0].hash} at {alone.number}, where {alone.hash} is "
+            f"called {tag}"
+        )
     return Agreed(alone)

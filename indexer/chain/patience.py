@@ -1,4 +1,7 @@
-"""How often each thing was asked for in vain. A node may lag, and the next round may do; some things no node will ever answer."""
+"""How often each thing was asked for in vain.
+
+A node may lag, and the next round may do; some things no node will ever answer.
+"""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -7,8 +10,9 @@ MOST_THINGS = 10_000  # that are remembered; the oldest are forgotten first
 
 
 class Patience:
-    """Counts refusals for as long as the process lives; a new process is patient anew. What was enough stays enough, so that several
-    things that fail together are waited for together.
+    """Counts refusals for as long as the process lives; a new process is patient anew.
+
+    What was enough stays enough, so that several things that fail together are waited for together.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,8 @@
-"""USDC that reached an agent's linked wallet, as an entry of its transfer book: shown by the chain, reported by nobody.
+"""USDC that reached an agent's linked wallet, as an entry of its transfer book: shown by the chain,
+reported by nobody.
 
-An agent's own report of the transaction takes its place (core/transfers/reports.py), a reorg takes it back.
+An agent's own report of the transaction takes its place (core/transfers/reports.py), a reorg takes
+it back.
 """
 
 from core.money import usdc_text

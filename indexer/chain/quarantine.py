@@ -1,4 +1,5 @@
-"""What a ledger refuses is set aside, so that one bad fact stops neither the other ledgers nor the loop.
+"""What a ledger refuses is set aside, so that one bad fact stops neither the other ledgers nor the
+loop.
 
     all ledgers in one savepoint --> done                     nearly always; a savepoint is all that it costs
           '- refused --> one half, the other half ... one ledger --> its first half, its second half ... one fact
@@ -6,13 +7,18 @@
                                                                      '- it, and all of this ledger after it: held
 
 Laws
-- Each step of the search, and each ledger that is held, is a sign of the loop: a thousand bad ledgers take minutes, in one transaction.
-- Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by a rule of the domain. A full disk, a
-  lost connection, a time-out of a lock or a lost lead fail the round, which is tried again. So does a defect of ours in the writing of
-  ledgers (TypeError, KeyError, ...): it would hold all of them. In the making of one fact it is that fact's trouble.
-- A ledger that lacks a fact gets none of the later ones: they queue behind it, in order, so that it is never wrong, only short.
-- Facts are held in the transaction of their block, under its fence. A reorg that orphans the block withdraws them.
-- Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole` follows in the same transaction.
+- Each step of the search, and each ledger that is held, is a sign of the loop: a thousand bad
+  ledgers take minutes, in one transaction.
+- Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by
+  a rule of the domain. A full disk, a lost connection, a time-out of a lock or a lost lead fail the
+  round, which is tried again. So does a defect of ours in the writing of ledgers (TypeError,
+  KeyError, ...): it would hold all of them. In the making of one fact it is that fact's trouble.
+- A ledger that lacks a fact gets none of the later ones: they queue behind it, in order, so that it
+  is never wrong, only short.
+- Facts are held in the transaction of their block, under its fence. A reorg that orphans the block
+  withdraws them.
+- Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole`
+  follows in the same transaction.
 - A fact is tried again from the raw log, by the code of that day.
 """
 
@@ -39,8 +45,10 @@ from core.transfers.ledger.writer import NewTransfer
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 
-OF_A_RULE = (MandateError, ValueError, ArithmeticError)  # what rules of the domain, and a number out of range, raise
-MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)  # `refusal_of` says whether it does
+# what rules of the domain, and a number out of range, raise
+OF_A_RULE = (MandateError, ValueError, ArithmeticError)
+# `refusal_of` says whether it does
+MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
 DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"  # reasons
 
 log = structlog.get_logger(__name__)
@@ -50,7 +58,10 @@ Parties = tuple[str, str, str | None]  # keeper, owner and agent at the moment o
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a fact is held. `note`: one sentence of ours; nothing that the chain or the database worded is in it."""
+    """Why a fact is held.
+
+    `note`: one sentence of ours; nothing that the chain or the database worded is in it.
+    """
 
     reason: str
     note: str
@@ -58,8 +69,11 @@ class Refusal:
 
 @dataclass(slots=True)
 class Entry:
-    """What the chain says to one ledger. `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted
-    call, or a note of the factory."""
+    """What the chain says to one ledger.
+
+    `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted call, or
+    a note of the factory.
+    """
 
     row: NewRow | NewTransfer | None
     log: RawLog | None
@@ -75,7 +89,11 @@ def refusal_of(error: BaseException) -> Refusal | None:
     state = refused_state(error)
     if state is not None:
         named = constraint_of(error)
-        return Refusal(DATABASE, f"The database refuses it (SQLSTATE {state}{'' if named is None else f', constraint {named}'}).")
+        return Refusal(
+            DATABASE,
+            "The database refuses it (SQLSTATE "
+            f"{state}{'' if named is None else f', constraint {named}'}).",
+        )
     if isinstance(error, AbiDecodeError):
         return Refusal(UNDECODABLE, "The log is not what the contract's ABI says.")
     cause = error.orig if isinstance(error, StatementError) else error
@@ -91,8 +109,15 @@ def _of_a_rule(error: BaseException) -> Refusal:
     return Refusal(DOMAIN, f"A rule of the ledger refuses it ({type(error).__name__}).")
 
 
-def take(session: WriteSession, chain: ChainContext, ledger: str, waiting: Mapping[int, Sequence[Entry]], now: datetime) -> int:
-    """Append to ledgers of one kind, by id, what they take, and hold the rest; how many rows were new.
+def take(
+    session: WriteSession,
+    chain: ChainContext,
+    ledger: str,
+    waiting: Mapping[int, Sequence[Entry]],
+    now: datetime,
+) -> int:
+    """Append to ledgers of one kind, by id, what they take, and hold the rest; how many rows were
+    new.
 
     Errors: those of the database that say nothing of the data.
     """
@@ -100,9 +125,16 @@ def take(session: WriteSession, chain: ChainContext, ledger: str, waiting: Mappi
 
 
 def take_first(
-    session: WriteSession, chain: ChainContext, ledger: str, ledger_id: int, entries: Sequence[Entry], now: datetime
+    session: WriteSession,
+    chain: ChainContext,
+    ledger: str,
+    ledger_id: int,
+    entries: Sequence[Entry],
+    now: datetime,
 ) -> tuple[int, Refusal | None]:
-    """Append to one ledger, held or not, up to the first entry that it refuses: how many it took, and why not the next one."""
+    """Append to one ledger, held or not, up to the first entry that it refuses: how many it took,
+    and why not the next one.
+    """
     rows = _rows(entries)
     _, taken, refusal = _Taking(session, chain, ledger, now).prefix(ledger_id, rows)
     return taken, refusal or (entries[taken].fault if taken < len(entries) else None)
@@ -119,20 +151,29 @@ class _Taking:
         held = self.chain.books.held(self.session, self.ledger, waiting.keys())
         for ledger_id in sorted(held):
             self._hold(ledger_id, waiting[ledger_id], WAITS)
-        return self._append({ledger_id: entries for ledger_id, entries in waiting.items() if ledger_id not in held})
+        return self._append(
+            {ledger_id: entries for ledger_id, entries in waiting.items() if ledger_id not in held}
+        )
 
     def _append(self, waiting: Mapping[int, Sequence[Entry]]) -> int:
-        count, refusal = self._try({ledger_id: _rows(entries) for ledger_id, entries in waiting.items()})
+        count, refusal = self._try(
+            {ledger_id: _rows(entries) for ledger_id, entries in waiting.items()}
+        )
         if refusal is not None and len(waiting) > 1:
             ids = sorted(waiting)
             halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
-            return sum(self._append({ledger_id: waiting[ledger_id] for ledger_id in half}) for half in halves)
+            return sum(
+                self._append({ledger_id: waiting[ledger_id] for ledger_id in half})
+                for half in halves
+            )
         for ledger_id, entries in waiting.items():
             count += self._hold_rest(ledger_id, entries, refusal)
         return count
 
     def _hold_rest(self, ledger_id: int, entries: Sequence[Entry], refusal: Refusal | None) -> int:
-        """Hold what a ledger did not take: from the first refused row on, and from the first log that gave none."""
+        """Hold what a ledger did not take: from the first refused row on, and from the first log
+        that gave none.
+        """
         rows = _rows(entries)
         count, taken = 0, len(rows)
         if refusal is not None:
@@ -141,8 +182,12 @@ class _Taking:
             self._hold(ledger_id, entries[taken:], refusal or entries[taken].fault or WAITS)
         return count
 
-    def prefix(self, ledger_id: int, rows: Sequence[NewRow | NewTransfer]) -> tuple[int, int, Refusal | None]:
-        """Append up to the first row that is refused: how many were new, how many were taken, and why the next one is not."""
+    def prefix(
+        self, ledger_id: int, rows: Sequence[NewRow | NewTransfer]
+    ) -> tuple[int, int, Refusal | None]:
+        """Append up to the first row that is refused: how many were new, how many were taken, and
+        why the next one is not.
+        """
         count, refusal = self._try({ledger_id: rows})
         if refusal is None or len(rows) == 1:
             return count, 0 if refusal else len(rows), refusal
@@ -153,9 +198,14 @@ class _Taking:
         more, further, refusal = self.prefix(ledger_id, rows[middle:])
         return count + more, taken + further, refusal
 
-    def _try(self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]) -> tuple[int, Refusal | None]:
+    def _try(
+        self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]
+    ) -> tuple[int, Refusal | None]:
         """All of it or nothing: how many rows were new, or why not."""
-        books, full = self.chain.books, {ledger_id: rows for ledger_id, rows in ledgers.items() if rows}
+        books, full = (
+            self.chain.books,
+            {ledger_id: rows for ledger_id, rows in ledgers.items() if rows},
+        )
         if not full:
             return 0, None
         append = books.append if self.ledger == MANDATE else books.post_deposits
@@ -168,18 +218,29 @@ class _Taking:
                 raise
             self.chain.sign()
             log.warning(
-                "ledgers refuse rows", ledger=self.ledger, ledgers=len(full), rows=sum(map(len, full.values())), error=_short(error)
+                "ledgers refuse rows",
+                ledger=self.ledger,
+                ledgers=len(full),
+                rows=sum(map(len, full.values())),
+                error=_short(error),
             )
             return 0, refusal
 
     def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
-        lacking = self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
+        lacking = self.chain.books.hold(
+            self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now
+        )
         if not lacking:
             return
         first = facts[0]
-        at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index, "queue": lacking}
+        at = {
+            "block": first.block_number,
+            "tx_hash": first.tx_hash,
+            "log_index": first.log_index,
+            "queue": lacking,
+        }
         book = book_name(self.session, self.ledger, ledger_id)
         if why is WAITS:
             log.info("facts wait behind one that is held", book=book, **at)
@@ -188,7 +249,9 @@ class _Taking:
 
 
 def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
-    """Held facts of these ledgers, as (kind, id), left: the alerts of those that hold nothing any more are withdrawn."""
+    """Held facts of these ledgers, as (kind, id), left: the alerts of those that hold nothing any
+    more are withdrawn.
+    """
     mandates = {ledger_id for ledger, ledger_id in ledgers if ledger == MANDATE}
     whole = mandates - held_among(session, MANDATE, mandates)
     if whole:
@@ -209,10 +272,16 @@ def _short(error: Exception) -> str:
 def held_fact(entry: Entry, why: Refusal) -> NewHeld:
     """The fact as it is held: where it stands, and what it can be tried again from."""
     base_key = None if entry.row is None else entry.row.base_key
-    shared: dict[str, Any] = {"reason": why.reason, "note": why.note, "tries": 0 if why is WAITS else 1}
+    shared: dict[str, Any] = {
+        "reason": why.reason,
+        "note": why.note,
+        "tries": 0 if why is WAITS else 1,
+    }
     if entry.log is not None:
         return _held_log(entry.log, base_key, entry.parties, shared)
-    assert isinstance(entry.row, NewRow), "what has no log is a reverted call or a note, whose row could be made"
+    assert isinstance(entry.row, NewRow), (
+        "what has no log is a reverted call or a note, whose row could be made"
+    )
     assert entry.row.tx_hash and entry.row.block_hash  # noqa: PT018 (two sides of one thing: where it stands)
     assert entry.row.block_number is not None
     return NewHeld(
@@ -228,7 +297,9 @@ def held_fact(entry: Entry, why: Refusal) -> NewHeld:
     )
 
 
-def _held_log(raw: RawLog, base_key: str | None, parties: Parties | None, shared: dict[str, Any]) -> NewHeld:
+def _held_log(
+    raw: RawLog, base_key: str | None, parties: Parties | None, shared: dict[str, Any]
+) -> NewHeld:
     return NewHeld(
         base_key=base_key or f"log:{raw.tx_hash.lower()}:{raw.log_index}",
         block_number=raw.block_number,

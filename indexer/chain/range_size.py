@@ -2,11 +2,15 @@
 
 
 class RangeSize:
-    """How many blocks to ask for: so many that their logs are about `TARGET_LOGS`, and no more than the node gives."""
+    """How many blocks to ask for: so many that their logs are about `TARGET_LOGS`, and no more than
+    the node gives.
+    """
 
     TARGET_LOGS = 10_000
     FIRST, MOST = 64, 2_000
-    CALM = 4  # ranges that must come before it grows again: where a node stops answering in time, each try costs its time-out
+    # ranges that must come before it grows again: where a node stops answering in time, each try
+    # costs its time-out
+    CALM = 4
 
     def __init__(self, first: int = FIRST, most: int = MOST) -> None:
         self.blocks = first
@@ -22,7 +26,10 @@ class RangeSize:
             self.blocks = min(self._most, max(self.blocks + 1, self.blocks * 3 // 2))
 
     def failed(self, blocks: int) -> bool:
-        """A range was refused, or did not come whole in time: ask for half. False: it was a single block, and its length is not why."""
+        """A range was refused, or did not come whole in time: ask for half.
+
+        False: it was a single block, and its length is not why.
+        """
         self._calm = 0
         self.blocks = max(1, blocks // 2)
         return blocks > 1

@@ -1,13 +1,17 @@
-"""The chain scanned a second time into a shadow, compared with the record, and put in its place only when told so.
+"""The chain scanned a second time into a shadow, compared with the record, and put in its place
+only when told so.
 
     refuse while an indexer leads  ->  scan, from the deployment to the record's cursor  ->  compare  ->  equal: discard
                                             (killed: the next start goes on)                  |-> differs: leave it, or accept
 
 Laws
-- The lead is held the whole time, so that no indexer moves the record meanwhile; a rescan writes nothing but the shadow.
+- The lead is held the whole time, so that no indexer moves the record meanwhile; a rescan writes
+  nothing but the shadow.
 - The shadow keeps its own cursor: a process that dies loses no block that was committed.
-- Books are not rebuilt. A row that the chain proves and a book lacks is a difference; accepting appends it at the book's end.
-- Accepting is one transaction: the canonical view becomes the rescan's, the books get what they lack, findings are closed.
+- Books are not rebuilt. A row that the chain proves and a book lacks is a difference; accepting
+  appends it at the book's end.
+- Accepting is one transaction: the canonical view becomes the rescan's, the books get what they
+  lack, findings are closed.
 """
 
 import time
@@ -34,7 +38,8 @@ from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.tip import Clock, Round, TipLoop
 
 PATIENCE_ROUNDS, RETRY_S = 10, 1.0  # rounds in a row that may fail, and the wait after each
-IDLE_S = 0.1  # between two looks for the reasons of reverted calls, which a node may not have at once
+# between two looks for the reasons of reverted calls, which a node may not have at once
+IDLE_S = 0.1
 
 
 class RebuildRefusedError(OutsideError):
@@ -53,11 +58,17 @@ class CappedReader(VaultReader):
             return super().header(self._last)
         found = super().header(at)
         is_tag = isinstance(at, str) and not at.startswith("0x")
-        return super().header(self._last) if is_tag and found is not None and found.number > self._last else found
+        return (
+            super().header(self._last)
+            if is_tag and found is not None and found.number > self._last
+            else found
+        )
 
 
 class _ShadowLoop(TipLoop):
-    """A tip loop that never takes anything back: what an unwind would reverse stands in the record."""
+    """A tip loop that never takes anything back: what an unwind would reverse stands in the
+    record.
+    """
 
     def _write_owed_notes(self) -> bool:
         """What is owed is the record's own; a rescan's notes are compared at once (MissingRows)."""
@@ -80,7 +91,11 @@ class Comparison:
 
 
 class Rebuild:
-    """One rescan. `record` is fenced by a lead that the caller holds; `beside` is a database that sees the shadow first."""
+    """One rescan.
+
+    `record` is fenced by a lead that the caller holds; `beside` is a database that sees the shadow
+    first.
+    """
 
     def __init__(self, record: ChainContext, beside: Database, clock: Clock) -> None:
         self._record = record
@@ -94,7 +109,10 @@ class Rebuild:
         return self._end
 
     def begin(self, *, is_fresh: bool) -> int:
-        """Make the shadow, or go on with the one that stands; the height that it is at. Errors: RebuildRefusedError."""
+        """Make the shadow, or go on with the one that stands; the height that it is at.
+
+        Errors: RebuildRefusedError.
+        """
         with self._record.database.write() as session:
             self._record.fence(session)
             if is_fresh:
@@ -106,11 +124,15 @@ class Rebuild:
         if at is None:
             return max(self._record.start_block - 1, 0)
         if at.number > self._end.number or not self._is_on_chain(at):
-            raise RebuildRefusedError("the rescan that was begun does not fit the chain any more; begin anew with --fresh")
+            raise RebuildRefusedError(
+                "the rescan that was begun does not fit the chain any more; begin anew with --fresh"
+            )
         return at.number
 
     def scan(self) -> Iterator[int]:
-        """The height after each round, until the shadow is as far as the record and owes nothing."""
+        """The height after each round, until the shadow is as far as the record and owes
+        nothing.
+        """
         loop, failures = _ShadowLoop(self._context(), self._clock), 0
         try:
             while True:
@@ -133,10 +155,16 @@ class Rebuild:
 
     def compare(self) -> Comparison:
         with self._record.database.read() as session:
-            return Comparison(shadow.found_differences(session, self._record.chain_id), shadow.missing_rows(session))
+            return Comparison(
+                shadow.found_differences(session, self._record.chain_id),
+                shadow.missing_rows(session),
+            )
 
     def accept(self) -> int:
-        """Put the rescan in the record's place and bring the books up; how many rows they got. The shadow goes."""
+        """Put the rescan in the record's place and bring the books up; how many rows they got.
+
+        The shadow goes.
+        """
         now = self._clock()
         with self._record.database.write() as session:
             self._record.fence(session)
@@ -171,11 +199,18 @@ class Rebuild:
         if at is None:
             raise RebuildRefusedError("there is no record yet; start `python -m indexer.main`")
         if owed is not None or pending:
-            raise RebuildRefusedError("the indexer still looks up reverted calls; start it and let it finish first")
+            raise RebuildRefusedError(
+                "the indexer still looks up reverted calls; start it and let it finish first"
+            )
         if is_note_owed:
-            raise RebuildRefusedError("the indexer still writes the factory's notes; start it and let it finish first")
+            raise RebuildRefusedError(
+                "the indexer still writes the factory's notes; start it and let it finish first"
+            )
         if not self._is_on_chain(at):
-            raise RebuildRefusedError(f"the node has another block {at.number} than the record; start the indexer, which unwinds it")
+            raise RebuildRefusedError(
+                f"the node has another block {at.number} than the record; start the indexer, "
+                "which unwinds it"
+            )
         return at
 
     def _is_on_chain(self, at: Cursor) -> bool:
@@ -184,7 +219,10 @@ class Rebuild:
 
     def _owes_nothing(self) -> bool:
         with self._beside.read() as session:
-            owed, pending = repository.cursor(session, REVERTS), health.open_reverts(session, self._record.chain_id)
+            owed, pending = (
+                repository.cursor(session, REVERTS),
+                health.open_reverts(session, self._record.chain_id),
+            )
         return owed is None and not pending
 
     def _wait(self, seconds: float) -> None:

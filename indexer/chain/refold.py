@@ -1,7 +1,9 @@
-"""After an upgrade: books whose heads an older fold wrote are folded again, a few beside each round that is at the head.
+"""After an upgrade: books whose heads an older fold wrote are folded again, a few beside each round
+that is at the head.
 
 Laws
-- A book that fails keeps no other from being folded: it is tried again after all others, and after TRIES left to the next process.
+- A book that fails keeps no other from being folded: it is tried again after all others, and after
+  TRIES left to the next process.
 - It is told when it fails first, and when it is left.
 """
 
@@ -34,7 +36,10 @@ class OlderBooks:
         return self._left is not None and not self._left
 
     def step(self) -> None:
-        """The next few, each in its own transaction. Errors: LeadershipLostError, and those of the database before any was tried."""
+        """The next few, each in its own transaction.
+
+        Errors: LeadershipLostError, and those of the database before any was tried.
+        """
         if self._left is None:
             with self._chain.database.read() as session:
                 self._left = deque(older_books(session))
@@ -55,6 +60,10 @@ class OlderBooks:
         if self._failures[mandate_id] < TRIES:
             left.append(mandate_id)
         else:
-            log.error("book not folded again, left to the next start", mandate_id=mandate_id, kind=type(error).__name__)
+            log.error(
+                "book not folded again, left to the next start",
+                mandate_id=mandate_id,
+                kind=type(error).__name__,
+            )
         if self._failures[mandate_id] == 1:
             log.exception("book not folded again", mandate_id=mandate_id)

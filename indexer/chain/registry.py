@@ -4,8 +4,9 @@
           '- refused --> each alone --> registered, if need be without its name
                                           '- refused --> ours: its creation is held back from its ledger   somebody's: a log line
 
-A vault of ours that is not registered is known by that held fact: the watch list, the keeper and the factory's notes ask for those too
-(core.quarantine.views.unregistered). `retry` registers it first of all.
+A vault of ours that is not registered is known by that held fact: the watch list, the keeper and
+the factory's notes ask for those too (core.quarantine.views.unregistered). `retry` registers it
+first of all.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,9 @@ from indexer.chain.quarantine import MAY_REFUSE, Refusal, refusal_of
 log = structlog.get_logger(__name__)
 
 
-def register(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> dict[str, Refusal]:
+def register(
+    session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]
+) -> dict[str, Refusal]:
     """Write these down; by address why one of ours is refused, even without its name."""
     if not vaults or _try(session, chain, vaults) is None:
         return {}
@@ -32,13 +35,22 @@ def register(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[
     for header, vault in vaults:
         refusal = _register_one(session, chain, header, vault)
         if refusal is not None:
-            log.error("vault not registered", vault=vault.address, mandate_id=vault.mandate_id, note=refusal.note)
+            log.error(
+                "vault not registered",
+                vault=vault.address,
+                mandate_id=vault.mandate_id,
+                note=refusal.note,
+            )
             refused |= {} if vault.mandate_id is None else {vault.address: refusal}
     return refused
 
 
-def register_held(session: WriteSession, chain: ChainContext, raw: RawLog, mandate_id: int, at: int) -> Refusal | None:
-    """Register the vault of ours that a held log creates, if it creates one; why it is refused again. `at`: the time of its block."""
+def register_held(
+    session: WriteSession, chain: ChainContext, raw: RawLog, mandate_id: int, at: int
+) -> Refusal | None:
+    """Register the vault of ours that a held log creates, if it creates one; why it is refused
+    again. `at`: the time of its block.
+    """
     made = created_by(raw) if raw.address == chain.factory else None
     if made is None:
         return None
@@ -58,13 +70,17 @@ def new_vault(made: Created, factory: str, mandate_id: int | None) -> NewVault:
     )
 
 
-def _register_one(session: WriteSession, chain: ChainContext, header: BlockHeader, vault: NewVault) -> Refusal | None:
+def _register_one(
+    session: WriteSession, chain: ChainContext, header: BlockHeader, vault: NewVault
+) -> Refusal | None:
     if _try(session, chain, [(header, vault)]) is None:
         return None
     return _try(session, chain, [(header, replace(vault, public_id=None))])
 
 
-def _try(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> Refusal | None:
+def _try(
+    session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]
+) -> Refusal | None:
     """All of them or none: why the database refuses one for what it says."""
     try:
         with session.begin_nested():
@@ -74,5 +90,7 @@ def _try(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[Bloc
         refusal = refusal_of(error)
         if refusal is None:
             raise
-        return Refusal(refusal.reason, refusal.note.replace("refuses it", "does not register its vault"))
+        return Refusal(
+            refusal.reason, refusal.note.replace("refuses it", "does not register its vault")
+        )
     return None

@@ -1,13 +1,17 @@
-"""What was held back, tried again: each ledger from its first held fact on, until one is refused once more.
+"""What was held back, tried again: each ledger from its first held fact on, until one is refused
+once more.
 
 Laws
-- A fact is made anew from its raw log by today's code, and goes the way that it would have gone then (quarantine.py).
-- A step is one transaction, fenced: facts are released with the rows that say them, or not at all. Killed halfway, it goes on from there.
+- A fact is made anew from its raw log by today's code, and goes the way that it would have gone
+  then (quarantine.py).
+- A step is one transaction, fenced: facts are released with the rows that say them, or not at all.
+  Killed halfway, it goes on from there.
 - A fact that the ledger says already is only released.
-- A row has the time of its block: without the block, as while a new machine reads the chain again, the fact waits. Where the record has
-  another block at that height, the fact is withdrawn: no rollback of blocks would, on a machine that never saw the old one.
-- One ledger's trouble is its own: a row that today's code cannot read, or fails on, and a time-out of the database keep no other ledger
-  from being tried.
+- A row has the time of its block: without the block, as while a new machine reads the chain again,
+  the fact waits. Where the record has another block at that height, the fact is withdrawn: no
+  rollback of blocks would, on a machine that never saw the old one.
+- One ledger's trouble is its own: a row that today's code cannot read, or fails on, and a time-out
+  of the database keep no other ledger from being tried.
 """
 
 import json
@@ -37,17 +41,27 @@ from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first, tell_whole
 from indexer.chain.registry import register_held
 
-FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
+# a step is one transaction, for which the beats of an indexer that leads wait
+# (leader.keep_out_writes)
+FACTS_A_STEP = 200
 
-BLOCK_UNKNOWN = Refusal("block_unknown", "Its block is not read (again) yet; it is tried again when the indexer is at the head.")
-UNTRIED = Refusal("untried", "The database timed out on the try, which says nothing of the facts; try again.")
+BLOCK_UNKNOWN = Refusal(
+    "block_unknown",
+    "Its block is not read (again) yet; it is tried again when the indexer is at the head.",
+)
+UNTRIED = Refusal(
+    "untried", "The database timed out on the try, which says nothing of the facts; try again."
+)
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """How it went with one ledger. `withdrawn`: facts of blocks that were replaced. `refusal` None: nothing of it is held any more."""
+    """How it went with one ledger.
+
+    `withdrawn`: facts of blocks that were replaced. `refusal` None: nothing of it is held any more.
+    """
 
     ledger: str
     ledger_id: int
@@ -64,7 +78,10 @@ def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
 
 
 def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
-    """One ledger. Errors: LeadershipLostError, and those of the database that are no refusal and no time-out."""
+    """One ledger.
+
+    Errors: LeadershipLostError, and those of the database that are no refusal and no time-out.
+    """
     released = withdrawn = 0
     while True:
         try:
@@ -89,7 +106,12 @@ def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime
             return Retried(ledger, ledger_id, 0, 0, None)
         times, gone = _blocks_of(session, chain, ledger, facts)
         repository.withdraw_facts(session, sorted(gone), now)
-        facts = list(takewhile(lambda fact: fact.block_hash in times, [fact for fact in facts if fact.id not in gone]))
+        facts = list(
+            takewhile(
+                lambda fact: fact.block_hash in times,
+                [fact for fact in facts if fact.id not in gone],
+            )
+        )
         if not facts:
             return Retried(ledger, ledger_id, 0, len(gone), None if gone else BLOCK_UNKNOWN)
         try:
@@ -97,36 +119,59 @@ def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime
                 taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
         except OF_ONE_FACT as error:
             log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
-            taken, refusal = 0, Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log.")
+            taken, refusal = (
+                0,
+                Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log."),
+            )
         return Retried(ledger, ledger_id, taken, len(gone), refusal)
 
 
-def _blocks_of(session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[Held]) -> tuple[dict[str, int], set[int]]:
-    """The times of the facts' blocks, by hash, as far as they stand in the record; and the facts in whose blocks' places others stand."""
-    times = chain_repository.canonical_times(session, chain.chain_id, {fact.block_hash for fact in facts})
+def _blocks_of(
+    session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[Held]
+) -> tuple[dict[str, int], set[int]]:
+    """The times of the facts' blocks, by hash, as far as they stand in the record; and the facts in
+    whose blocks' places others stand.
+    """
+    times = chain_repository.canonical_times(
+        session, chain.chain_id, {fact.block_hash for fact in facts}
+    )
     unknown = [fact for fact in facts if fact.block_hash not in times]
     read = chain_repository.read_heights(session, chain.chain_id) if unknown else range(0)
-    if ledger == ACCOUNT:  # a report may point at a block below our first one; an entry has no time of its block
+    # a report may point at a block below our first one; an entry has no time of its block
+    if ledger == ACCOUNT:
         times |= {fact.block_hash: 0 for fact in unknown if fact.block_number < read.start}
     return times, {fact.id for fact in unknown if fact.block_number in read}
 
 
 def _step(
-    session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: Sequence[Held], times: Mapping[str, int], now: datetime
+    session: WriteSession,
+    chain: ChainContext,
+    of: tuple[str, int],
+    facts: Sequence[Held],
+    times: Mapping[str, int],
+    now: datetime,
 ) -> tuple[int, Refusal | None]:
     made = [(fact, _entry(session, chain, of, fact, times[fact.block_hash])) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
     taken, refusal = take_first(session, chain, *of, entries, now)
     first_left = entries[taken] if taken < len(entries) else None
-    count = next((at for at, (_, entry) in enumerate(made) if entry is not None and entry is first_left), len(made))
+    count = next(
+        (at for at, (_, entry) in enumerate(made) if entry is not None and entry is first_left),
+        len(made),
+    )
     repository.release(session, [fact.id for fact in facts[:count]], now)
     if refusal is not None:
         repository.refuse_again(session, facts[count].id, refusal.reason, refusal.note)
     return count, refusal
 
 
-def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held, at: int) -> Entry | None:
-    """None: the ledger has no row for such a log (any more). `at`: the time of its block, unix seconds."""
+def _entry(
+    session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held, at: int
+) -> Entry | None:
+    """None: the ledger has no row for such a log (any more).
+
+    `at`: the time of its block, unix seconds.
+    """
     raw: RawLog | None = None
     try:
         fact: Mapping[str, Any] = json.loads(held.fact)
@@ -135,7 +180,12 @@ def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held
         raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
         ledger, ledger_id = of
         if ledger == ACCOUNT:
-            return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
+            return Entry(
+                deposit_of(
+                    payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id
+                ),
+                raw,
+            )
         refused = register_held(session, chain, raw, ledger_id, at)
         if refused is not None:
             return Entry(None, raw, None, refused)
@@ -147,4 +197,10 @@ def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held
 
 def _row_of(raw: RawLog, parties: Any, at: int, chain: ChainContext) -> Any:
     event, (keeper, owner, agent) = decode_log(raw), parties
-    return None if event is None else row_from_event(event, ref_of(raw, at, chain.chain_id), keeper, owner, agent, usdc=chain.usdc)
+    return (
+        None
+        if event is None
+        else row_from_event(
+            event, ref_of(raw, at, chain.chain_id), keeper, owner, agent, usdc=chain.usdc
+        )
+    )

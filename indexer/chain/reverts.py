@@ -1,7 +1,9 @@
-"""Why a reverted call failed: its transaction is run again on the state before its block, and the answer is noted.
+"""Why a reverted call failed: its transaction is run again on the state before its block, and the
+answer is noted.
 
-The raw row stands since the block was written; this fills in the reason and appends the refusal to the mandate's book.
-What can't be reproduced (an earlier transaction of the same block was in the way, out of gas) reads as `unknown`.
+The raw row stands since the block was written; this fills in the reason and appends the refusal to
+the mandate's book. What can't be reproduced (an earlier transaction of the same block was in the
+way, out of gas) reads as `unknown`.
 Source: docs/reverts.md.
 """
 
@@ -31,9 +33,12 @@ from indexer.chain.patience import Patience
 from indexer.chain.quarantine import MAY_REFUSE, Entry, refusal_of, take
 
 REVERTS_A_ROUND = 50
-REPLAYS_S = 2.0  # of a round, after which no more are begun: a call that burns its gas takes a node long, and the tip waits
+# of a round, after which no more are begun: a call that burns its gas takes a node long, and the
+# tip waits
+REPLAYS_S = 2.0
 UNKNOWN = "unknown"
-# A node may lag, or lack the state: the reason is given up when the block is this old and this many rounds had no answer.
+# A node may lag, or lack the state: the reason is given up when the block is this old and this many
+# rounds had no answer.
 PATIENCE_S = 60
 PATIENCE_ROUNDS = 5
 UNANSWERED_ROUNDS = 10  # of those in which no node answered this very call in time
@@ -55,27 +60,40 @@ UNEXPLAINED = Explained(UNKNOWN, None, None, None)
 
 
 class TransactionUnavailableError(OutsideError):
-    """The node does not know a transaction that another one showed in a block: it lags. Ask again."""
+    """The node does not know a transaction that another one showed in a block: it lags.
+
+    Ask again.
+    """
 
     def __init__(self, tx_hash: str) -> None:
         super().__init__(f"transaction {tx_hash} is not there")
 
 
 def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
-    """Look up and replay. Errors: TransactionUnavailableError and the reader's; then it is asked for again."""
+    """Look up and replay.
+
+    Errors: TransactionUnavailableError and the reader's; then it is asked for again.
+    """
     transaction = reader.transaction(revert.tx_hash)
     if transaction is None:
         raise TransactionUnavailableError(revert.tx_hash)
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
     decoded = None if data is None else decode_revert(data)
     reason = UNKNOWN if decoded is None else decoded.name
-    return Explained(reason, data, bytes_of(transaction["input"]), attempted_of(transaction["input"]))
+    return Explained(
+        reason, data, bytes_of(transaction["input"]), attempted_of(transaction["input"])
+    )
 
 
-def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> tuple[list[Explained], bool]:
-    """Explain and note what is open, each in its own transaction, the vaults in turn. The flag: some are still open.
+def explain_pending(
+    chain: ChainContext, patience: Patience, now: datetime
+) -> tuple[list[Explained], bool]:
+    """Explain and note what is open, each in its own transaction, the vaults in turn.
 
-    A call that no node answers ends the round's explaining, since the node rests after it, and stands behind the others then.
+    The flag: some are still open.
+
+    A call that no node answers ends the round's explaining, since the node rests after it, and
+    stands behind the others then.
     Errors: LeadershipLostError.
     """
     with chain.database.read() as session:
@@ -100,33 +118,54 @@ def _unanswered(revert: PendingRevert) -> tuple[str, str, str]:
     return "unanswered", revert.block_hash, revert.tx_hash
 
 
-def _explain_or_wait(reader: VaultReader, revert: PendingRevert, patience: Patience, now: datetime) -> Explained | None:
+def _explain_or_wait(
+    reader: VaultReader, revert: PendingRevert, patience: Patience, now: datetime
+) -> Explained | None:
     try:
         return explain(reader, revert)
     except (RpcRefusedError, TransactionUnavailableError):
-        is_lost = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS) and now.timestamp() - revert.at > PATIENCE_S
+        is_lost = (
+            patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
+            and now.timestamp() - revert.at > PATIENCE_S
+        )
         return UNEXPLAINED if is_lost else None
     except OF_ONE_FACT as error:
         log.error("reverted call can't be read", tx_hash=revert.tx_hash, error=type(error).__name__)
         return UNEXPLAINED
 
 
-def _noted(chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> Explained:
-    """Write it down; what the database refuses of the call reads as unknown, so that it is not asked for again for ever."""
+def _noted(
+    chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime
+) -> Explained:
+    """Write it down; what the database refuses of the call reads as unknown, so that it is not
+    asked for again for ever.
+    """
     try:
         with chain.database.write() as session:
             _note(session, chain, revert, explained, now)
     except MAY_REFUSE as error:
         if refusal_of(error) is None or explained == UNEXPLAINED:
             raise
-        log.error("reason of a reverted call is refused", tx_hash=revert.tx_hash, error=type(error).__name__)
+        log.error(
+            "reason of a reverted call is refused",
+            tx_hash=revert.tx_hash,
+            error=type(error).__name__,
+        )
         return _noted(chain, revert, UNEXPLAINED, now)
     return explained
 
 
-def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> None:
+def _note(
+    session: WriteSession,
+    chain: ChainContext,
+    revert: PendingRevert,
+    explained: Explained,
+    now: datetime,
+) -> None:
     chain.fence(session)
-    written = repository.set_revert_reason(session, chain.chain_id, revert, explained.reason, explained.revert_data, explained.input)
+    written = repository.set_revert_reason(
+        session, chain.chain_id, revert, explained.reason, explained.revert_data, explained.input
+    )
     if not written or revert.mandate_id is None:
         return
     note = revert_note(

@@ -21,10 +21,15 @@ UNANSWERED_ROUNDS = 5  # as many, of those in which no node answered this very c
 log = structlog.get_logger(__name__)
 
 
-def published_rules(reader: VaultReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
-    """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again.
+def published_rules(
+    reader: VaultReader, facts: BlockFacts, patience: Patience
+) -> Mapping[str, tuple[Rule, ...]]:
+    """Adapter -> rules, of every adapter that the block lists.
 
-    All are asked before a refusal is raised: a block with many bad adapters takes no more rounds than one with one.
+    Errors: RpcUnreachableError; RpcRefusedError: ask again.
+
+    All are asked before a refusal is raised: a block with many bad adapters takes no more rounds
+    than one with one.
     """
     found, failed = dict[str, tuple[Rule, ...]](), list[RpcRefusedError]()
     for event in facts.events_of(AdapterListed):
@@ -37,20 +42,25 @@ def published_rules(reader: VaultReader, facts: BlockFacts, patience: Patience) 
     return found
 
 
-def _rules_of(reader: VaultReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
-    """At that very block; a contract that is no adapter, or publishes what no adapter may, publishes nothing.
+def _rules_of(
+    reader: VaultReader, adapter: str, header: BlockHeader, patience: Patience
+) -> tuple[Rule, ...]:
+    """At that very block; a contract that is no adapter, or publishes what no adapter may,
+    publishes nothing.
 
-    Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they no longer have, as they
-    like. Both are told from a moment's trouble by their staying so; then today's rules are asked for, and if there are
-    none, one bad adapter must not end the record of all. So is code that no node gets done in time: the node that gave the block
-    in the same round was well.
+    Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they
+    no longer have, as they like. Both are told from a moment's trouble by their staying so; then
+    today's rules are asked for, and if there are none, one bad adapter must not end the record of
+    all. So is code that no node gets done in time: the node that gave the block in the same round
+    was well.
     """
     try:
         return _checked(adapter, header, reader.adapter_rules(adapter, header.hash))
     except (RpcRevertedError, AbiDecodeError) as error:
         return _no_rules(adapter, header, error)
     except RpcUnreachableError as error:
-        if not patience.ends((header.hash, "unanswered"), UNANSWERED_ROUNDS):  # of all that the block lists together
+        # of all that the block lists together
+        if not patience.ends((header.hash, "unanswered"), UNANSWERED_ROUNDS):
             raise
         return _no_rules(adapter, header, error)
     except RpcRefusedError:
@@ -63,7 +73,9 @@ def _rules_of(reader: VaultReader, adapter: str, header: BlockHeader, patience: 
 
 
 def _checked(adapter: str, header: BlockHeader, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules as they are, if they are an adapter's own; the relay adapter rightly publishes none."""
+    """The rules as they are, if they are an adapter's own; the relay adapter rightly publishes
+    none.
+    """
     fault = rules_fault(adapter, rules) if rules else None
     return rules if fault is None else _no_rules(adapter, header, fault)
 

@@ -9,10 +9,12 @@
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
-- What a node says is verified before it is written; a contradiction ends the round, and the next one asks again.
-- One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests.
-- No progress is never taken for calm: a head that leads nowhere fails the round, and its node rests. What would take blocks back, or halt,
-  is asked of another node (pool.py).
+- What a node says is verified before it is written; a contradiction ends the round, and the next
+  one asks again.
+- One node answers a whole round: two would be held against each other. One that lags or contradicts
+  itself rests.
+- No progress is never taken for calm: a head that leads nowhere fails the round, and its node
+  rests. What would take blocks back, or halt, is asked of another node (pool.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +34,12 @@ from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
-from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
+from indexer.chain.fetch import (
+    BlockContradictionError,
+    BlockUnavailableError,
+    FetchedBlock,
+    fetch_block,
+)
 from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.pool import DisputedError, Pool
@@ -73,7 +80,11 @@ class Round:
     @property
     def is_behind(self) -> bool:
         """True when there is more to do at once."""
-        return self.unwound is not None or self.owes_notes or (self.written > 0 and self.cursor < self.head)
+        return (
+            self.unwound is not None
+            or self.owes_notes
+            or (self.written > 0 and self.cursor < self.head)
+        )
 
 
 class TipLoop:
@@ -82,7 +93,8 @@ class TipLoop:
     def __init__(self, chain: ChainContext, clock: Clock) -> None:
         """Takes the position from the database, or starts before the deployment's block.
 
-        Errors: BlockUnavailableError when the node does not have the first block yet, and the reader's.
+        Errors: BlockUnavailableError when the node does not have the first block yet, and the
+        reader's.
         """
         self._chain = chain
         self._clock = clock
@@ -94,7 +106,8 @@ class TipLoop:
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_books = OlderBooks(chain)
         self._scan_size = revert_scan.step_size()
-        self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
+        # until a look says otherwise
+        self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
         self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     @property
@@ -103,7 +116,9 @@ class TipLoop:
 
     @property
     def owes_retry(self) -> bool:
-        """Whether held facts may be taken now: by the code of a new process, or since a reorg took back what they waited behind."""
+        """Whether held facts may be taken now: by the code of a new process, or since a reorg took
+        back what they waited behind.
+        """
         return self._owes_retry
 
     @property
@@ -113,7 +128,8 @@ class TipLoop:
     def round(self) -> Round:
         """Look at the chain once and follow it.
 
-        Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from what is committed.
+        Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from
+        what is committed.
         """
         with self._chain.reader.rpc.pinned():
             try:
@@ -139,7 +155,8 @@ class TipLoop:
         return result
 
     def retry_held(self) -> None:
-        """Try what is held, once; what lacks its block, or met a time-out of the database, is still owed.
+        """Try what is held, once; what lacks its block, or met a time-out of the database, is still
+        owed.
 
         Errors: those of the database and LeadershipLostError; then all of it is still owed.
         """
@@ -150,7 +167,13 @@ class TipLoop:
             why = None if one.refusal is None else one.refusal.note
             with self._chain.database.read() as session:
                 book = book_name(session, one.ledger, one.ledger_id)
-            log.warning("held facts tried again", book=book, released=one.released, withdrawn=one.withdrawn, still_held=why)
+            log.warning(
+                "held facts tried again",
+                book=book,
+                released=one.released,
+                withdrawn=one.withdrawn,
+                still_held=why,
+            )
         self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
     def close(self) -> None:
@@ -158,7 +181,9 @@ class TipLoop:
         self._backfill.close()
 
     def note_finality(self) -> None:
-        """Write down how far the chain calls itself safe and final; a chain without the tags says nothing."""
+        """Write down how far the chain calls itself safe and final; a chain without the tags says
+        nothing.
+        """
         with self._chain.reader.rpc.pinned():
             try:
                 self._finality.note(self._cursor)
@@ -177,7 +202,8 @@ class TipLoop:
                 return Round(head.number, self._cursor.number)
             self._pool.holds_ours()
             if self._clock() - self._moved_at > STALE:
-                self._chain.reader.rpc.distrust("stale")  # a quiet chain or a node that stands still: another may know more
+                # a quiet chain or a node that stands still: another may know more
+                self._chain.reader.rpc.distrust("stale")
             return Round(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
@@ -192,7 +218,9 @@ class TipLoop:
         return Round(head.number, self._cursor.number, written)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
-        """The finalized block, when the way to it is worth taking in ranges and starts on our own cursor."""
+        """The finalized block, when the way to it is worth taking in ranges and starts on our own
+        cursor.
+        """
         if head.number - self._cursor.number < WORTH_IT:
             return None
         final = self._finality.look()[FINALIZED].header
@@ -208,7 +236,9 @@ class TipLoop:
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._pool.gave(self._cursor)
         self._owes_notes = self._owes_reverts = True
-        self._chain.metrics.range_written(filled.cursor.number, filled.newest_at, filled.blocks, filled.rows)
+        self._chain.metrics.range_written(
+            filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
+        )
         log.info(
             "range",
             number=filled.cursor.number,
@@ -230,7 +260,10 @@ class TipLoop:
             self._may_have_pending_reverts = True
 
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
-        """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags. Errors: BlockUnavailableError: none."""
+        """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags.
+
+        Errors: BlockUnavailableError: none.
+        """
         first = self._cursor.number + 1
         if head.number > first:
             last = min(head.number - 1, first + BLOCKS_A_ROUND - 1)
@@ -259,7 +292,9 @@ class TipLoop:
         self._tell(facts, rows, seen_at)
 
     def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, LinkedWallet]:
-        """Whose wallets the block pays USDC to, asked anew: wallets are linked without the chain's knowing."""
+        """Whose wallets the block pays USDC to, asked anew: wallets are linked without the chain's
+        knowing.
+        """
         payees = usdc_payees(block, self._chain.usdc)
         if not payees:
             return {}
@@ -274,7 +309,10 @@ class TipLoop:
             self._pool.confirm_gone(broken.boundary, head)
             raise
         if not fork.orphans:
-            raise ForkUnclearError(f"its next block does not follow {self._cursor.number} {self._cursor.hash}, yet it holds that block")
+            raise ForkUnclearError(
+                f"its next block does not follow {self._cursor.number} {self._cursor.hash}, "
+                "yet it holds that block"
+            )
         self._pool.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
@@ -284,14 +322,24 @@ class TipLoop:
         self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
-        log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)
+        log.warning(
+            "reorg",
+            ancestor=fork.ancestor.number,
+            old_head=old_head.number,
+            depth=len(fork.orphans),
+            rows_reversed=rows_reversed,
+        )
         return Round(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
-        found, self._may_have_pending_reverts = explain_pending(self._chain, self._patience, self._clock())
+        found, self._may_have_pending_reverts = explain_pending(
+            self._chain, self._patience, self._clock()
+        )
         self._chain.metrics.reverts_explained.inc(len(found))
         for explained in found:
-            log.info("reverted call explained", reason=explained.reason, attempted=explained.attempted)
+            log.info(
+                "reverted call explained", reason=explained.reason, attempted=explained.attempted
+            )
 
     def _open_cursor(self) -> Cursor:
         with self._chain.database.read() as session:
@@ -306,7 +354,9 @@ class TipLoop:
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.add_block(session, self._chain.chain_id, header, self._clock())
-            repository.start_cursor(session, TIP, self._chain.chain_id, start, self._chain.epoch, self._clock())
+            repository.start_cursor(
+                session, TIP, self._chain.chain_id, start, self._chain.epoch, self._clock()
+            )
         return start
 
     def _read_watch_list(self) -> WatchList:
@@ -315,7 +365,9 @@ class TipLoop:
 
     def _tell(self, facts: BlockFacts, rows: int, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
-        self._chain.metrics.block_written(facts.header.number, facts.header.timestamp, rows, len(facts.reverts))
+        self._chain.metrics.block_written(
+            facts.header.number, facts.header.timestamp, rows, len(facts.reverts)
+        )
         now = self._clock()
         since_seen_ms = round((now - seen_at).total_seconds() * 1000)
         events = [type(item.event).__name__ for item in facts.found]
@@ -331,4 +383,6 @@ class TipLoop:
             age_s=round(now.timestamp() - facts.header.timestamp, 1),
         )
         if facts.undecodable:
-            log.warning("logs could not be decoded", number=facts.header.number, logs=len(facts.undecodable))
+            log.warning(
+                "logs could not be decoded", number=facts.header.number, logs=len(facts.undecodable)
+            )

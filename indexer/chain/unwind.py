@@ -1,13 +1,16 @@
-"""A reorg taken back: our branch is walked down to the common ancestor, and what it said is reversed in one transaction.
+"""A reorg taken back: our branch is walked down to the common ancestor, and what it said is
+reversed in one transaction.
 
     ours    ... 96 - 97 - 98 - 99 - 100 (cursor)
                      \\
     theirs             98'- 99'- 100'- 101'        ancestor 97; blocks 100, 99, 98 are orphaned, newest first
 
 Laws
-- A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash is one.
-- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are withdrawn, a row of
-  `reorg` tells of it. Transfers that the orphans confirmed fail, in the same transaction.
+- A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash
+  is one.
+- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are
+  withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
+  transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
 """
 
@@ -37,39 +40,56 @@ HEADERS_A_REQUEST = 64
 
 
 class ForkUnclearError(OutsideError):
-    """The node's headers are missing or not linked to one another: it is busy with the reorg itself. Ask again."""
+    """The node's headers are missing or not linked to one another: it is busy with the reorg
+    itself. Ask again.
+    """
 
 
 class FinalityBrokenError(OutsideError):
-    """The chain differs from ours below what was finalized, or below our first block. A person must look: the indexer halts."""
+    """The chain differs from ours below what was finalized, or below our first block.
+
+    A person must look: the indexer halts.
+    """
 
     def __init__(self, boundary: Cursor) -> None:
-        super().__init__(f"the chain no longer holds our block {boundary.number} {boundary.hash}, which was final")
+        super().__init__(
+            f"the chain no longer holds our block {boundary.number} {boundary.hash}, which was "
+            "final"
+        )
         self.boundary = boundary
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Our blocks above the ancestor, newest first, are no longer the chain's. No orphans: the branches are one."""
+    """Our blocks above the ancestor, newest first, are no longer the chain's.
+
+    No orphans: the branches are one.
+    """
 
     ancestor: Cursor
     orphans: tuple[Cursor, ...]
 
 
 def common_ancestor(reader: VaultReader, ours: Sequence[Cursor]) -> Cursor | None:
-    """The newest of our blocks (given newest first, without gaps) that the node's chain still holds; None: not one.
+    """The newest of our blocks (given newest first, without gaps) that the node's chain still
+    holds; None: not one.
 
     Errors: ForkUnclearError, and the reader's.
     """
     above: BlockHeader | None = None
     for start in range(0, len(ours), HEADERS_A_REQUEST):
         window = ours[start : start + HEADERS_A_REQUEST]
-        for block, header in zip(window, reader.headers([block.number for block in window]), strict=True):
-            # A shorter new branch has no blocks at our newest heights; below its head every height must be there.
+        for block, header in zip(
+            window, reader.headers([block.number for block in window]), strict=True
+        ):
+            # A shorter new branch has no blocks at our newest heights; below its head every height
+            # must be there.
             if header is None and above is None:
                 continue
             if header is None or (above is not None and above.parent_hash != header.hash):
-                raise ForkUnclearError(f"the node's block {block.number} is not linked to the one above it")
+                raise ForkUnclearError(
+                    f"the node's block {block.number} is not linked to the one above it"
+                )
             if header.hash == block.hash:
                 return block
             above = header
@@ -79,7 +99,10 @@ def common_ancestor(reader: VaultReader, ours: Sequence[Cursor]) -> Cursor | Non
 
 
 def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
-    """Where the node's chain left ours. Errors: FinalityBrokenError, ForkUnclearError, and the reader's."""
+    """Where the node's chain left ours.
+
+    Errors: FinalityBrokenError, ForkUnclearError, and the reader's.
+    """
     boundary = _boundary(session, chain)
     ours = repository.canonical_blocks(session, chain.chain_id, boundary.number - 1, at.number)
     ancestor = common_ancestor(chain.reader, ours)
@@ -88,9 +111,11 @@ def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
     return Fork(ancestor, tuple(block for block in ours if block.number > ancestor.number))
 
 
-def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime) -> tuple[int, int]:
-    """Reverse the orphans and set the cursor back to the ancestor; how many ledger rows were reversed, and how many held facts
-    withdrawn. Does not commit.
+def unwind(
+    session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime
+) -> tuple[int, int]:
+    """Reverse the orphans and set the cursor back to the ancestor; how many ledger rows were
+    reversed, and how many held facts withdrawn. Does not commit.
 
     Errors: LeadershipLostError, CursorMovedError.
     """
@@ -107,12 +132,16 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
-    repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)
+    repository.add_reorg(
+        session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now
+    )
     return rows_reversed, len(withdrawn)
 
 
 def _boundary(session: Session, chain: ChainContext) -> Cursor:
-    """The newest block that must never change: the finalized one, or the one before the deployment."""
+    """The newest block that must never change: the finalized one, or the one before the
+    deployment.
+    """
     final = repository.cursor(session, FINALIZED)
     if final is not None:
         ours = repository.canonical_hash(session, chain.chain_id, final.number)

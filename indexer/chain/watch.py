@@ -1,7 +1,8 @@
-"""Whose logs and whose reverted calls are kept: the factory, the x402 adapter, listed adapters, and every vault.
+"""Whose logs and whose reverted calls are kept: the factory, the x402 adapter, listed adapters, and
+every vault.
 
-The watch list is a copy of what Postgres says of the canonical chain, read at start and after an unwind, and moved on
-by each block that was committed.
+The watch list is a copy of what Postgres says of the canonical chain, read at start and after an
+unwind, and moved on by each block that was committed.
 """
 
 from dataclasses import dataclass, field, replace
@@ -22,12 +23,14 @@ from indexer.chain.context import ChainContext
 
 @dataclass(slots=True)
 class WatchList:
-    """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old vaults still use them.
+    """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old
+    vaults still use them.
 
-    `x402_adapter`, one of the adapters, is the only contract whose payments are believed; None: none is deployed.
+    `x402_adapter`, one of the adapters, is the only contract whose payments are believed; None:
+    none is deployed.
 
-    `wallets` are the linked wallets of accounts, whose incoming USDC is noted. They change without the chain's knowing, so
-    that they are asked for anew for each block or range.
+    `wallets` are the linked wallets of accounts, whose incoming USDC is noted. They change without
+    the chain's knowing, so that they are asked for anew for each block or range.
     """
 
     factory: str
@@ -45,8 +48,14 @@ class WatchList:
         self.vaults[vault] = replace(known, agents=(*others, agent))
 
     def may_concern(self, log: RawLog) -> bool:
-        """False only for a log that no fact is made of, also if its block creates the vault or lists the adapter that it is of."""
-        known = log.address in self.vaults or log.address in self.adapters or log.address in (self.factory, self.usdc)
+        """False only for a log that no fact is made of, also if its block creates the vault or
+        lists the adapter that it is of.
+        """
+        known = (
+            log.address in self.vaults
+            or log.address in self.adapters
+            or log.address in (self.factory, self.usdc)
+        )
         return known or (bool(log.topics) and log.topics[0] in events_by_topic())
 
     def copy(self) -> "WatchList":
@@ -63,11 +72,20 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     for one in unregistered_vaults(session, chain.chain_id):
         agents = agents_of(session, chain.chain_id, one.address)
         vaults.setdefault(one.address, KnownVault(one.address, one.owner, one.mandate_id, agents))
-    return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults, x402_adapter=chain.x402_adapter)
+    return WatchList(
+        chain.factory,
+        chain.usdc,
+        adapters,
+        _keeper(session, chain),
+        vaults,
+        x402_adapter=chain.x402_adapter,
+    )
 
 
 def _keeper(session: Session, chain: ChainContext) -> str:
-    """The factory's constructor already says KeeperChanged, so after the first block there is always one."""
+    """The factory's constructor already says KeeperChanged, so after the first block there is
+    always one.
+    """
     log = repository.newest_log(session, chain.chain_id, chain.factory, topic_of("KeeperChanged"))
     event = None if log is None else decode_log(log)
     return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

@@ -1,10 +1,12 @@
-"""What blocks say, written: one block at the tip, a range of them in the backfill, each time one transaction.
+"""What blocks say, written: one block at the tip, a range of them in the backfill, each time one
+transaction.
 
     blocks, logs  ->  vaults, agents, adapters  ->  reverted calls  ->  books  ->  cursor
 
-All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by COPY, and its books in
-one go, unless one of its blocks says something of the factory that other books are told of: then they are brought up to that block first.
-What a book refuses is held back, and everything else goes on (quarantine.py); so is the creation of a vault that the registry refuses
+All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by
+COPY, and its books in one go, unless one of its blocks says something of the factory that other
+books are told of: then they are brought up to that block first. What a book refuses is held back,
+and everything else goes on (quarantine.py); so is the creation of a vault that the registry refuses
 (registry.py).
 """
 
@@ -19,7 +21,15 @@ from core.blocks.registry import KnownVault, add_adapter, add_agents, delist_ada
 from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.mandate.queries import mandates_with_digests
-from core.mandate.rules.events import AdapterDelisted, AdapterListed, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
+from core.mandate.rules.events import (
+    AdapterDelisted,
+    AdapterListed,
+    AgentSet,
+    KeeperChanged,
+    TermsCancelled,
+    VaultCreated,
+    X402Paid,
+)
 from core.mandate.rules.ledger import row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS, Rule, rules_to_json
 from core.quarantine.queries import ACCOUNT, MANDATE
@@ -31,7 +41,8 @@ from indexer.chain.quarantine import UNDECODABLE, Entry, Parties, Refusal, fault
 from indexer.chain.registry import new_vault, register
 from indexer.chain.watch import WatchList
 
-Published = Mapping[str, Sequence[Rule]]  # adapter -> the rules it published in the block that listed it
+# adapter -> the rules it published in the block that listed it
+Published = Mapping[str, Sequence[Rule]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +61,28 @@ class Pending:
     accounts: dict[int, list[Entry]] = field(default_factory=dict)
 
     def flush(self, session: WriteSession, chain: ChainContext, now: datetime) -> int:
-        """Append or hold everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
-        rows = take(session, chain, MANDATE, self.mandates, now) + take(session, chain, ACCOUNT, self.accounts, now)
+        """Append or hold everything; the number of rows that were new.
+
+        Books are taken by rising id, so that writers can't deadlock.
+        """
+        rows = take(session, chain, MANDATE, self.mandates, now) + take(
+            session, chain, ACCOUNT, self.accounts, now
+        )
         self.mandates, self.accounts = {}, {}
         return rows
 
 
 def write_block(
-    session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, published: Published, at: Cursor, now: datetime
+    session: WriteSession,
+    chain: ChainContext,
+    facts: BlockFacts,
+    watch: WatchList,
+    published: Published,
+    at: Cursor,
+    now: datetime,
 ) -> int:
-    """Write all that one block says, move the cursor from `at` to it and `watch` past it; the number of book rows. Does not commit.
+    """Write all that one block says, move the cursor from `at` to it and `watch` past it; the
+    number of book rows. Does not commit.
 
     A block that was seen before, and thrown out, is taken back as it stands.
     Errors: LeadershipLostError, CursorMovedError. After an error `watch` is to be read again.
@@ -68,8 +91,12 @@ def write_block(
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
     pending, made = Pending(), _write_vaults(session, chain, [facts])
-    rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(session, chain, now)
-    repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
+    rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(
+        session, chain, now
+    )
+    repository.move_cursor(
+        session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now
+    )
     return rows
 
 
@@ -89,7 +116,16 @@ def write_range(
     pending, made, rows = Pending(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
         if facts.logs:
-            rows += _take(session, chain, facts, made, watch, published.get(facts.header.hash, {}), pending, now)
+            rows += _take(
+                session,
+                chain,
+                facts,
+                made,
+                watch,
+                published.get(facts.header.hash, {}),
+                pending,
+                now,
+            )
     rows += pending.flush(session, chain, now)
     last = blocks[-1].header
     repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
@@ -106,20 +142,33 @@ def _take(
     pending: Pending,
     now: datetime,
 ) -> int:
-    """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
+    """Write what is not a book, hand on what is, and move the watch list; the number of rows that
+    had to be written first.
+    """
     created = {one.address: made.vaults[one.address] for one in facts.created}
     for item in facts.found:  # in their order: a block may delist an adapter and list it again
         if isinstance(item.event, AdapterListed) and item.event.adapter in published:
-            add_adapter(session, chain.chain_id, facts.header, item.event.adapter, rules_to_json(published[item.event.adapter]))
+            add_adapter(
+                session,
+                chain.chain_id,
+                facts.header,
+                item.event.adapter,
+                rules_to_json(published[item.event.adapter]),
+            )
         elif isinstance(item.event, AdapterDelisted):
             delist_adapter(session, chain.chain_id, facts.header, item.event.adapter)
-    wanted = [one for one in facts.reverts if one.vault not in created or created[one.vault].mandate_id is not None]
+    wanted = [
+        one
+        for one in facts.reverts
+        if one.vault not in created or created[one.vault].mandate_id is not None
+    ]
     reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 
     written = 0
     entries = _entries(session, chain, facts, watch, _Made(created, made.refused))
     if is_noted(facts):
-        written = pending.flush(session, chain, now)  # who is told depends on what the books say of earlier blocks
+        # who is told depends on what the books say of earlier blocks
+        written = pending.flush(session, chain, now)
         written += note_block(session, chain, facts, now)
     for mandate, _, entry in sorted(entries, key=lambda entry: entry[1].log_index):
         pending.mandates.setdefault(mandate, []).append(entry)
@@ -130,22 +179,37 @@ def _take(
     return written
 
 
-def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> _Made:
+def _write_vaults(
+    session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]
+) -> _Made:
     """Write the vaults that the blocks create, and the agents that they name."""
     created = [(facts.header, made) for facts in blocks for made in facts.created]
     issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
     mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
-    known = {made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ()) for _, made in created}
-    vaults = [(header, new_vault(made, chain.factory, known[made.address].mandate_id)) for header, made in created]
+    known = {
+        made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ())
+        for _, made in created
+    }
+    vaults = [
+        (header, new_vault(made, chain.factory, known[made.address].mandate_id))
+        for header, made in created
+    ]
     refused = register(session, chain, vaults)
-    add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
+    add_agents(
+        session,
+        chain.chain_id,
+        [(facts.header, agent) for facts in blocks for agent in facts.agents],
+    )
     return _Made(known, refused)
 
 
 def _entries(
     session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: _Made
 ) -> list[tuple[int, RawLog, Entry]]:
-    """(mandate id, log, entry) of the vaults' own events. Keeper and agent are those of the moment of the log."""
+    """(mandate id, log, entry) of the vaults' own events.
+
+    Keeper and agent are those of the moment of the log.
+    """
     keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, RawLog, Entry]]()
     for item in _in_order(facts):
         event = item.event if isinstance(item, Found) else None
@@ -153,10 +217,22 @@ def _entries(
             keeper = event.new_keeper
         mandate_id, vault = _concerned(session, item, fresh.vaults, watch)
         if mandate_id is not None:
-            agent = agents.get(vault.address) or (vault.agents[-1] if vault.agents else None) if vault else None
+            agent = (
+                agents.get(vault.address) or (vault.agents[-1] if vault.agents else None)
+                if vault
+                else None
+            )
             parties = keeper, vault.owner if vault else ZERO_ADDRESS, agent
-            refused = fresh.refused.get(vault.address) if vault and item.log.address == watch.factory else None
-            entry = _entry(item, parties, chain.usdc) if refused is None else Entry(None, item.log, parties, refused)
+            refused = (
+                fresh.refused.get(vault.address)
+                if vault and item.log.address == watch.factory
+                else None
+            )
+            entry = (
+                _entry(item, parties, chain.usdc)
+                if refused is None
+                else Entry(None, item.log, parties, refused)
+            )
             entries += [] if entry is None else [(mandate_id, item.log, entry)]
         elif event is None:
             chain.metrics.undecodable_logs.inc()
@@ -168,14 +244,25 @@ def _entries(
 
 
 def _in_order(facts: BlockFacts) -> Iterable[Found | Undecodable]:
-    """Events and logs that are none, as they stand in the block; nearly always there are only events."""
-    return sorted((*facts.found, *facts.undecodable), key=lambda item: item.log.log_index) if facts.undecodable else facts.found
+    """Events and logs that are none, as they stand in the block; nearly always there are only
+    events.
+    """
+    return (
+        sorted((*facts.found, *facts.undecodable), key=lambda item: item.log.log_index)
+        if facts.undecodable
+        else facts.found
+    )
 
 
 def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> Entry | None:
     """None: the book has no row for this event."""
     if isinstance(item, Undecodable):
-        return Entry(None, item.log, parties, Refusal(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."))
+        return Entry(
+            None,
+            item.log,
+            parties,
+            Refusal(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."),
+        )
     keeper, owner, agent = parties
     try:
         row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
@@ -185,9 +272,14 @@ def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> Entry | No
 
 
 def _concerned(
-    session: WriteSession, item: Found | Undecodable, fresh: Mapping[str, KnownVault], watch: WatchList
+    session: WriteSession,
+    item: Found | Undecodable,
+    fresh: Mapping[str, KnownVault],
+    watch: WatchList,
 ) -> tuple[int | None, KnownVault | None]:
-    """The mandate and vault whose book the log belongs to; none for the factory's general events."""
+    """The mandate and vault whose book the log belongs to; none for the factory's general
+    events.
+    """
     if isinstance(item, Undecodable):
         created = created_by(item.log) if item.log.address == watch.factory else None
         address = item.log.address if created is None else created.address
@@ -195,12 +287,18 @@ def _concerned(
         issued = mandates_with_digests(session, [item.event.terms_digest])
         return next((mandate for _, mandate in issued.values()), None), None
     else:
-        address = item.event.vault if isinstance(item.event, VaultCreated | X402Paid) else item.ref.address
+        address = (
+            item.event.vault
+            if isinstance(item.event, VaultCreated | X402Paid)
+            else item.ref.address
+        )
     vault = fresh.get(address) or watch.vaults.get(address)
     return (None, None) if vault is None else (vault.mandate_id, vault)
 
 
-def _move_on(watch: WatchList, facts: BlockFacts, created: Mapping[str, KnownVault], published: Published) -> None:
+def _move_on(
+    watch: WatchList, facts: BlockFacts, created: Mapping[str, KnownVault], published: Published
+) -> None:
     watch.vaults |= created
     for vault, agent in facts.agents:
         watch.add_agent(vault, agent)

@@ -1,4 +1,7 @@
-"""The slow jobs of the contexts, a module each. The worker finds them by folder (`keeper.worker.jobs_of`), so a new one edits no list.
+"""The slow jobs of the contexts, a module each.
 
-A module exports `jobs(place: Place) -> tuple[Job, ...]`. Nothing here has a key: what is to be sent goes into the outbox.
+The worker finds them by folder (`keeper.worker.jobs_of`), so a new one edits no list.
+
+A module exports `jobs(place: Place) -> tuple[Job, ...]`. Nothing here has a key: what is to be sent
+goes into the outbox.
 """

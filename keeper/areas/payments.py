@@ -1,10 +1,13 @@
-"""The slow job `settlements`: what payments that a key of ours settled cost, by the chain, where no call came to see the receipt.
+"""The slow job `settlements`: what payments that a key of ours settled cost, by the chain, where no
+call came to see the receipt.
 
     open, the oldest first --A_RUN a run, on from where the last one ended--> receipt --> its cost in place of what was reserved
 
 Laws
-- Whoever never comes again is accounted for all the same; a payer that does is judged by its own call (api.kernel.payments.gas).
-- Unknown is never zero: what has no receipt goes on to count with the most that it can cost, and is looked for again each time round.
+- Whoever never comes again is accounted for all the same; a payer that does is judged by its own
+  call (api.kernel.payments.gas).
+- Unknown is never zero: what has no receipt goes on to count with the most that it can cost, and is
+  looked for again each time round.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,14 +41,19 @@ def jobs(place: Place) -> tuple[Job, ...]:
 class Settlements:
     """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
 
-    def __init__(self, reader: VaultReader, database: Database, fence: Callable[[Session], None]) -> None:
+    def __init__(
+        self, reader: VaultReader, database: Database, fence: Callable[[Session], None]
+    ) -> None:
         self._reader = reader
         self._database = database
         self._fence = fence
         self._seen_id = 0
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """How many were looked for, and how many of them are accounted for now. Errors: RpcUnreachableError, the database's."""
+        """How many were looked for, and how many of them are accounted for now.
+
+        Errors: RpcUnreachableError, the database's.
+        """
         with self._database.read() as session:
             sent = settlements.open_after(session, self._seen_id, now - PATIENCE, A_RUN)
         closed = sum(map(self._is_closed, sent))

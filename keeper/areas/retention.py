@@ -1,16 +1,19 @@
 """The slow job `prune`: drops what nobody will read again, a batch a transaction.
 
 Kept are
-- judgements of vaults (vault_mark): all of them for `mark_retention_days`; after that a vault's first of each UTC day, its newest,
-  and the one that each intent was decided from;
+- judgements of vaults (vault_mark): all of them for `mark_retention_days`; after that a vault's
+  first of each UTC day, its newest, and the one that each intent was decided from;
 - first answers to idempotency keys for IDEMPOTENCY_DAYS;
 - sign-in texts until they expire;
-- what counts in one UTC day alone (gas of requests, free reads), and signatures of the guard, for COUNTS_DAYS;
-- intents that ended, their attempts, and requests of the API with all that they led to, for `intent_retention_days`; of these every
-  stop for ever, each vault's newest mark that the chain had, and the requests of custodial transfers;
+- what counts in one UTC day alone (gas of requests, free reads), and signatures of the guard, for
+  COUNTS_DAYS;
+- intents that ended, their attempts, and requests of the API with all that they led to, for
+  `intent_retention_days`; of these every stop for ever, each vault's newest mark that the chain
+  had, and the requests of custodial transfers;
 - runs of slow jobs for RUN_DAYS, and each job's newest.
 
-A judgement is looked at once: the run says how far it came (`marks_up_to_id`), and the next one goes on from there.
+A judgement is looked at once: the run says how far it came (`marks_up_to_id`), and the next one
+goes on from there.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -44,11 +47,22 @@ COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 
 def jobs(place: Place) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, Prune(place.database, place.fence, place.mark_retention_days, place.intent_retention_days).run),)
+    return (
+        Job(
+            NAME,
+            EVERY_S,
+            Prune(
+                place.database, place.fence, place.mark_retention_days, place.intent_retention_days
+            ).run,
+        ),
+    )
 
 
 class Thinning:
-    """Which judgements are not the first of their vault's UTC day. Rows come in order, over any number of batches."""
+    """Which judgements are not the first of their vault's UTC day.
+
+    Rows come in order, over any number of batches.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, bytes], date] = {}
@@ -83,20 +97,41 @@ class Prune:
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many rows of each kind were dropped. Errors: LeadershipLostError, the database's."""
-        marks, up_to_id = self._thin_marks(start_of_day(now - self._mark_retention))  # no day is thinned while half of it is kept
+        # no day is thinned while half of it is kept
+        marks, up_to_id = self._thin_marks(start_of_day(now - self._mark_retention))
         ended_before = now - self._intent_retention
-        answers_before, runs_before = now - timedelta(days=IDEMPOTENCY_DAYS), now - timedelta(days=RUN_DAYS)
+        answers_before, runs_before = (
+            now - timedelta(days=IDEMPOTENCY_DAYS),
+            now - timedelta(days=RUN_DAYS),
+        )
         counts_before = now - timedelta(days=COUNTS_DAYS)
         return {
             "marks": marks,
             "marks_up_to_id": up_to_id,
-            "intents": self._all(lambda session: retention.drop_finished_intents(session, ended_before, self._batch)),
-            "requests": self._all(lambda session: drop_finished_requests(session, ended_before, self._batch)),
-            "idempotency_records": self._all(lambda session: drop_idempotency_records(session, answers_before, self._batch)),
-            "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
-            "day_figures": sum(self._all(partial(drop, before=counts_before.date(), limit=self._batch)) for drop in DROPS_OF_DAYS),
-            "guard_signatures": self._all(lambda session: drop_guard_signatures(session, int(counts_before.timestamp()), self._batch)),
-            "job_runs": self._all(lambda session: job_runs.drop_old_runs(session, runs_before, self._batch)),
+            "intents": self._all(
+                lambda session: retention.drop_finished_intents(session, ended_before, self._batch)
+            ),
+            "requests": self._all(
+                lambda session: drop_finished_requests(session, ended_before, self._batch)
+            ),
+            "idempotency_records": self._all(
+                lambda session: drop_idempotency_records(session, answers_before, self._batch)
+            ),
+            "sign_in_texts": self._all(
+                lambda session: identity.sweep_nonces(session, now, self._batch)
+            ),
+            "day_figures": sum(
+                self._all(partial(drop, before=counts_before.date(), limit=self._batch))
+                for drop in DROPS_OF_DAYS
+            ),
+            "guard_signatures": self._all(
+                lambda session: drop_guard_signatures(
+                    session, int(counts_before.timestamp()), self._batch
+                )
+            ),
+            "job_runs": self._all(
+                lambda session: job_runs.drop_old_runs(session, runs_before, self._batch)
+            ),
         }
 
     def _thin_marks(self, before: datetime) -> tuple[int, int]:
@@ -107,7 +142,11 @@ class Prune:
         for _ in range(MOST_BATCHES):
             with self._database.write() as session:
                 self._fence(session)
-                rows = [row for row in retention.marks_after(session, up_to_id, self._batch) if row.at < before]
+                rows = [
+                    row
+                    for row in retention.marks_after(session, up_to_id, self._batch)
+                    if row.at < before
+                ]
                 dropped += retention.drop_marks(session, thinning.to_drop(rows))
             up_to_id = max((row.id for row in rows), default=up_to_id)
             if len(rows) < self._batch:

@@ -1,7 +1,8 @@
 """A new keeper: the one that the factory's admin proposed accepts when its time has come.
 
-The change takes two steps and at least 48 hours on chain. From the moment at which the factory names another keeper, this
-one stands down (KeeperState.is_stood_down). Source: MandateVaultFactory.acceptKeeper.
+The change takes two steps and at least 48 hours on chain. From the moment at which the factory
+names another keeper, this one stands down (KeeperState.is_stood_down). Source:
+MandateVaultFactory.acceptKeeper.
 """
 
 from core.money import UnixSeconds

@@ -1,8 +1,9 @@
 """Marks above the floor: which are sent to the chain, and which are only written down.
 
-Every vault is judged every tick. A judgement is written down once a minute, and at once when it says something new. A mark
-is sent when worth moved by 1 % or more since the last one sent, and at least once a day after a move; the rest are rows.
-What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault never gets two marks from one state.
+Every vault is judged every tick. A judgement is written down once a minute, and at once when it
+says something new. A mark is sent when worth moved by 1 % or more since the last one sent, and at
+least once a day after a move; the rest are rows. What is at or below the floor belongs to
+keeper.jobs.stop_line, so that a vault never gets two marks from one state.
 """
 
 from collections.abc import Collection
@@ -13,11 +14,15 @@ from keeper.state import Action, Head, KeeperState, Kind, VaultReading, WrittenM
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old
-WRITE_EVERY_S = 60  # inclusive: an unchanged worth is written down again once a minute, so that the record shows it was looked at
+# inclusive: an unchanged worth is written down again once a minute, so that the record shows it was
+# looked at
+WRITE_EVERY_S = 60
 
 
 def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
-    """At most one mark a vault; none on a stale head, on unknown worth, or while one is under way."""
+    """At most one mark a vault; none on a stale head, on unknown worth, or while one is under
+    way.
+    """
     if state.is_stale(now):
         return []
     due = ((reading, why_due(reading, state.head, now)) for reading in state.vaults)
@@ -27,7 +32,12 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
     """`moved`, `daily`, or None when no mark is to be sent."""
     above = reading.above_floor_usdc_e6()
-    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None or above <= 0:
+    if (
+        reading.status is not VaultStatus.WORKING
+        or reading.worth_usdc_e6 is None
+        or above is None
+        or above <= 0
+    ):
         return None
     if reading.live or head.number <= reading.last_sent.as_of_block:
         return None
@@ -37,16 +47,22 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
     return "daily" if moved and now - reading.last_sent.at >= DAY_S else None
 
 
-def rows_to_write(state: KeeperState, now: UnixSeconds, acted: Collection[str] = ()) -> list[VaultReading]:
-    """The readings that the record should keep: first ones, those that say something new or led to an action (`acted`: of these
-    vaults), and one a minute of the others.
+def rows_to_write(
+    state: KeeperState, now: UnixSeconds, acted: Collection[str] = ()
+) -> list[VaultReading]:
+    """The readings that the record should keep: first ones, those that say something new or led to
+    an action (`acted`: of these vaults), and one a minute of the others.
 
-    A stale head, a vault that is not working and one whose floor was never read give no judgement. Unknown worth is a
-    judgement, and is kept as unknown.
+    A stale head, a vault that is not working and one whose floor was never read give no judgement.
+    Unknown worth is a judgement, and is kept as unknown.
     """
     if state.is_stale(now):
         return []
-    return [r for r in state.vaults if _is_judged(r) and (r.vault in acted or _is_news(r, state.head, now))]
+    return [
+        r
+        for r in state.vaults
+        if _is_judged(r) and (r.vault in acted or _is_news(r, state.head, now))
+    ]
 
 
 def _is_judged(reading: VaultReading) -> bool:
@@ -61,7 +77,9 @@ def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
 
 
 def _says_more(last: WrittenMark, reading: VaultReading) -> bool:
-    """The worth became known or unknown, crossed the floor, or moved by 1 % or more of what was written last."""
+    """The worth became known or unknown, crossed the floor, or moved by 1 % or more of what was
+    written last.
+    """
     worth, was, floor = reading.worth_usdc_e6, last.worth_usdc_e6, reading.floor_usdc_e6
     if worth is None or was is None or floor is None:
         return (worth is None) != (was is None)

@@ -2,9 +2,11 @@
 
 Laws
 - Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
-- Money that no adapter values counts at cost, and such a worth stops as any other: by this mark alone, since the vault's own
-  `enforceStopLine` is off while it is out. Source: MandateVault.worthAtCost.
-- At the floor is below it: worth == floor stops, one base unit more does not. Source: MandateVault.mark.
+- Money that no adapter values counts at cost, and such a worth stops as any other: by this mark
+  alone, since the vault's own `enforceStopLine` is off while it is out. Source:
+  MandateVault.worthAtCost.
+- At the floor is below it: worth == floor stops, one base unit more does not. Source:
+  MandateVault.mark.
 """
 
 from core.mandate.rules.lifecycle import VaultStatus
@@ -18,7 +20,9 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """One stop for each working vault at or below its floor that has none under way."""
     if state.is_stale(now):
         return []
-    return [reading.action(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)]
+    return [
+        reading.action(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)
+    ]
 
 
 def is_due(reading: VaultReading) -> bool:

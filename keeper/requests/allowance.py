@@ -1,6 +1,8 @@
-"""What requests of the outbox may cost: a part of the day's gas is kept for each before it is signed.
+"""What requests of the outbox may cost: a part of the day's gas is kept for each before it is
+signed.
 
-most that one may cost = TRANSFER_GAS * maxFeePerGas + upper bound of the fee for its bytes on layer 1
+most that one may cost = TRANSFER_GAS * maxFeePerGas + upper bound of the fee for its bytes on layer
+1
 maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
 """
 
@@ -16,12 +18,16 @@ from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.market import market
 from keeper.state import Head
 
-UNSIGNED_REQUEST_BYTES = 450  # upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
+# upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
+UNSIGNED_REQUEST_BYTES = 450
 ROOM_FOR_REPLACEMENTS = 2
 
 
 class Kept:
-    """The gas that is kept for requests that are under way, by outbox id. `sends_stops_too`: their key does."""
+    """The gas that is kept for requests that are under way, by outbox id.
+
+    `sends_stops_too`: their key does.
+    """
 
     def __init__(self, *, sends_stops_too: bool) -> None:
         self.sends_stops_too = sends_stops_too
@@ -40,13 +46,19 @@ class Kept:
 
     def allows(self, intent: Intent, wei: int) -> bool:
         """See keeper.drafts.Allowance."""
-        return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(intent.outbox_id, 0)
+        return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
+            intent.outbox_id, 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a request may cost. `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned. `affordable`: how many
-    more requests the key can pay for. `least_wei`: what one needs to be sent once, without room for replacements."""
+    """What a request may cost.
+
+    `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned.
+    `affordable`: how many more requests the key can pay for. `least_wei`: what one needs to be sent
+    once, without room for replacements.
+    """
 
     most_wei: int | None
     layer_1_wei: int
@@ -58,7 +70,9 @@ class Price:
 class Prices:
     """What a request may cost now. `account`: whose key pays."""
 
-    def __init__(self, reader: VaultReader, account: str, caps: Caps, *, sends_stops_too: bool) -> None:
+    def __init__(
+        self, reader: VaultReader, account: str, caps: Caps, *, sends_stops_too: bool
+    ) -> None:
         self._reader = reader
         self._account = account
         self._caps = caps
@@ -74,8 +88,15 @@ class Prices:
             return Price(None, 0, "the fee is above the cap")
         if layer_1_wei is None:
             return Price(None, 0, "the gas price oracle refuses to name the fee of layer 1")
-        most_wei = TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei) + layer_1_wei
-        spared_wei = STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei) if self._sends_stops_too else 0
+        most_wei = (
+            TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
+            + layer_1_wei
+        )
+        spared_wei = (
+            STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei)
+            if self._sends_stops_too
+            else 0
+        )
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
         least_wei = min(most_wei, TRANSFER_GAS * offer.fees.max_fee_wei + layer_1_wei)

@@ -1,11 +1,13 @@
-"""The thread of the requests of the outbox, beside the loop that stops vaults: own database sessions, own calls to nodes, own key.
+"""The thread of the requests of the outbox, beside the loop that stops vaults: own database
+sessions, own calls to nodes, own key.
 
     tick  judge, stop, judge, stop ...          waits for nothing of the other
     loop  round, pause, round, pause ...        fenced by the same epoch; ends with the lead
 
 Laws
 - Whatever a round raises is reported, and the next one tries again; a lost lead ends the thread.
-- A round that hangs ends the process (core.watchdog), after far longer than a tick may take: nothing that saves a vault waits for it.
+- A round that hangs ends the process (core.watchdog), after far longer than a tick may take:
+  nothing that saves a vault waits for it.
 """
 
 import threading
@@ -27,10 +29,18 @@ log = structlog.get_logger("keeper")
 
 
 class RequestLoop:
-    """Runs rounds until `stop`. `clock` gives aware UTC. `prepare` comes once, before the first round."""
+    """Runs rounds until `stop`.
+
+    `clock` gives aware UTC. `prepare` comes once, before the first round.
+    """
 
     def __init__(
-        self, one_round: Round, every_s: float, clock: Callable[[], datetime], watchdog: Watchdog, prepare: Callable[[], object]
+        self,
+        one_round: Round,
+        every_s: float,
+        clock: Callable[[], datetime],
+        watchdog: Watchdog,
+        prepare: Callable[[], object],
     ) -> None:
         self._round = one_round
         self._prepare: Callable[[], object] | None = prepare
@@ -46,7 +56,9 @@ class RequestLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """No further round begins; one that is under way is fenced as soon as another process leads."""
+        """No further round begins; one that is under way is fenced as soon as another process
+        leads.
+        """
         self._ended.set()
         self._watchdog.call_off()
 

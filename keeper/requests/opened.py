@@ -1,4 +1,6 @@
-"""The loop of requests as the process runs it: its own pool of nodes, its own database connections, its own key."""
+"""The loop of requests as the process runs it: its own pool of nodes, its own database connections,
+its own key.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ from keeper.state import Role
 
 LEAST_CALLS_PER_S = 10.0
 DEADLINE_S = 120.0  # of a call: half of it may be waited for the budget, which is a small one
-BOUNDS = Bounds(pool_size=2, overflow=2, pool_wait_s=5, statement_s=10, lock_s=2, idle_in_transaction_s=20)
+BOUNDS = Bounds(
+    pool_size=2, overflow=2, pool_wait_s=5, statement_s=10, lock_s=2, idle_in_transaction_s=20
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +64,17 @@ class Requests:
 
 
 def share_of(calls_per_s: float) -> float:
-    """What the loop may ask of each node a second: a twentieth, at least LEAST_CALLS_PER_S, and never more than half."""
+    """What the loop may ask of each node a second: a twentieth, at least LEAST_CALLS_PER_S, and
+    never more than half.
+    """
     return min(calls_per_s / 2, max(calls_per_s / 20, LEAST_CALLS_PER_S))
 
 
 def request_signers(signers: Mapping[Role, Signer]) -> dict[str, Signer]:
-    """By role: the key of requests. Where there is none, on a local chain, the keeper's signs them."""
+    """By role: the key of requests.
+
+    Where there is none, on a local chain, the keeper's signs them.
+    """
     own = signers.get(Role.CUSTODY)
     keeper = signers[Role.KEEPER]
     return {Role.CUSTODY: own} if own is not None else {Role.CUSTODY: keeper, Role.KEEPER: keeper}
@@ -81,17 +90,32 @@ def opened(
     precedence: Precedence | None,
     clock: Callable[[], datetime],
 ) -> Requests:
-    """`precedence`: what it shares with the loop of the stops when both have one key. Nothing is asked over the network yet."""
-    rpc = Rpc(place.rpc_urls, answer_s=place.answer_s, deadline_s=DEADLINE_S, calls_per_s=place.calls_per_s)
+    """`precedence`: what it shares with the loop of the stops when both have one key.
+
+    Nothing is asked over the network yet.
+    """
+    rpc = Rpc(
+        place.rpc_urls,
+        answer_s=place.answer_s,
+        deadline_s=DEADLINE_S,
+        calls_per_s=place.calls_per_s,
+    )
     reader = VaultReader(rpc, place.contracts)
     observer = Observer(reader, place.chain_id, place.max_head_age_s)
     database = Database(place.database_url, application_name="keeper requests", bounds=BOUNDS)
     watchdog = Watchdog(HANGS_S)
     one_round = round_of(
-        database, observer, reader, planner, place.caps, place.budgets, signers=signers, epoch=epoch, fence=fence,
+        database, observer, reader, planner, place.caps, place.budgets, signers=signers,
+            epoch=epoch, fence=fence,
         precedence=precedence, sign=watchdog.sign, most_under_way=most_under_way(place.calls_per_s),
     )  # fmt: skip
-    loop = RequestLoop(one_round, place.every_s, clock, watchdog, prepare=lambda: right_chain.keep_to(reader, place.chain_id))
+    loop = RequestLoop(
+        one_round,
+        place.every_s,
+        clock,
+        watchdog,
+        prepare=lambda: right_chain.keep_to(reader, place.chain_id),
+    )
     return Requests(loop, reader, database)
 
 

@@ -1,14 +1,18 @@
-"""One round of the requests of the outbox: settle what ended, plan a few, take them as far as they go.
+"""One round of the requests of the outbox: settle what ended, plan a few, take them as far as they
+go.
 
     queue: what ended leaves it, what it cost is counted --> at most REQUESTS_A_ROUND that are due: gas kept, signed by the wallet's key,
     written down --> sender: as far as each goes now --> what could not be sent waits, twice as long each time
 
 Laws
-- A round costs what is under way and what is due, however many wait: at most REQUESTS_A_ROUND are planned, MOST_UNDER_WAY are live.
-- Gas is kept before a request is signed. Where the day has no more, a request is sent within what is kept for it since it was asked for, so
-  that the gas kept for many keeps none of them from being sent. Where that is too little, it waits for the next UTC day if its account or
-  owner has used up the day's gas, and for a minute if all have.
-- A request that cannot be built or sent holds up no other one; what the chain refuses for an hour ends.
+- A round costs what is under way and what is due, however many wait: at most REQUESTS_A_ROUND are
+  planned, MOST_UNDER_WAY are live.
+- Gas is kept before a request is signed. Where the day has no more, a request is sent within what
+  is kept for it since it was asked for, so that the gas kept for many keeps none of them from being
+  sent. Where that is too little, it waits for the next UTC day if its account or owner has used up
+  the day's gas, and for a minute if all have.
+- A request that cannot be built or sent holds up no other one; what the chain refuses for an hour
+  ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,11 +57,16 @@ class _Planned:
 class Moves(Protocol):
     """What a round asks of a Sender."""
 
-    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
+    def advance(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]: ...
 
 
 class Round:
-    """`fence`: of the leader's epoch, called first in each writing transaction. `sign`: the loop gets on."""
+    """`fence`: of the leader's epoch, called first in each writing transaction.
+
+    `sign`: the loop gets on.
+    """
 
     def __init__(
         self,
@@ -88,7 +97,9 @@ class Round:
         self._told: str | None = None
 
     def run(self, now: datetime) -> None:
-        """Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, the database's."""
+        """Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, the
+        database's.
+        """
         self._settle()
         with self._database.read() as session:
             live = rows.live_intents(session, self._observer.chain_id, of_requests=True)
@@ -112,9 +123,15 @@ class Round:
     # What is planned
 
     def _planned(
-        self, live: Sequence[Intent], places: dict[int, Place], due: Sequence[tuple[Request, Place]], now: datetime
+        self,
+        live: Sequence[Intent],
+        places: dict[int, Place],
+        due: Sequence[tuple[Request, Place]],
+        now: datetime,
     ) -> list[Intent]:
-        waiting = [places[i.outbox_id] for i in live if i.outbox_id in places and i.state not in ON_CHAIN]
+        waiting = [
+            places[i.outbox_id] for i in live if i.outbox_id in places and i.state not in ON_CHAIN
+        ]
         if not due and not waiting:
             return []
         seconds = UnixSeconds(int(now.timestamp()))
@@ -132,7 +149,9 @@ class Round:
         return self._written(self._built(new, head, now), price, now) if new else []
 
     def _top_up(self, waiting: Sequence[Place], wei: int, now: datetime) -> None:
-        """More gas is kept for what waits, where the market asks for more by now and the day has it."""
+        """More gas is kept for what waits, where the market asks for more by now and the day has
+        it.
+        """
         short = [place for place in waiting if place.reserved_wei < wei]
         if not short:
             return
@@ -143,7 +162,9 @@ class Round:
                 if queue.reserve(session, place, self._budgets, gas.day_of(now), wei) is None:
                     self._kept.add(place.outbox_id, wei)
 
-    def _built(self, due: Sequence[tuple[Request, Place]], head: Head, now: datetime) -> list[_Planned]:
+    def _built(
+        self, due: Sequence[tuple[Request, Place]], head: Head, now: datetime
+    ) -> list[_Planned]:
         """Signed by the wallets' keys; each is a sign that the loop gets on."""
         built = list[_Planned]()
         with self._database.read() as session:
@@ -153,7 +174,10 @@ class Round:
         return built
 
     def _written(self, built: Sequence[_Planned], price: Price, now: datetime) -> list[Intent]:
-        """In one transaction: gas kept, intents planned, places taken. Answers the intents to be sent."""
+        """In one transaction: gas kept, intents planned, places taken.
+
+        Answers the intents to be sent.
+        """
         added = list[Intent]()
         with self._database.write() as session:
             self._fence(session)
@@ -176,9 +200,13 @@ class Round:
                 added += [made] if state is IntentState.PLANNED else []
         return added
 
-    def _kept_for(self, session: WriteSession, place: Place, price: Price, now: datetime) -> int | None:
-        """What a request may cost: the most that it may need; where the day has no more, what is kept for it already, if that sends it.
-        None: it waits, and those behind it do not."""
+    def _kept_for(
+        self, session: WriteSession, place: Place, price: Price, now: datetime
+    ) -> int | None:
+        """What a request may cost: the most that it may need; where the day has no more, what is
+        kept for it already, if that sends it.
+        None: it waits, and those behind it do not.
+        """
         assert price.most_wei is not None
         day = gas.day_of(now)
         used_up = queue.reserve(session, place, self._budgets, day, price.most_wei)
@@ -188,14 +216,22 @@ class Round:
             return place.kept_wei(day)
         if used_up == TOTAL:
             self._tell("the day's gas of all is used up")
-        queue.wait_until(session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else next_day(now))
+        queue.wait_until(
+            session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else next_day(now)
+        )
         return None
 
     # What could not be sent
 
     def _put_back(self, live: Sequence[Intent], now: datetime) -> None:
         """What is still planned waits for its next turn, so that it holds up no other one."""
-        late = [i for i in live if i.state is IntentState.PLANNED and i.outbox_id is not None and now - i.created_at >= PUT_BACK_AFTER]
+        late = [
+            i
+            for i in live
+            if i.state is IntentState.PLANNED
+            and i.outbox_id is not None
+            and now - i.created_at >= PUT_BACK_AFTER
+        ]
         if not late:
             return
         with self._database.write() as session:
@@ -203,8 +239,14 @@ class Round:
             places = queue.taken(session, self._observer.chain_id)
             for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
                 since = place.refused_at or intent.created_at
-                ends = IntentState.REFUSED if now - since >= REQUEST_PATIENCE else IntentState.SUPERSEDED
-                rows.move_intent(session, replace(intent, state=ends), intent.state, self._epoch(), now)
+                ends = (
+                    IntentState.REFUSED
+                    if now - since >= REQUEST_PATIENCE
+                    else IntentState.SUPERSEDED
+                )
+                rows.move_intent(
+                    session, replace(intent, state=ends), intent.state, self._epoch(), now
+                )
                 queue.postpone(session, place, now, since)
 
     def _tell(self, why: str | None) -> None:

@@ -1,4 +1,6 @@
-"""Stacks and their folders: short paths that other users can enter, since Postgres runs as its own user and has a socket there."""
+"""Stacks and their folders: short paths that other users can enter, since Postgres runs as its own
+user and has a socket there.
+"""
 
 import json
 import os
@@ -44,7 +46,13 @@ class RunningStack:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "scripts.devstack"],
             cwd=ROOT,
-            env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc), **settings},
+            env={
+                **os.environ,
+                "STACK_DIR": str(directory),
+                "PORT": str(ports.api),
+                "RPC_PORT": str(ports.rpc),
+                **settings,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

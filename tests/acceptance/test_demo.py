@@ -37,7 +37,12 @@ def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     try:
         stack.start_chain()
-        facts = {"rpc_url": stack.rpc_url, "base_url": stack.base_url, "accounts": personas(), "contracts": {}}
+        facts = {
+            "rpc_url": stack.rpc_url,
+            "base_url": stack.base_url,
+            "accounts": personas(),
+            "contracts": {},
+        }
         (stack_directory / "facts.json").write_text(json.dumps(facts))
         assert chain_of(stack.rpc_url).id == 84532
 

@@ -14,7 +14,9 @@ from scripts.devstack import ROOT, Ports, Stack, personas, run_ape
 
 
 def artifact_of(contract: str) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads((ROOT / ".build" / "forge" / f"{contract}.sol" / f"{contract}.json").read_text())
+    found: dict[str, dict[str, str]] = json.loads(
+        (ROOT / ".build" / "forge" / f"{contract}.sol" / f"{contract}.json").read_text()
+    )
     return found
 
 
@@ -29,7 +31,12 @@ def set_code(stack: Stack, address: str, code: bytearray) -> None:
 def flip_a_zero(stack: Stack, contract: str, address: str) -> int:
     """Change a byte that the source has as zero, and that is no immutable's; answers where."""
     compiled = bytes.fromhex(artifact_of(contract)["deployedBytecode"]["object"].removeprefix("0x"))
-    inside = {at for starts in immutable_places(artifact_of(contract)) for start in starts for at in range(start, start + WORD_BYTES)}
+    inside = {
+        at
+        for starts in immutable_places(artifact_of(contract))
+        for start in starts
+        for at in range(start, start + WORD_BYTES)
+    }
     at = next(at for at, byte in enumerate(compiled) if byte == 0 and at not in inside)
     code = code_of(stack, address)
     code[at] ^= 0x01
@@ -51,8 +58,10 @@ def send(stack: Stack, sender: str, to: str, signature: str, *arguments: object)
 
 
 def give_offices_away(stack: Stack, factory: str, token: str) -> set[str]:
-    """All that the deployer, who holds every office on the devnet, can begin or give to a stranger and an adapter of his. Every
-    view of the record's own holders still says yes. Answers what verify must find wrong."""
+    """All that the deployer, who holds every office on the devnet, can begin or give to a stranger
+    and an adapter of his. Every view of the record's own holders still says yes. Answers what
+    verify must find wrong.
+    """
     deployer, stranger = personas()["deployer"]["address"], personas()["stranger"]["address"]
     before = sent_by(stack, deployer)
     calls: list[tuple[str, str, tuple[object, ...]]] = [
@@ -68,13 +77,31 @@ def give_offices_away(stack: Stack, factory: str, token: str) -> set[str]:
         (token, "proposeTreasury(address)", (stranger,)),
     ]
     for contract in (factory, token):
-        calls += [(contract, "beginDefaultAdminTransfer(address)", (stranger,)), (contract, "changeDefaultAdminDelay(uint48)", (60,))]
+        calls += [
+            (contract, "beginDefaultAdminTransfer(address)", (stranger,)),
+            (contract, "changeDefaultAdminDelay(uint48)", (60,)),
+        ]
     for to, signature, arguments in calls:
         send(stack, deployer, to, signature, *arguments)
     wait_for(lambda: sent_by(stack, deployer) == before + len(calls))
-    changes = {f"{name}.{view}" for name in ("factory", "reserve_token") for view in ("pendingDefaultAdmin", "pendingDefaultAdminDelay")}
-    found = {"factory.pausers", "factory.keeper_admins", "factory.pendingKeeper", "factory.pendingGuard", "factory other roles"}
-    found |= {"other adapters listed", "reserve_token.paused", "reserve_token.pausers", "reserve_token.pendingTreasury"}
+    changes = {
+        f"{name}.{view}"
+        for name in ("factory", "reserve_token")
+        for view in ("pendingDefaultAdmin", "pendingDefaultAdminDelay")
+    }
+    found = {
+        "factory.pausers",
+        "factory.keeper_admins",
+        "factory.pendingKeeper",
+        "factory.pendingGuard",
+        "factory other roles",
+    }
+    found |= {
+        "other adapters listed",
+        "reserve_token.paused",
+        "reserve_token.pausers",
+        "reserve_token.pendingTreasury",
+    }
     return changes | found
 
 
@@ -106,9 +133,14 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         assert recorded["block"] > 0
         assert all(one["address"].startswith("0x") for one in recorded["contracts"])
         created = {
-            one["name"]: one["contract"] for one in recorded["contracts"] if one["name"] in ("vault_implementation", "factory_validator")
+            one["name"]: one["contract"]
+            for one in recorded["contracts"]
+            if one["name"] in ("vault_implementation", "factory_validator")
         }
-        assert created == {"vault_implementation": "MandateVault", "factory_validator": "Erc6492Validator"}
+        assert created == {
+            "vault_implementation": "MandateVault",
+            "factory_validator": "Erc6492Validator",
+        }
 
         second = run_ape("deploy", stack.rpc_url, record)
         assert second.stdout.count("kept") == 6
@@ -117,9 +149,15 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
 
         assert run_ape("verify", stack.rpc_url, record).returncode == 0
 
-        relabelled = [one | {"contract": "FiatToken"} if one["name"] == "x402_adapter" else one for one in recorded["contracts"]]
+        relabelled = [
+            one | {"contract": "FiatToken"} if one["name"] == "x402_adapter" else one
+            for one in recorded["contracts"]
+        ]
         record.write_text(json.dumps({**recorded, "contracts": relabelled}))
-        assert "the record: x402_adapter is a X402Adapter" in run_ape("verify", stack.rpc_url, record).stdout
+        assert (
+            "the record: x402_adapter is a X402Adapter"
+            in run_ape("verify", stack.rpc_url, record).stdout
+        )
 
         tampered = {**recorded, "contracts": [{**one} for one in recorded["contracts"]]}
         factory = next(one for one in tampered["contracts"] if one["name"] == "factory")
@@ -132,9 +170,15 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         given_away = give_offices_away(stack, at["factory"], at["reserve_token"])
         differs = run_ape("verify", stack.rpc_url, record)
         assert differs.returncode == 1
-        assert f"WRONG  relay_adapter code: differs from the source at byte {flipped_at}" in differs.stdout
+        assert (
+            f"WRONG  relay_adapter code: differs from the source at byte {flipped_at}"
+            in differs.stdout
+        )
         assert "WRONG  test_venue_adapter code: immutable USDC at byte" in differs.stdout
-        assert wrong(differs) == {"factory.keeper", "relay_adapter code", "test_venue_adapter code"} | given_away, differs.stdout
+        assert (
+            wrong(differs)
+            == {"factory.keeper", "relay_adapter code", "test_venue_adapter code"} | given_away
+        ), differs.stdout
         assert f'"factory.keeper": "{personas()["keeper"]["address"]}"' in differs.stdout
     finally:
         stack.stop()

@@ -1,4 +1,6 @@
-"""Alert rules name metrics that exist, fire for every trouble that has to wake somebody, and say what to do."""
+"""Alert rules name metrics that exist, fire for every trouble that has to wake somebody, and say
+what to do.
+"""
 
 import ast
 import re
@@ -21,7 +23,9 @@ from keeper import metrics as keeper_metrics
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 KEEPER_PAGE = (ROOT / "docs" / "operations" / "keeper.md").read_text()
-GROUPS: list[dict[str, Any]] = yaml.safe_load((ROOT / "docs" / "operations" / "alerts.yml").read_text())["groups"]
+GROUPS: list[dict[str, Any]] = yaml.safe_load(
+    (ROOT / "docs" / "operations" / "alerts.yml").read_text()
+)["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
 KEEPER_PREFIX = keeper_metrics.PREFIX
 NO_DATABASE = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
@@ -29,12 +33,17 @@ NAMED = re.compile(rf"\b(?:{PREFIX}|{KEEPER_PREFIX}|{API_PREFIX})\w+")
 
 
 def exported() -> set[str]:
-    """Names of all series of the three processes, those of the RPC pool, of the keeper's rows and of the settler's gas included."""
+    """Names of all series of the three processes, those of the RPC pool, of the keeper's rows and
+    of the settler's gas included.
+    """
     rpc = Rpc(["http://127.0.0.1:1"])
     of_indexer, of_keeper = Metrics(lambda: 0), keeper_metrics.Metrics(lambda: 0)
     of_indexer.count_rpc(rpc)
     of_keeper.count_rpc(rpc)
-    of_api, gas = ApiMetrics(NO_DATABASE), GasBudget(wei_per_usdc=1, wei_per_day=1, contract_wei_per_day=1)
+    of_api, gas = (
+        ApiMetrics(NO_DATABASE),
+        GasBudget(wei_per_usdc=1, wei_per_day=1, contract_wei_per_day=1),
+    )
     of_api.registry.register(SettlerGas(NO_DATABASE, gas, lambda: datetime.now(UTC)))
     names = set()
     for family in (
@@ -43,7 +52,9 @@ def exported() -> set[str]:
         *of_keeper.registry.collect(),
         *keeper_metrics.Rows().figures(),
     ):
-        endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
+        endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(
+            family.type, ("",)
+        )
         names |= {family.name + ending for ending in endings}
     return names
 
@@ -103,23 +114,37 @@ def test_the_depth_that_wakes_somebody__is_a_bound_of_the_histogram() -> None:
 
 
 def test_every_metric__stands_in_operations() -> None:
-    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(PREFIX)) for name in exported() if name.startswith(PREFIX)}
+    short = {
+        re.sub("_(bucket|count|sum)$", "", name.removeprefix(PREFIX))
+        for name in exported()
+        if name.startswith(PREFIX)
+    }
     assert sorted(name for name in short if f"`{name}" not in PAGE) == []
 
 
 def test_every_metric_of_the_api__stands_in_operations() -> None:
-    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(API_PREFIX)) for name in exported() if name.startswith(API_PREFIX)}
+    short = {
+        re.sub("_(bucket|count|sum)$", "", name.removeprefix(API_PREFIX))
+        for name in exported()
+        if name.startswith(API_PREFIX)
+    }
     assert sorted(name for name in short if f"`{name}" not in PAGE) == []
 
 
 def test_every_metric_of_the_keeper__stands_in_its_page() -> None:
     of_keeper = [name for name in exported() if name.startswith(KEEPER_PREFIX)]
-    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(KEEPER_PREFIX)) for name in of_keeper}
+    short = {
+        re.sub("_(bucket|count|sum)$", "", name.removeprefix(KEEPER_PREFIX)) for name in of_keeper
+    }
     assert sorted(name for name in short if f"`{name}" not in KEEPER_PAGE) == []
 
 
 def test_the_latency_that_asks_for_somebody__is_a_bound_of_the_histogram() -> None:
-    bounds = {sample.labels.get("le") for family in keeper_metrics.Rows().figures() for sample in family.samples}
+    bounds = {
+        sample.labels.get("le")
+        for family in keeper_metrics.Rows().figures()
+        for sample in family.samples
+    }
     assert "2.0" in bounds
     assert 'stop_latency_blocks_bucket{le="2.0"}' in RULES["StopsAreMinedLate"]["expr"]
 

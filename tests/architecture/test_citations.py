@@ -1,7 +1,9 @@
-"""Law 10 of docs/architecture.md: a comment, a docstring or a page cites only what a reader of this repository can open.
+"""Law 10 of docs/architecture.md: a comment, a docstring or a page cites only what a reader of this
+repository can open.
 
-What may be cited: `docs/<page>.md`, `docs/<page>.md#heading`, a decision (`ADR 0003`, `docs/decisions/0003`), a law of
-docs/architecture.md (`law 3`), a contract, a standard. Strings that the program uses are data and not looked at.
+What may be cited: `docs/<page>.md`, `docs/<page>.md#heading`, a decision (`ADR 0003`,
+`docs/decisions/0003`), a law of docs/architecture.md (`law 3`), a contract, a standard. Strings
+that the program uses are data and not looked at.
 """
 
 import ast
@@ -27,13 +29,17 @@ NOBODY_CAN_OPEN = re.compile(
 PAGE = re.compile(r"\bdocs/(?P<page>[\w./-]+\.md)(?:#(?P<anchor>[\w-]+))?")
 DECISION = re.compile(r"(?:\bADRs? |\bdecisions/)(?P<number>\d{4})\b")
 LAW = re.compile(r"\blaw (?P<number>\d+)\b", re.IGNORECASE)
-CODE = re.compile(r"(?<![\w/.<-])(?:api|contracts|core|indexer|keeper|scripts|tests)/[\w./-]*\w(?![\w<])")
+CODE = re.compile(
+    r"(?<![\w/.<-])(?:api|contracts|core|indexer|keeper|scripts|tests)/[\w./-]*\w(?![\w<])"
+)
 MADE = ("scripts/deployments",)  # written by make deploy
 LINK = re.compile(r"\]\((?P<page>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -43,13 +49,17 @@ def prose_of_python(source: str) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ) and ast.get_docstring(node):
             statement = node.body[0]
             yield statement.lineno, ast.get_docstring(node, clean=False) or ""
 
 
 def prose_of(file: Path) -> Iterator[tuple[int, str]]:
-    """(line, text) of what people read in a file; a docstring comes as one text, everything else by line."""
+    """(line, text) of what people read in a file; a docstring comes as one text, everything else by
+    line.
+    """
     if file.suffix == ".py":
         yield from prose_of_python(file.read_text())
     elif file.suffix in PROSE or file.name.endswith(COMMENTED):
@@ -66,7 +76,11 @@ def slug(heading: str) -> str:
 def anchors(page: Path) -> set[str]:
     """Those of headings outside code blocks, a repeated one with -1, -2 ..."""
     found: set[str] = set()
-    for heading in re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE), re.MULTILINE):
+    for heading in re.findall(
+        r"^#+ (.+)$",
+        re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE),
+        re.MULTILINE,
+    ):
         anchor, n = slug(heading), 0
         while (f"{anchor}-{n}" if n else anchor) in found:
             n += 1
@@ -81,7 +95,12 @@ def decisions() -> set[str]:
 
 @cache
 def laws() -> set[str]:
-    section = (ROOT / "docs" / "architecture.md").read_text().partition("## Laws")[2].partition("\n## ")[0]
+    section = (
+        (ROOT / "docs" / "architecture.md")
+        .read_text()
+        .partition("## Laws")[2]
+        .partition("\n## ")[0]
+    )
     return set(re.findall(r"^(\d+)\. ", section, re.MULTILINE))
 
 
@@ -89,22 +108,34 @@ def trouble_with_page(page: Path, anchor: str | None, said: str) -> str | None:
     if not page.exists():
         return f"cites {said}, a page that does not exist: docs/ has the pages"
     if anchor and page.suffix == ".md" and anchor not in anchors(page):
-        return f"cites {said}, but {page.relative_to(ROOT)} has no heading with that anchor: cite one of its headings"
+        return (
+            f"cites {said}, but {page.relative_to(ROOT)} has no heading with that anchor: cite "
+            "one of its headings"
+        )
     return None
 
 
 def troubles(text: str) -> Iterator[str]:
     for found in NOBODY_CAN_OPEN.finditer(text):
-        yield f"cites `{found[0]}`, which no reader can open: state the rule in docs/rules.md and cite docs/rules.md#its-heading"
+        yield (
+            f"cites `{found[0]}`, which no reader can open: state the rule in docs/rules.md and "
+            "cite docs/rules.md#its-heading"
+        )
     for found in PAGE.finditer(text):
         if trouble := trouble_with_page(ROOT / "docs" / found["page"], found["anchor"], found[0]):
             yield trouble
     for found in DECISION.finditer(text):
         if found["number"] not in decisions():
-            yield f"cites decision {found['number']}, which does not exist: docs/decisions/ has the records"
+            yield (
+                f"cites decision {found['number']}, which does not exist: docs/decisions/ has "
+                "the records"
+            )
     for found in LAW.finditer(text):
         if found["number"] not in laws():
-            yield f"cites law {found['number']}, which does not exist: docs/architecture.md has the laws"
+            yield (
+                f"cites law {found['number']}, which does not exist: docs/architecture.md has "
+                "the laws"
+            )
 
 
 def dead_links(page: Path, text: str) -> Iterator[str]:
@@ -119,7 +150,10 @@ def dead_links(page: Path, text: str) -> Iterator[str]:
 def dead_paths(text: str) -> Iterator[str]:
     for found in CODE.finditer(text):
         if not (ROOT / found[0]).exists() and not found[0].startswith(MADE):
-            yield f"names {found[0]}, which does not exist: docs/architecture.md says where things are"
+            yield (
+                f"names {found[0]}, which does not exist: docs/architecture.md says where things "
+                "are"
+            )
 
 
 def troubles_of_page(page: Path, text: str) -> Iterator[str]:
@@ -137,7 +171,9 @@ def findings(file: Path) -> list[str]:
 
 
 def test_decisions__are_numbered_without_gaps() -> None:
-    assert sorted(file.name[:4] for file in (ROOT / "docs" / "decisions").iterdir()) == [f"{n:04}" for n in range(1, len(decisions()) + 1)]
+    assert sorted(file.name[:4] for file in (ROOT / "docs" / "decisions").iterdir()) == [
+        f"{n:04}" for n in range(1, len(decisions()) + 1)
+    ]
 
 
 def test_every_citation__leads_somewhere() -> None:
@@ -168,26 +204,51 @@ def test_the_check__sees_a_citation_that_leads_nowhere(planted: str, said: str) 
     assert said in " ".join(troubles(planted))
 
 
-@pytest.mark.parametrize("planted", ["[x](nothing.md)", "[x](rules.md#no-such-rule)", "[x](#no-such-heading)", "[x](../nothing/)"])
+@pytest.mark.parametrize(
+    "planted",
+    ["[x](nothing.md)", "[x](rules.md#no-such-rule)", "[x](#no-such-heading)", "[x](../nothing/)"],
+)
 def test_the_check__sees_a_dead_link(planted: str) -> None:
     assert len(list(dead_links(ROOT / "docs" / "rules.md", planted))) == 1
 
 
 def test_the_check__sees_a_page_that_names_code_that_is_gone() -> None:
     assert list(dead_paths("`core/nothing/rules.py`")) == [
-        "names core/nothing/rules.py, which does not exist: docs/architecture.md says where things are"
+        (
+            "names core/nothing/rules.py, which does not exist: docs/architecture.md says where "
+            "things are"
+        )
     ]
-    assert list(dead_paths("`core/money.py`, `core/<context>/rules.py`, https://host/core/nothing.py")) == []
+    assert (
+        list(dead_paths("`core/money.py`, `core/<context>/rules.py`, https://host/core/nothing.py"))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
-    "sound", ["docs/rules.md#calls-per-day", "law 3 of docs/architecture.md", "EIP-712, RFC 8785", "tests/spec/tools.tsv"]
+    "sound",
+    [
+        "docs/rules.md#calls-per-day",
+        "law 3 of docs/architecture.md",
+        "EIP-712, RFC 8785",
+        "tests/spec/tools.tsv",
+    ],
 )
 def test_the_check__lets_a_citation_that_opens_pass(sound: str) -> None:
     assert list(troubles(sound)) == []
 
 
 def test_the_check__reads_comments_and_docstrings_and_no_data() -> None:
-    source = '"""Module, decisions 1."""\nx = "decisions 2"  # decisions 3\n\ndef f():\n    """Decisions 4."""\n'
+    source = (
+        '"""Module, decisions 1."""\n'
+        'x = "decisions 2"  # decisions 3\n'
+        "\n"
+        "def f():\n"
+        '    """Decisions 4."""\n'
+    )
 
-    assert sorted(prose_of_python(source)) == [(1, "Module, decisions 1."), (2, "# decisions 3"), (5, "Decisions 4.")]
+    assert sorted(prose_of_python(source)) == [
+        (1, "Module, decisions 1."),
+        (2, "# decisions 3"),
+        (5, "Decisions 4."),
+    ]

@@ -1,4 +1,5 @@
-"""Law 2 of docs/architecture.md for the folders of core: contexts form no circle, and nobody touches another's tables.
+"""Law 2 of docs/architecture.md for the folders of core: contexts form no circle, and nobody
+touches another's tables.
 
 core/<context>/{rules, tables, queries, views, ledger}      contexts, found by folder
 core/{db, chain, ledger}                                    what they all use; it knows none of them
@@ -15,10 +16,16 @@ CONTEXTS = {folder.name for folder in CORE.iterdir() if (folder / "__init__.py")
 
 
 def imported(file: Path) -> list[str]:
-    """Modules of core that a file imports, `from a import b` as a.b too, since b may be a module."""
+    """Modules of core that a file imports, `from a import b` as a.b too, since b may be a
+    module.
+    """
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("core."):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module is not None
+            and node.module.startswith("core.")
+        ):
             found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             found += [alias.name for alias in node.names if alias.name.startswith("core.")]
@@ -35,7 +42,11 @@ def uses() -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for context in CONTEXTS:
         for file in (CORE / context).rglob("*.py"):
-            found[context] |= {used for module in imported(file) if (used := context_of(module)) not in (None, context)}
+            found[context] |= {
+                used
+                for module in imported(file)
+                if (used := context_of(module)) not in (None, context)
+            }
     return found
 
 
@@ -49,12 +60,21 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def takes_foreign_tables(file: Path) -> list[str]:
-    """Tables of other contexts that a file names. Foreign keys (tables.py) and joins that are read (views) may."""
+    """Tables of other contexts that a file names.
+
+    Foreign keys (tables.py) and joins that are read (views) may.
+    """
     parts = file.relative_to(ROOT).with_suffix("").parts
     if parts[2:3] == ("tables",) or "views" in parts:
         return []
     mine = parts[1] if len(parts) > 2 else None
-    return sorted({module for module in imported(file) if module.split(".")[2:3] == ["tables"] and context_of(module) != mine})
+    return sorted(
+        {
+            module
+            for module in imported(file)
+            if module.split(".")[2:3] == ["tables"] and context_of(module) != mine
+        }
+    )
 
 
 def test_contexts__import_one_another_in_no_circle() -> None:
@@ -77,9 +97,17 @@ def test_what_all_contexts_use__knows_none_of_them() -> None:
 
 
 def test_tables__are_named_by_their_own_context_and_by_views() -> None:
-    found = {str(file.relative_to(ROOT)): takes_foreign_tables(file) for context in CONTEXTS for file in (CORE / context).rglob("*.py")}
+    found = {
+        str(file.relative_to(ROOT)): takes_foreign_tables(file)
+        for context in CONTEXTS
+        for file in (CORE / context).rglob("*.py")
+    }
     assert {file: tables for file, tables in found.items() if tables} == {}
 
 
 def test_core__loads_nothing_by_itself() -> None:
-    assert [str(file.relative_to(ROOT)) for file in CORE.rglob("__init__.py") if file.read_text().strip()] == []
+    assert [
+        str(file.relative_to(ROOT))
+        for file in CORE.rglob("__init__.py")
+        if file.read_text().strip()
+    ] == []

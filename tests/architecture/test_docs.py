@@ -28,7 +28,10 @@ def test_every_setting_stands_in_operations() -> None:
 def test_every_metric_of_the_api_stands_in_operations() -> None:
     text = doc("operations.md")
     names = {
-        family.name.removeprefix(PREFIX) for family in Metrics(cast("Database", SimpleNamespace(connections_in_use=0))).registry.collect()
+        family.name.removeprefix(PREFIX)
+        for family in Metrics(
+            cast("Database", SimpleNamespace(connections_in_use=0))
+        ).registry.collect()
     }
 
     assert sorted(name for name in names if f"`{name}" not in text) == []
@@ -38,7 +41,9 @@ def test_every_metric_of_the_api_stands_in_operations() -> None:
 def test_every_route_stands_in_the_api_page() -> None:
     text = doc("api.md")
 
-    assert [row.key for row in catalogue().operations if f"{row.method} {row.path}" not in text] == []
+    assert [
+        row.key for row in catalogue().operations if f"{row.method} {row.path}" not in text
+    ] == []
 
 
 def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
@@ -64,4 +69,6 @@ def test_every_make_target_explains_itself() -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE)
 
-    assert [target for target in targets if not re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)] == []
+    assert [
+        target for target in targets if not re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)
+    ] == []

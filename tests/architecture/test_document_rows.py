@@ -1,6 +1,8 @@
-"""Each row of the mandate wallet's document (tests/spec/rows/*.txt, a line `<section> <row>`) is held by a test that names it."""
+"""Each row of the mandate wallet's document (tests/spec/rows/*.txt, a line `<section> <row>`) is
+held by a test that names it.
+"""
 
-import re
+import ast
 from functools import cache
 from pathlib import Path
 
@@ -9,15 +11,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "tests" / "spec" / "rows").glob("*.txt"))
 
-_MARK = re.compile(r"mark\.row\(\s*([^)]*?)\s*,?\s*\)")
-_NAME = re.compile(r'"([^"]+)"')
-
 
 @cache
 def rows_named() -> frozenset[str]:
     """The rows that tests say they hold: the arguments of @pytest.mark.row("2.1 status", ...)."""
-    texts = [file.read_text() for file in (ROOT / "tests").rglob("test_*.py") if file != Path(__file__)]
-    return frozenset(name for text in texts for marked in _MARK.findall(text) for name in _NAME.findall(marked))
+    files = [
+        file for file in (ROOT / "tests").rglob("test_*.py") if "mark.row(" in file.read_text()
+    ]
+    calls = (node for file in files for node in ast.walk(ast.parse(file.read_text())))
+    return frozenset(
+        ast.literal_eval(name)
+        for call in calls
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("mark.row")
+        for name in call.args
+    )
 
 
 def rows_of(file: Path) -> list[str]:

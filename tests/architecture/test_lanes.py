@@ -22,5 +22,7 @@ def test_what_is_slow_or_stays_together__exists(unit: str) -> None:
         ("tests/unit/keeper/test_state.py::test_a[x::y]", "tests/unit/keeper/test_state.py"),
     ],
 )
-def test_a_file_stays_on_one_worker__and_a_folder_that_shares_what_is_dear(nodeid: str, unit: str) -> None:
+def test_a_file_stays_on_one_worker__and_a_folder_that_shares_what_is_dear(
+    nodeid: str, unit: str
+) -> None:
     assert unit_of(nodeid) == unit

@@ -1,4 +1,6 @@
-"""The laws of docs/architecture.md that import-linter cannot see, checked on the syntax trees of the four packages."""
+"""The laws of docs/architecture.md that import-linter cannot see, checked on the syntax trees of
+the four packages.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -29,17 +31,23 @@ def shown(file: Path, node: ast.AST) -> str:
 
 
 def inserts_of_book_rows(file: Path) -> list[str]:
-    """Calls that construct a row of a book or name it in an insert, and SQL text that inserts into one."""
+    """Calls that construct a row of a book or name it in an insert, and SQL text that inserts into
+    one.
+    """
     found = []
     for call in calls(file):
         is_row = name_of(call.func) in BOOK_ROWS
-        is_insert = name_of(call.func) == "insert" and any(name_of(arg) in BOOK_ROWS for arg in call.args)
+        is_insert = name_of(call.func) == "insert" and any(
+            name_of(arg) in BOOK_ROWS for arg in call.args
+        )
         if is_row or is_insert:
             found.append(shown(file, call))
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = " ".join(node.value.lower().split())
-            if any(f"insert into {table}" in text or f"copy {table}" in text for table in BOOK_TABLES):
+            if any(
+                f"insert into {table}" in text or f"copy {table}" in text for table in BOOK_TABLES
+            ):
                 found.append(shown(file, node))
     return found
 
@@ -51,22 +59,38 @@ def is_of_a_ledger(file: Path) -> bool:
 
 
 def test_rows_of_the_books_are_inserted_by_the_books_alone() -> None:
-    outside = [file for file in sources(*PACKAGES, "scripts") if not is_of_a_ledger(file) and "migrations" not in str(file)]
+    outside = [
+        file
+        for file in sources(*PACKAGES, "scripts")
+        if not is_of_a_ledger(file) and "migrations" not in str(file)
+    ]
 
     assert [place for file in outside for place in inserts_of_book_rows(file)] == []
 
 
 def test_the_check_of_inserts_sees_an_insert(tmp_path: Path) -> None:
     planted = tmp_path / "planted.py"
-    planted.write_text("session.execute(insert(MandateEvent).values(x=1))\nq = 'INSERT  INTO mandate_event VALUES (1)'\n")
+    planted.write_text(
+        "session.execute(insert(MandateEvent).values(x=1))\n"
+        "q = 'INSERT  INTO mandate_event VALUES (1)'\n"
+    )
 
     assert len([node for node in calls(planted) if name_of(node.func) == "insert"]) == 1
 
 
 def rules() -> list[Path]:
-    """What is pure: the rules of every context, and the money, times and canonical forms that all use."""
-    found = [file for file in sources("core") if "rules" in file.relative_to(ROOT).with_suffix("").parts[2:]]
-    shared = [ROOT / "core" / f"{name}.py" for name in ("canonical", "errors", "hexes", "money", "selectors", "times")]
+    """What is pure: the rules of every context, and the money, times and canonical forms that all
+    use.
+    """
+    found = [
+        file
+        for file in sources("core")
+        if "rules" in file.relative_to(ROOT).with_suffix("").parts[2:]
+    ]
+    shared = [
+        ROOT / "core" / f"{name}.py"
+        for name in ("canonical", "errors", "hexes", "money", "selectors", "times")
+    ]
     assert len(found) > 40
     return [*found, *shared]
 
@@ -86,18 +110,30 @@ def test_csv_is_written_by_one_module_alone() -> None:
 def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments_alone() -> None:
     """And by the settler of payments, which sends one call of the token with a key of its own.
 
-    api/client runs on the caller's machine, with the caller's key: no process of the service imports it (import-linter). refusals.py
-    tells what nodes answer to sent bytes, and can send nothing."""
+    api/client runs on the caller's machine, with the caller's key: no process of the service
+    imports it (import-linter). refusals.py tells what nodes answer to sent bytes, and can send
+    nothing.
+    """
     senders = [
         shown(file, node)
         for file in sources(*PACKAGES)
-        if not file.is_relative_to(ROOT / "api" / "client") and file != ROOT / "core" / "chain" / "refusals.py"
+        if not file.is_relative_to(ROOT / "api" / "client")
+        and file != ROOT / "core" / "chain" / "refusals.py"
         for node in ast.walk(ast.parse(file.read_text()))
-        if (isinstance(node, ast.Constant) and node.value in ("eth_sendRawTransaction", "eth_sendTransaction"))
-        or (isinstance(node, ast.Attribute) and node.attr in ("send_raw_transaction", "send_transaction"))
+        if (
+            isinstance(node, ast.Constant)
+            and node.value in ("eth_sendRawTransaction", "eth_sendTransaction")
+        )
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr in ("send_raw_transaction", "send_transaction")
+        )
     ]
 
-    assert {place.split(":")[0] for place in senders} == {"keeper/sender.py", "api/kernel/payments/own_settler.py"}
+    assert {place.split(":")[0] for place in senders} == {
+        "keeper/sender.py",
+        "api/kernel/payments/own_settler.py",
+    }
 
 
 def test_the_environment_is_read_by_settings_alone() -> None:
@@ -105,7 +141,9 @@ def test_the_environment_is_read_by_settings_alone() -> None:
         shown(file, node)
         for file in sources(*PACKAGES)
         for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv") and file.name != "settings.py"
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("environ", "getenv")
+        and file.name != "settings.py"
     ]
 
     assert readers == []
@@ -113,7 +151,9 @@ def test_the_environment_is_read_by_settings_alone() -> None:
 
 @pytest.mark.parametrize("name", ["now", "utcnow", "today"])
 def test_the_domain_has_no_clock(name: str) -> None:
-    assert [shown(file, call) for file in rules() for call in calls(file) if name_of(call.func) == name] == []
+    assert [
+        shown(file, call) for file in rules() for call in calls(file) if name_of(call.func) == name
+    ] == []
 
 
 def test_the_domain_has_no_float() -> None:
@@ -134,7 +174,8 @@ def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
         (file, node)
         for file in sources(*PACKAGES)
         for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or name_of(node.type) in ("Exception", "BaseException"))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or name_of(node.type) in ("Exception", "BaseException"))
     ]
     edges = {
         "api/main.py",
@@ -147,7 +188,9 @@ def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
         "api/client/verify/main.py",
     }
 
-    assert [shown(file, node) for file, node in broad if str(file.relative_to(ROOT)) not in edges] == []
+    assert [
+        shown(file, node) for file, node in broad if str(file.relative_to(ROOT)) not in edges
+    ] == []
 
 
 def test_a_class_of_an_area__has_a_name_of_its_own() -> None:
@@ -160,7 +203,11 @@ def test_a_class_of_an_area__has_a_name_of_its_own() -> None:
     ]
     names = [name for name, _ in named]
     of_areas = [
-        (name, file) for name, file in named if file.relative_to(ROOT).parts[1] in ("areas", "tools") and "mandates" not in file.parts
+        (name, file)
+        for name, file in named
+        if file.relative_to(ROOT).parts[1] in ("areas", "tools") and "mandates" not in file.parts
     ]
 
-    assert [f"{name} of {file.relative_to(ROOT)}" for name, file in of_areas if names.count(name) > 1] == []
+    assert [
+        f"{name} of {file.relative_to(ROOT)}" for name, file in of_areas if names.count(name) > 1
+    ] == []

@@ -1,4 +1,6 @@
-"""Each operation is one type: mypy refuses a handler of another command, caller or answer, and one that writes in a read."""
+"""Each operation is one type: mypy refuses a handler of another command, caller or answer, and one
+that writes in a read.
+"""
 
 import subprocess
 import sys
@@ -40,18 +42,32 @@ def of_another_answer(call: ReadCall, caller: AgentCaller, command: NoInput) -> 
 
 
 """
-READ = 'Read(key="a.b", path="/a", auth=BY_KEY, summary="A.", command=NoInput, answer=schemas.Fleet, handler={handler})\n'
-WRITE = 'Write(key="a.c", path="/a", auth=BY_KEY, summary="A.", command=NoInput, answer=schemas.Fleet, handler=that_writes)\n'
+READ = (
+    'Read(key="a.b", path="/a", auth=BY_KEY, summary="A.", command=NoInput, '
+    "answer=schemas.Fleet, handler={handler})\n"
+)
+WRITE = (
+    'Write(key="a.c", path="/a", auth=BY_KEY, summary="A.", command=NoInput, '
+    "answer=schemas.Fleet, handler=that_writes)\n"
+)
 BAD = ("of_another_command", "of_another_caller", "that_writes", "of_another_answer")
 
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The lines of a planted module that mypy refuses; one run for all of them, with the project's settings and cache."""
+    """The lines of a planted module that mypy refuses; one run for all of them, with the project's
+    settings and cache.
+    """
     file = tmp_path_factory.mktemp("planted") / "planted.py"
     planted = HEAD + "".join(READ.format(handler=name) for name in ("good", *BAD)) + WRITE
     file.write_text(planted)
-    done = subprocess.run([sys.executable, "-m", "mypy", str(file)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     errors = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert all(Path(line.partition(":")[0]).name == file.name for line in errors), done.stdout

@@ -1,4 +1,6 @@
-"""docs/contracts-proofs.md is held to the proofs: it names each of them, and nothing that is not there."""
+"""docs/contracts-proofs.md is held to the proofs: it names each of them, and nothing that is not
+there.
+"""
 
 import re
 from pathlib import Path
@@ -32,6 +34,8 @@ def test_every_file_of_proofs_shows_that_its_assumptions_can_be_met() -> None:
 
 def test_bounds_stand_in_the_page() -> None:
     source = (ROOT / "scripts" / "prove.py").read_text()
-    bounds = dict(re.findall(r"^(LOOP|SOLVER_TIMEOUT_S|PROOF_TIMEOUT_S) = (\d+)$", source, re.MULTILINE))
+    bounds = dict(
+        re.findall(r"^(LOOP|SOLVER_TIMEOUT_S|PROOF_TIMEOUT_S) = (\d+)$", source, re.MULTILINE)
+    )
 
     assert [name for name, value in bounds.items() if f"| `{name}` | {value} |" not in PAGE] == []

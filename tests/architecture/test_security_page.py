@@ -1,4 +1,6 @@
-"""docs/contracts-security.md is held to the tests it names: every pitfall is answered, and every answer exists."""
+"""docs/contracts-security.md is held to the tests it names: every pitfall is answered, and every
+answer exists.
+"""
 
 import json
 import re
@@ -7,7 +9,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "contracts-security.md").read_text()
 PITFALLS = range(1, 35)
-ROWS = {int(number): cells for number, cells in re.findall(r"^\| (\d+) \| (.*)$", PAGE.split("## Invariants")[0], re.MULTILINE)}
+ROWS = {
+    int(number): cells
+    for number, cells in re.findall(
+        r"^\| (\d+) \| (.*)$", PAGE.split("## Invariants")[0], re.MULTILINE
+    )
+}
 NAMED = re.compile(r"`((?:test|invariant)_[a-z_0-9]+?)`(?: \(([A-Za-z, ]+)\))?")
 
 
@@ -20,23 +27,42 @@ def test_every_pitfall_has_a_row() -> None:
 
 
 def test_every_pitfall_is_answered_by_a_test_of_its_number() -> None:
-    assert [number for number in PITFALLS if f"`test_pitfall_{number:02}`" not in ROWS[number]] == []
+    assert [
+        number for number in PITFALLS if f"`test_pitfall_{number:02}`" not in ROWS[number]
+    ] == []
 
 
 def test_every_named_test_exists_where_the_page_says() -> None:
     attacks = ROOT / "tests" / "contracts" / "attacks"
-    invariants = [name for path in (ROOT / "tests" / "contracts" / "invariants").glob("*.t.sol") for name in functions(path)]
+    invariants = [
+        name
+        for path in (ROOT / "tests" / "contracts" / "invariants").glob("*.t.sol")
+        for name in functions(path)
+    ]
     missing = []
     for name, files in NAMED.findall(PAGE):
-        places = [functions(attacks / f"{file}.t.sol") for file in files.split(", ")] if files else [invariants]
-        missing += [(name, files) for found in places if not any(f.replace("testFuzz_", "test_").startswith(name) for f in found)]
+        places = (
+            [functions(attacks / f"{file}.t.sol") for file in files.split(", ")]
+            if files
+            else [invariants]
+        )
+        missing += [
+            (name, files)
+            for found in places
+            if not any(f.replace("testFuzz_", "test_").startswith(name) for f in found)
+        ]
 
     assert missing == []
 
 
 def test_every_pitfall_test_has_its_row() -> None:
     files = (ROOT / "tests" / "contracts" / "attacks").glob("*.t.sol")
-    numbers = {int(n) for path in files for name in functions(path) for n in re.findall(r"_pitfall_(\d+)__", name)}
+    numbers = {
+        int(n)
+        for path in files
+        for name in functions(path)
+        for n in re.findall(r"_pitfall_(\d+)__", name)
+    }
 
     assert numbers == set(PITFALLS)
 

@@ -6,7 +6,11 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "contracts"
 REASONS = [one["reason"] for one in json.loads((TESTS / "slither.json").read_text())["findings"]]
-FUNCTIONS = {name for path in TESTS.rglob("*.sol") for name in re.findall(r"function (\w+)\(", path.read_text())}
+FUNCTIONS = {
+    name
+    for path in TESTS.rglob("*.sol")
+    for name in re.findall(r"function (\w+)\(", path.read_text())
+}
 
 
 def test_every_cited_file_exists() -> None:
@@ -16,6 +20,10 @@ def test_every_cited_file_exists() -> None:
 
 
 def test_every_cited_test_exists() -> None:
-    cited = {name for reason in REASONS for name in re.findall(r"\b(?:test|testFuzz|check|invariant)_+\w+", reason)}
+    cited = {
+        name
+        for reason in REASONS
+        for name in re.findall(r"\b(?:test|testFuzz|check|invariant)_+\w+", reason)
+    }
 
     assert sorted(cited - FUNCTIONS) == []

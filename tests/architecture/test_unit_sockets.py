@@ -23,8 +23,22 @@ def outcome(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(ROOT / "tests" / "unit" / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_planted.py").write_text(TEST.format(body=body))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:ape_test", "-p", "no:schemathesis", "-p", "no:cacheprovider", "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:ape_test",
+        "-p",
+        "no:schemathesis",
+        "-p",
+        "no:cacheprovider",
+        ".",
+    ]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.mark.parametrize(

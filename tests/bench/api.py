@@ -4,8 +4,8 @@
     bare      a FastAPI route that does one SELECT, under the same server in a process of its own
     counter   64 writers on one key: answers beside the day's count in Postgres
 
-One worker each, one real Postgres, 64 clients. The two take turns in rounds, and medians count: a busy machine slows both.
-The last line is one JSON object.
+One worker each, one real Postgres, 64 clients. The two take turns in rounds, and medians count: a
+busy machine slows both. The last line is one JSON object.
 """
 
 import json
@@ -48,7 +48,9 @@ class Place:
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.product_port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+            f"http://127.0.0.1:{self.product_port}{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             return dict(json.load(answer))
@@ -72,9 +74,19 @@ def place() -> Iterator[Place]:
         made = Place(server.url, _free_port(), _free_port())
         environment = os.environ | _settings(folder, made)
         with (folder / "api.log").open("wb") as log:
-            processes.append(subprocess.Popen([sys.executable, "-m", "api.main"], cwd=ROOT, env=environment, stdout=log, stderr=log))
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "api.main"],
+                    cwd=ROOT,
+                    env=environment,
+                    stdout=log,
+                    stderr=log,
+                )
+            )
             command = [sys.executable, "-m", "tests.bench.bare", str(made.bare_port)]
-            processes.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log))
+            processes.append(
+                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            )
         _until_up(made.product_port)
         _until_up(made.bare_port)
         yield made
@@ -88,7 +100,9 @@ def place() -> Iterator[Place]:
 
 def _settings(folder: Path, where: Place) -> dict[str, str]:
     """Ceilings out of the way, all else as it comes. The chain is never asked."""
-    (folder / "deployment.json").write_text(json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": []}))
+    (folder / "deployment.json").write_text(
+        json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": []})
+    )
     return {
         "DATABASE_URL": where.database_url,
         "RPC_URLS": "http://127.0.0.1:9",
@@ -120,21 +134,36 @@ def _until_up(port: int) -> None:
             time.sleep(0.1)
 
 
-def load(port: int, heads: list[str], clients: int = CLIENTS, seconds: float = SECONDS) -> dict[str, Any]:
+def load(
+    port: int, heads: list[str], clients: int = CLIENTS, seconds: float = SECONDS
+) -> dict[str, Any]:
     """One round from a client process of its own."""
     command = [sys.executable, "-m", "tests.bench.load", str(port), str(clients), str(seconds)]
-    done = subprocess.run(command, cwd=ROOT, input=json.dumps(heads).encode(), stdout=subprocess.PIPE, check=True, timeout=seconds + 90)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        input=json.dumps(heads).encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=seconds + 90,
+    )
     answered = dict(json.loads(done.stdout))
     assert set(answered["statuses"]) == {"200"}, answered
     return answered
 
 
 def head(path: str, key: str | None = None) -> str:
-    return f"GET {path} HTTP/1.1\r\nHost: bench\r\n" + ("" if key is None else f"X-SVC-User-Key: {key}\r\n") + "\r\n"
+    return (
+        f"GET {path} HTTP/1.1\r\nHost: bench\r\n"
+        + ("" if key is None else f"X-SVC-User-Key: {key}\r\n")
+        + "\r\n"
+    )
 
 
 def lost_updates(where: Place, key: str) -> int:
-    """64 writers on one counter: calls of one key that were answered, less those that its row counts."""
+    """64 writers on one counter: calls of one key that were answered, less those that its row
+    counts.
+    """
     before = where.counted()
     one = load(where.product_port, [head(PATH, key)])
     print(f"one key, {CLIENTS} clients: {one}", flush=True)
@@ -143,17 +172,28 @@ def lost_updates(where: Place, key: str) -> int:
 
 def measure() -> dict[str, Any]:
     with place() as where:
-        keys = [str(where.post("/auth/agent/connect", {"agent_name": f"bench-{n}"})["api_key"]) for n in range(CLIENTS)]
+        keys = [
+            str(where.post("/auth/agent/connect", {"agent_name": f"bench-{n}"})["api_key"])
+            for n in range(CLIENTS)
+        ]
         rounds: dict[str, list[dict[str, Any]]] = {"bare": [], "keyed": []}
         for number in range(ROUNDS):
             rounds["bare"].append(load(where.bare_port, [head(bare.PATH)]))
             rounds["keyed"].append(load(where.product_port, [head(PATH, key) for key in keys]))
-            print(f"round {number + 1}: bare {rounds['bare'][-1]}; keyed {rounds['keyed'][-1]}", flush=True)
+            print(
+                f"round {number + 1}: bare {rounds['bare'][-1]}; keyed {rounds['keyed'][-1]}",
+                flush=True,
+            )
         heavier = load(where.product_port, [head(HEAVIER_PATH, key) for key in keys])
         lost = lost_updates(where, keys[0])
-    keyed_rps, bare_rps = (statistics.median(_rps(one) for one in rounds[kind]) for kind in ("keyed", "bare"))
+    keyed_rps, bare_rps = (
+        statistics.median(_rps(one) for one in rounds[kind]) for kind in ("keyed", "bare")
+    )
     p99_ms = {kind: statistics.median(one["p99_ms"] for one in rounds[kind]) for kind in rounds}
-    print(f"{PATH}: {keyed_rps:.0f}/s, {keyed_rps / bare_rps:.2f} of a bare SELECT's {bare_rps:.0f}/s; p99 {p99_ms}")
+    print(
+        f"{PATH}: {keyed_rps:.0f}/s, {keyed_rps / bare_rps:.2f} of a bare SELECT's "
+        f"{bare_rps:.0f}/s; p99 {p99_ms}"
+    )
     print(f"{HEAVIER_PATH} (three SELECTs): {_rps(heavier):.0f}/s, p99 {heavier['p99_ms']} ms")
     return {
         "keyed_read_rps": round(keyed_rps),

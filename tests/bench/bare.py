@@ -1,4 +1,5 @@
-"""The bound of `make bench-api`: a FastAPI application with one route that does one SELECT, and nothing else.
+"""The bound of `make bench-api`: a FastAPI application with one route that does one SELECT, and
+nothing else.
 
     python -m tests.bench.bare PORT
 
@@ -35,4 +36,11 @@ def create_app(database_url: str) -> FastAPI:
 
 if __name__ == "__main__":
     app = create_app(os.environ["DATABASE_URL"])
-    uvicorn.run(app, port=int(sys.argv[1]), log_config=None, access_log=False, proxy_headers=False, server_header=False)
+    uvicorn.run(
+        app,
+        port=int(sys.argv[1]),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+    )

@@ -1,7 +1,8 @@
-"""The bare pipeline that the backfill is compared with: logs and headers in, one table out, no decoding, no books.
+"""The bare pipeline that the backfill is compared with: logs and headers in, one table out, no
+decoding, no books.
 
-A range at a time: eth_getLogs of everything watched, the headers of the range in one batch, COPY into a staging table,
-INSERT .. SELECT .. ON CONFLICT DO NOTHING, a cursor, commit.
+A range at a time: eth_getLogs of everything watched, the headers of the range in one batch, COPY
+into a staging table, INSERT .. SELECT .. ON CONFLICT DO NOTHING, a cursor, commit.
 """
 
 import json
@@ -29,12 +30,19 @@ class Node:
         self.url = url
 
     def batch(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        body = [{"jsonrpc": "2.0", "id": index, "method": method, "params": params} for index, (method, params) in enumerate(calls)]
+        body = [
+            {"jsonrpc": "2.0", "id": index, "method": method, "params": params}
+            for index, (method, params) in enumerate(calls)
+        ]
         answers = json.loads(self.http.post(self.url, json=body).content)
-        return [answer["result"] for answer in sorted(answers, key=lambda answer: int(answer["id"]))]
+        return [
+            answer["result"] for answer in sorted(answers, key=lambda answer: int(answer["id"]))
+        ]
 
 
-def measure(rpc_url: str, database_url: str, last: int, filters: Sequence[dict[str, Any]]) -> tuple[int, float]:
+def measure(
+    rpc_url: str, database_url: str, last: int, filters: Sequence[dict[str, Any]]
+) -> tuple[int, float]:
     """(logs written, seconds) of blocks 1 to `last`."""
     node = Node(rpc_url)
     with psycopg.connect(database_url) as connection:
@@ -46,10 +54,18 @@ def measure(rpc_url: str, database_url: str, last: int, filters: Sequence[dict[s
         return written, time.monotonic() - begun
 
 
-def _take(node: Node, connection: psycopg.Connection[Any], first: int, last: int, filters: Sequence[dict[str, Any]]) -> int:
+def _take(
+    node: Node,
+    connection: psycopg.Connection[Any],
+    first: int,
+    last: int,
+    filters: Sequence[dict[str, Any]],
+) -> int:
     span = {"fromBlock": hex(first), "toBlock": hex(last)}
     answers = node.batch([("eth_getLogs", [span | wanted]) for wanted in filters])
-    headers = node.batch([("eth_getBlockByNumber", [hex(number), False]) for number in range(first, last + 1)])
+    headers = node.batch(
+        [("eth_getBlockByNumber", [hex(number), False]) for number in range(first, last + 1)]
+    )
     hashes = {header["number"]: header["hash"] for header in headers}
     logs = [log for answer in answers for log in answer]
     assert all(hashes[log["blockNumber"]] == log["blockHash"] for log in logs)
@@ -65,5 +81,7 @@ def _take(node: Node, connection: psycopg.Connection[Any], first: int, last: int
 
 def _line(log: dict[str, Any]) -> str:
     cells = [str(int(log["blockNumber"], 16)), str(int(log["logIndex"], 16))]
-    cells += ["\\\\x" + log[name][2:] for name in ("blockHash", "transactionHash", "address", "data")]
+    cells += [
+        "\\\\x" + log[name][2:] for name in ("blockHash", "transactionHash", "address", "data")
+    ]
     return "\t".join(cells) + "\n"

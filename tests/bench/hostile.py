@@ -1,11 +1,13 @@
-"""What one hostile caller costs the others: `python -m tests.bench.hostile`, a part of `make bench-api`. The last line is a JSON object.
+"""What one hostile caller costs the others: `python -m tests.bench.hostile`, a part of `make
+bench-api`. The last line is a JSON object.
 
     quiet        8 callers with keys, each from an address of its own, read their mandates
     bodies       the same, while one address sends the most that a body may hold on 16 connections: objects, fractions, names given twice
     payments     the same, while it sends payments that are well written and badly signed
     signatures   the same, while it signs in with long messages and bad signatures
 
-The real process, a real Postgres, a real anvil. Rounds alternate; `hostile_p99_ratio` is the worst kind's median p99 over the quiet one's.
+The real process, a real Postgres, a real anvil. Rounds alternate; `hostile_p99_ratio` is the worst
+kind's median p99 over the quiet one's.
 """
 
 import base64
@@ -25,7 +27,14 @@ import httpx
 from api.client.client import KEY_HEADER
 from core.db import embedded, migrate
 from tests.bench.payments import HEAP, PAGE, served
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, free_port, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    ROOT,
+    DeployedChain,
+    deploy_contracts,
+    free_port,
+    start_anvil,
+)
 from tests.personas import STRANGER
 
 PATH = "/mandate-wallet/mandates"
@@ -36,12 +45,19 @@ TILL = "0x" + "7a" * 20
 VALUES = 19_990
 
 
-def request(method: str, path: str, address: str, headers: Mapping[str, str] | None = None, body: str = "") -> str:
+def request(
+    method: str, path: str, address: str, headers: Mapping[str, str] | None = None, body: str = ""
+) -> str:
     """Head and body as they go over the wire."""
     lines = {"Host": "bench", "X-Forwarded-For": address, **(headers or {})}
     if body:
         lines |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
-    return f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items()) + "\r\n" + body
+    return (
+        f"{method} {path} HTTP/1.1\r\n"
+        + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        + "\r\n"
+        + body
+    )
 
 
 def bodies() -> list[str]:
@@ -50,12 +66,19 @@ def bodies() -> list[str]:
     full = ['{"agent_name":[' + ",".join([item] * VALUES) + "]}" for item in lists]
     names = [f'"{number:06x}":1' for number in range(VALUES)]
     twice = "{" + ",".join([*names[:-1], names[-2]]) + "}"
-    return [request("POST", path, HOSTILE_ADDRESS, body=body) for body in (*full, twice) for path in ("/auth/agent/connect", "/mcp")]
+    return [
+        request("POST", path, HOSTILE_ADDRESS, body=body)
+        for body in (*full, twice)
+        for path in ("/auth/agent/connect", "/mcp")
+    ]
 
 
 def payments(offer: Mapping[str, Any]) -> list[str]:
     """What only the chain and the curve can refuse."""
-    return [request("GET", PAGE, HOSTILE_ADDRESS, {"PAYMENT-SIGNATURE": _payment(offer)}) for _ in range(64)]
+    return [
+        request("GET", PAGE, HOSTILE_ADDRESS, {"PAYMENT-SIGNATURE": _payment(offer)})
+        for _ in range(64)
+    ]
 
 
 def _payment(offer: Mapping[str, Any]) -> str:
@@ -69,17 +92,25 @@ def _payment(offer: Mapping[str, Any]) -> str:
         "nonce": nonce,
     }
     signature = "0x" + secrets.token_hex(64) + "1b"
-    sent = {"x402Version": 2, "accepted": dict(offer), "payload": {"authorization": authorization, "signature": signature}}
+    sent = {
+        "x402Version": 2,
+        "accepted": dict(offer),
+        "payload": {"authorization": authorization, "signature": signature},
+    }
     return base64.b64encode(json.dumps(sent).encode()).decode()
 
 
 def signatures(port: int) -> list[str]:
-    """Texts that were issued, with a signature of nobody; and texts as long as the limit lets them be."""
+    """Texts that were issued, with a signature of nobody; and texts as long as the limit lets them
+    be.
+    """
     sent = []
     for number in range(16):
         wallet = "0x" + secrets.token_hex(20)
         asked = {"wallet_address": wallet, "purpose": "login"}
-        message = httpx.post(f"http://127.0.0.1:{port}/auth/wallet/nonce", json=asked, timeout=10).json()["message"]
+        message = httpx.post(
+            f"http://127.0.0.1:{port}/auth/wallet/nonce", json=asked, timeout=10
+        ).json()["message"]
         long = message + "\nResources:" + "\n- https://example.com/" * 70
         text = message if number % 2 else long[:2_040]
         body = json.dumps({"message": text, "signature": "0x" + secrets.token_hex(64) + "1b"})
@@ -118,25 +149,52 @@ def _answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
 
 def _measured(port: int) -> dict[str, Any]:
     base_url = f"http://127.0.0.1:{port}"
-    keys = [httpx.post(f"{base_url}/auth/agent/connect", json={"agent_name": f"a{n}"}).json()["api_key"] for n in range(OTHERS)]
-    others = [request("GET", PATH, f"198.51.100.{number}", {KEY_HEADER: key}) for number, key in enumerate(keys)]
+    keys = [
+        httpx.post(f"{base_url}/auth/agent/connect", json={"agent_name": f"a{n}"}).json()["api_key"]
+        for n in range(OTHERS)
+    ]
+    others = [
+        request("GET", PATH, f"198.51.100.{number}", {KEY_HEADER: key})
+        for number, key in enumerate(keys)
+    ]
     offer = httpx.get(f"{base_url}{PAGE}").json()["accepts"][0]
-    kinds = {"quiet": None, "bodies": bodies(), "payments": payments(offer), "signatures": signatures(port)}
+    kinds = {
+        "quiet": None,
+        "bodies": bodies(),
+        "payments": payments(offer),
+        "signatures": signatures(port),
+    }
     rounds: dict[str, list[float]] = {kind: [] for kind in kinds}
     for number in range(ROUNDS):
         for kind, sent in kinds.items():
             rounds[kind].append(p99_ms(port, others, sent))
-        print(f"round {number + 1}: p99 " + ", ".join(f"{kind} {times[-1]} ms" for kind, times in rounds.items()), flush=True)
+        print(
+            f"round {number + 1}: p99 "
+            + ", ".join(f"{kind} {times[-1]} ms" for kind, times in rounds.items()),
+            flush=True,
+        )
     found = {kind: statistics.median(times) for kind, times in rounds.items()}
-    ratios = {kind: round(time_ms / found["quiet"], 2) for kind, time_ms in found.items() if kind != "quiet"}
+    ratios = {
+        kind: round(time_ms / found["quiet"], 2)
+        for kind, time_ms in found.items()
+        if kind != "quiet"
+    }
     print(f"p99 of other callers over the quiet {found['quiet']} ms: {ratios}")
-    return {"quiet_p99_ms": found["quiet"], "hostile_p99_ratio": max(ratios.values()), "hostile_p99_ratios": ratios}
+    return {
+        "quiet_p99_ms": found["quiet"],
+        "hostile_p99_ratio": max(ratios.values()),
+        "hostile_p99_ratios": ratios,
+    }
 
 
-def _environment(folder: Path, chain: DeployedChain, database_url: str, port: int) -> dict[str, str]:
+def _environment(
+    folder: Path, chain: DeployedChain, database_url: str, port: int
+) -> dict[str, str]:
     record = folder / "deployment.json"
     contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record.write_text(json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "", "contracts": contracts}))
+    record.write_text(
+        json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "", "contracts": contracts})
+    )
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": chain.anvil.url,
@@ -161,7 +219,12 @@ def measure() -> dict[str, Any]:
         try:
             migrate.upgrade(server.url)
             port = free_port()
-            with served(["api.main"], _environment(Path(name), deploy_contracts(anvil), server.url, port), port, "/health/live"):
+            with served(
+                ["api.main"],
+                _environment(Path(name), deploy_contracts(anvil), server.url, port),
+                port,
+                "/health/live",
+            ):
                 return _measured(port)
         finally:
             server.stop()

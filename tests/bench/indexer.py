@@ -33,7 +33,13 @@ from core.identity.tables import Account
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from tests.bench import copy_pipeline, ledgers, tip
 from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    ROOT,
+    DeployedChain,
+    deploy_contracts,
+    start_anvil,
+)
 from tests.integration.indexer.conftest import Follower
 
 WITHIN_S = 300.0
@@ -45,7 +51,9 @@ ROWS = """
 
 
 class Place:
-    """A chain with the workload on it, a database that knows its mandates and wallets, and processes of the indexer."""
+    """A chain with the workload on it, a database that knows its mandates and wallets, and
+    processes of the indexer.
+    """
 
     def __init__(self, folder: Path, size: Size) -> None:
         self.folder = folder
@@ -61,22 +69,43 @@ class Place:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def _issue(self, generator: Generator) -> None:
-        database, leadership = Database(self.server.url), Leadership(self.server.url, "indexer", "bench")
+        database, leadership = (
+            Database(self.server.url),
+            Leadership(self.server.url, "indexer", "bench"),
+        )
         leadership.try_take(datetime.now(UTC))
         with database.write() as session:
             wallets = [bytes.fromhex(wallet[2:]) for wallet in self.workload.wallets]
             session.add_all(
-                [Account(kind="agent", name="a", created_at=LINKED, wallet_address=one, wallet_linked_at=LINKED) for one in wallets]
+                [
+                    Account(
+                        kind="agent",
+                        name="a",
+                        created_at=LINKED,
+                        wallet_address=one,
+                        wallet_linked_at=LINKED,
+                    )
+                    for one in wallets
+                ]
             )
         follower = Follower(self.chain, database, leadership)
         for terms in generator.terms:
-            follower.issue(terms.public_id, agent=terms.agent, ends_at=terms.ends_at, issued_at=terms.issued_at)
+            follower.issue(
+                terms.public_id, agent=terms.agent, ends_at=terms.ends_at, issued_at=terms.issued_at
+            )
         leadership.release()
         database.close()
 
     def start_indexer(self) -> subprocess.Popen[bytes]:
-        contracts = [{"name": name, "address": address} for name, address in self.chain.contracts.items()]
-        record = {"chain_id": CHAIN_ID, "block": self.chain.start_block, "commit": "0" * 40, "contracts": contracts}
+        contracts = [
+            {"name": name, "address": address} for name, address in self.chain.contracts.items()
+        ]
+        record = {
+            "chain_id": CHAIN_ID,
+            "block": self.chain.start_block,
+            "commit": "0" * 40,
+            "contracts": contracts,
+        }
         (self.folder / "deployment.json").write_text(json.dumps(record))
         settings = {
             "DATABASE_URL": self.server.url,
@@ -86,7 +115,11 @@ class Place:
         }
         with (self.folder / f"indexer-{len(self.processes)}.log").open("wb") as log:
             command = [sys.executable, "-m", "indexer.main"]
-            self.processes.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log))
+            self.processes.append(
+                subprocess.Popen(
+                    command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log
+                )
+            )
         return self.processes[-1]
 
     def scalar(self, query: str) -> Any:
@@ -105,8 +138,14 @@ class Place:
         return found[0], found[1], found[2]
 
     def log_calls(self) -> int:
-        said = [json.loads(line) for line in (self.folder / "indexer-0.log").read_text().splitlines() if line.startswith("{")]
-        return max((int(line["log_calls"]) for line in said if line.get("event") == "range"), default=0)
+        said = [
+            json.loads(line)
+            for line in (self.folder / "indexer-0.log").read_text().splitlines()
+            if line.startswith("{")
+        ]
+        return max(
+            (int(line["log_calls"]) for line in said if line.get("event") == "range"), default=0
+        )
 
     def close(self) -> None:
         for process in self.processes:
@@ -142,17 +181,30 @@ def until(condition: Callable[[], bool], pause_s: float = 0.005) -> float:
 def peak_mb(process: subprocess.Popen[bytes]) -> int:
     """The most memory that the process ever held."""
     status = Path(f"/proc/{process.pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+    return (
+        int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+        // 1024
+    )
 
 
 def backfill(where: Place) -> tuple[float, int]:
     """(seconds from the first beat to the last row, peak memory in MB)."""
     process = where.start_indexer()
-    until(lambda: bool(where.scalar("select count(*) from leader where name = 'indexer' and epoch > 1")))
+    until(
+        lambda: bool(
+            where.scalar("select count(*) from leader where name = 'indexer' and epoch > 1")
+        )
+    )
     last = where.workload.last_block
-    seconds = until(lambda: (where.scalar("select number from chain_cursor where name = 'tip'") or 0) >= last)
+    seconds = until(
+        lambda: (where.scalar("select number from chain_cursor where name = 'tip'") or 0) >= last
+    )
     mandates, transfers, raw = where.rows()
-    assert (mandates, transfers) == (where.size.vault_events, where.size.transfers), (mandates, transfers, raw)
+    assert (mandates, transfers) == (where.size.vault_events, where.size.transfers), (
+        mandates,
+        transfers,
+        raw,
+    )
     assert raw >= where.size.events, "every event has its raw row"
     return seconds, peak_mb(process)
 
@@ -164,10 +216,16 @@ def bare_copy(where: Place) -> float:
         {"address": [where.chain.contracts["factory"], *where.workload.vaults]},
         {
             "address": where.chain.contracts["usdc"],
-            "topics": [TRANSFER_TOPIC, None, [word + one[2:].lower() for one in where.workload.wallets]],
+            "topics": [
+                TRANSFER_TOPIC,
+                None,
+                [word + one[2:].lower() for one in where.workload.wallets],
+            ],
         },
     ]
-    written, seconds = copy_pipeline.measure(where.chain.anvil.url, where.plain_url, where.workload.last_block, filters)
+    written, seconds = copy_pipeline.measure(
+        where.chain.anvil.url, where.plain_url, where.workload.last_block, filters
+    )
     return written / seconds
 
 
@@ -184,16 +242,28 @@ def reorg64(where: Place) -> float:
 def _is_at_head(where: Place) -> bool:
     header = where.chain.reader.header()
     assert header is not None
-    return bool(where.scalar(f"select encode(hash, 'hex') = '{header.hash[2:]}' from chain_cursor where name = 'tip'"))
+    return bool(
+        where.scalar(
+            f"select encode(hash, 'hex') = '{header.hash[2:]}' from chain_cursor where name = 'tip'"
+        )
+    )
 
 
 def take_over(where: Place, how: signal.Signals) -> float:
-    """Seconds from the signal to the spare's epoch. The last process started leads or will; the one before is hit."""
-    leader, epoch = where.processes[-1], where.scalar("select epoch from leader where name = 'indexer'")
+    """Seconds from the signal to the spare's epoch.
+
+    The last process started leads or will; the one before is hit.
+    """
+    leader, epoch = (
+        where.processes[-1],
+        where.scalar("select epoch from leader where name = 'indexer'"),
+    )
     where.start_indexer()
     time.sleep(4)  # the spare is up and waits
     os.kill(leader.pid, how)
-    return until(lambda: bool(where.scalar(f"select epoch > {epoch} from leader where name = 'indexer'")))
+    return until(
+        lambda: bool(where.scalar(f"select epoch > {epoch} from leader where name = 'indexer'"))
+    )
 
 
 def main() -> None:
@@ -222,8 +292,14 @@ def main() -> None:
         "rss_mb_small": rss_small,
         "rss_mb_large": rss_large,
     }
-    print(f"mined block -> committed row p95 {result['tip_p95_ms']} ms; a bare poller {result['bare_poller_p95_ms']} ms")
-    print(f"backfill {result['backfill_events_per_s']} events/s; a bare COPY of the same logs {result['copy_pipeline_events_per_s']}")
+    print(
+        f"mined block -> committed row p95 {result['tip_p95_ms']} ms; a bare poller "
+        f"{result['bare_poller_p95_ms']} ms"
+    )
+    print(
+        f"backfill {result['backfill_events_per_s']} events/s; a bare COPY of the same logs "
+        f"{result['copy_pipeline_events_per_s']}"
+    )
     print(json.dumps(result))
 
 

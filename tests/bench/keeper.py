@@ -42,7 +42,13 @@ from keeper.observe import Observer
 from keeper.tick import Tick
 from tests.bench import many_vaults
 from tests.bench.indexer import until
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    ROOT,
+    DeployedChain,
+    deploy_contracts,
+    start_anvil,
+)
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER
 
 VAULTS = 1_000
@@ -71,27 +77,41 @@ class World:
         self._write_settings()
 
     def fill(self) -> None:
-        """Three groups whose vaults hold a position in a venue of their own, and vaults that hold cash alone."""
+        """Three groups whose vaults hold a position in a venue of their own, and vaults that hold
+        cash alone.
+        """
         print(f"making {VAULTS} vaults", flush=True)
         owner, agent = self._accounts()
         for group in range(ROUNDS):
             self._new_venue()
-            self.groups.append([self._new_vault(group * FALLING + n, owner, agent, position=True) for n in range(FALLING)])
+            self.groups.append(
+                [
+                    self._new_vault(group * FALLING + n, owner, agent, position=True)
+                    for n in range(FALLING)
+                ]
+            )
         for n in range(ROUNDS * FALLING, VAULTS):
             self._new_vault(n, owner, agent, position=False)
 
     def _accounts(self) -> tuple[int, int]:
         at = datetime.now(UTC)
         with self.database.write() as session:
-            people = [Account(kind=p.name, name=p.name, wallet_address=bytes_of(p.address), created_at=at) for p in (OWNER, AGENT)]
+            people = [
+                Account(kind=p.name, name=p.name, wallet_address=bytes_of(p.address), created_at=at)
+                for p in (OWNER, AGENT)
+            ]
             session.add_all(people)
             session.flush()
             return people[0].id, people[1].id
 
     def _new_venue(self) -> None:
         chain, usdc = self.chain, self.chain.contracts["usdc"]
-        venue = chain.contracts["test_venue"] = chain.deploy("TestVenue", usdc, OPERATOR.address, USDC)
-        adapter = chain.contracts["test_venue_adapter"] = chain.deploy("TestVenueAdapter", usdc, venue)
+        venue = chain.contracts["test_venue"] = chain.deploy(
+            "TestVenue", usdc, OPERATOR.address, USDC
+        )
+        adapter = chain.contracts["test_venue_adapter"] = chain.deploy(
+            "TestVenueAdapter", usdc, venue
+        )
         chain.succeed(OPERATOR, venue, call_by_signature("setAdapter(address)", [adapter]))
         chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
         chain.mint(venue, 1_000_000 * USDC)
@@ -128,8 +148,15 @@ class World:
             )  # fmt: skip
 
     def _write_settings(self) -> None:
-        contracts = [{"name": name, "address": address} for name, address in self.chain.contracts.items()]
-        record = {"chain_id": CHAIN_ID, "block": self.chain.start_block, "commit": "0" * 40, "contracts": contracts}
+        contracts = [
+            {"name": name, "address": address} for name, address in self.chain.contracts.items()
+        ]
+        record = {
+            "chain_id": CHAIN_ID,
+            "block": self.chain.start_block,
+            "commit": "0" * 40,
+            "contracts": contracts,
+        }
         (self.folder / "deployment.json").write_text(json.dumps(record))
 
     def start_keeper(self) -> subprocess.Popen[bytes]:
@@ -144,7 +171,11 @@ class World:
         }
         with (self.folder / f"keeper-{len(self.processes)}.log").open("wb") as log:
             command = [sys.executable, "-m", "keeper.main", "run"]
-            self.processes.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log))
+            self.processes.append(
+                subprocess.Popen(
+                    command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log
+                )
+            )
         return self.processes[-1]
 
     def epoch(self) -> int:
@@ -184,12 +215,16 @@ def world() -> Iterator[World]:
 
 
 def mark(where: World) -> tuple[int, float]:
-    """(HTTP requests, seconds) of the dearest of three ticks that read and judge every vault and send nothing."""
+    """(HTTP requests, seconds) of the dearest of three ticks that read and judge every vault and
+    send nothing.
+    """
     leadership = Leadership(where.server.url, "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
     rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
     observer = Observer(VaultReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
-    tick = Tick(database=where.database, observer=observer, leadership=leadership, sender=None, own=None)
+    tick = Tick(
+        database=where.database, observer=observer, leadership=leadership, sender=None, own=None
+    )
     requests, seconds = [], []
     for _ in range(3):
         before, begun = rpc.stats()[0].requests, time.monotonic()
@@ -203,15 +238,23 @@ def mark(where: World) -> tuple[int, float]:
 
 
 def stops(where: World) -> list[int]:
-    """Blocks from the one in which the price fell to the one with the stop, of each vault of each round."""
+    """Blocks from the one in which the price fell to the one with the stop, of each vault of each
+    round.
+    """
     where.start_keeper()
     until(lambda: where.judged() == VAULTS)
     where.chain.rpc.call("evm_setIntervalMining", [BLOCK_S])
     waited: list[int] = []
     for venue, vaults in zip(where.venues, where.groups, strict=True):
-        crossed = where.chain.succeed(OPERATOR, venue, test_venue.set_price(AT_THE_FLOOR)).block_number
+        crossed = where.chain.succeed(
+            OPERATOR, venue, test_venue.set_price(AT_THE_FLOOR)
+        ).block_number
         waited += [number - crossed for number in _stopped_at(where, vaults, crossed)]
-        print(f"{len(vaults)} vaults fell in block {crossed}; stopped {sorted(set(waited[-len(vaults) :]))} blocks later", flush=True)
+        print(
+            f"{len(vaults)} vaults fell in block {crossed}; stopped "
+            f"{sorted(set(waited[-len(vaults) :]))} blocks later",
+            flush=True,
+        )
     where.chain.rpc.call("evm_setIntervalMining", [0])
     where.chain.rpc.call("evm_setAutomine", [True])
     return waited
@@ -227,12 +270,17 @@ def _stopped_at(where: World, vaults: Sequence[str], since: int) -> list[int]:
         return len(found) >= len(vaults)
 
     until(all_stopped, pause_s=0.5)
-    assert len(found) == len({log.address for log in found}) == len(vaults), "each vault is stopped once"
+    assert len(found) == len({log.address for log in found}) == len(vaults), (
+        "each vault is stopped once"
+    )
     return [log.block_number for log in found]
 
 
 def take_over(where: World, how: signal.Signals) -> float:
-    """Seconds from the signal to the spare's epoch. The last process started leads; the one before is hit."""
+    """Seconds from the signal to the spare's epoch.
+
+    The last process started leads; the one before is hit.
+    """
     leader, epoch = where.processes[-1], where.epoch()
     where.start_keeper()
     time.sleep(4)  # the spare is up and waits
@@ -262,7 +310,10 @@ def main() -> None:
         **many_vaults.rows(),
     }
     print(f"{VAULTS} vaults judged with {calls} HTTP requests in {seconds:.2f} s")
-    print(f"a stop is mined {result['stop_p99_blocks']} block(s) of {BLOCK_S} s after the crossing (p99; 1 is the least possible)")
+    print(
+        f"a stop is mined {result['stop_p99_blocks']} block(s) of {BLOCK_S} s after the "
+        "crossing (p99; 1 is the least possible)"
+    )
     print(json.dumps(result))
 
 

@@ -1,4 +1,5 @@
-"""What one block costs that concerns many ledgers: its rollback, and a factory event that every owner is to read.
+"""What one block costs that concerns many ledgers: its rollback, and a factory event that every
+owner is to read.
 
     4,000 working mandates of an owner each, their books with ROWS rows; a block that moves each of them; its rollback by the
     indexer's own unwind. Then a block with KeeperProposed: from its transaction to the last note, slice by slice.
@@ -60,11 +61,24 @@ def address(number: int) -> str:
 def header(number: int) -> BlockHeader:
     at = int((BEGAN + timedelta(seconds=2 * number)).timestamp())
     return BlockHeader(
-        number=number, hash=word(number, "b"), parent_hash=word(number - 1, "b"), timestamp=at, logs_bloom=0, transaction_hashes=()
+        number=number,
+        hash=word(number, "b"),
+        parent_hash=word(number - 1, "b"),
+        timestamp=at,
+        logs_bloom=0,
+        transaction_hashes=(),
     )
 
 
-def row(kind: Kind, block: int, ledger: int, payload: dict[str, Any], *, amount: int = 0, spends: bool = False) -> NewRow:
+def row(
+    kind: Kind,
+    block: int,
+    ledger: int,
+    payload: dict[str, Any],
+    *,
+    amount: int = 0,
+    spends: bool = False,
+) -> NewRow:
     return NewRow(
         kind=kind,
         reported_by=ReportedBy.CHAIN,
@@ -82,12 +96,20 @@ def row(kind: Kind, block: int, ledger: int, payload: dict[str, Any], *, amount:
 
 
 def executed(block: int, ledger: int) -> NewRow:
-    said = {"target": address(7), "selector": "0xd96a094a", "spent": "1.000000", "received": "0.000000", "nonce": block}
+    said = {
+        "target": address(7),
+        "selector": "0xd96a094a",
+        "spent": "1.000000",
+        "received": "0.000000",
+        "nonce": block,
+    }
     return row(Kind.MOVE, block, ledger, {"executed": said}, amount=USDC, spends=True)
 
 
 class Crowd:
-    """Mandates, their vaults and books, and an indexer's context that stands on them; nothing is asked of a node."""
+    """Mandates, their vaults and books, and an indexer's context that stands on them; nothing is
+    asked of a node.
+    """
 
     def __init__(self, database: Database, ledgers: int, rows: int) -> None:
         self.database = database
@@ -112,7 +134,9 @@ class Crowd:
         with self.database.write() as session:
             owners = [{"kind": "owner", "name": "o", "created_at": BEGAN}] * count
             owner_ids = session.scalars(insert(Account).returning(Account.id), owners).all()
-            mandates = [self._mandate(number, owner_id) for number, owner_id in enumerate(owner_ids)]
+            mandates = [
+                self._mandate(number, owner_id) for number, owner_id in enumerate(owner_ids)
+            ]
             return sorted(session.scalars(insert(Mandate).returning(Mandate.id), mandates))
 
     def _mandate(self, number: int, owner_id: int) -> dict[str, Any]:
@@ -144,9 +168,13 @@ class Crowd:
         with self.database.write() as session:
             first = header(1)
             vaults = [(first, _vault(id_)) for id_ in self.ids]
-            repository.copy_blocks(session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now)
+            repository.copy_blocks(
+                session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now
+            )
             add_vaults(session, CHAIN_ID, vaults, ())
-            repository.start_cursor(session, TIP, CHAIN_ID, Cursor(rows, word(rows, "b")), 1, self.now)
+            repository.start_cursor(
+                session, TIP, CHAIN_ID, Cursor(rows, word(rows, "b")), 1, self.now
+            )
         for begin in range(0, len(self.ids), 500):
             with self.database.write() as session:
                 books = {id_: self._life(id_, rows) for id_ in self.ids[begin : begin + 500]}
@@ -155,9 +183,19 @@ class Crowd:
             session.execute(text("analyze"))
 
     def _life(self, ledger: int, rows: int) -> list[NewRow]:
-        created = {"vault_created": {"vault": address(ledger + 100), "agent": address(5), "owner": address(9)}}
+        created = {
+            "vault_created": {
+                "vault": address(ledger + 100),
+                "agent": address(5),
+                "owner": address(9),
+            }
+        }
         funded = row(Kind.DEPOSIT, 2, ledger, {"from": address(9)}, amount=BUDGET)
-        return [row(Kind.NOTE, 1, ledger, created), funded, *(executed(block, ledger) for block in range(3, rows + 1))]
+        return [
+            row(Kind.NOTE, 1, ledger, created),
+            funded,
+            *(executed(block, ledger) for block in range(3, rows + 1)),
+        ]
 
     def take(self, facts: BlockFacts) -> None:
         with self.database.write() as session:
@@ -182,11 +220,15 @@ def facts_of(number: int, *found: Found) -> BlockFacts:
 
 
 def rollback_s(crowd: Crowd) -> float:
-    """Seconds to take back a block that moved every ledger; afterwards books are checked by their own fold."""
+    """Seconds to take back a block that moved every ledger; afterwards books are checked by their
+    own fold.
+    """
     before, number = crowd.at, crowd.at.number + 1
     crowd.take(facts_of(number))
     with crowd.database.write() as session:
-        mandate_ledger.append_books(session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now)
+        mandate_ledger.append_books(
+            session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now
+        )
     begun = time.monotonic()
     with crowd.database.write() as session:
         count, _ = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
@@ -202,7 +244,16 @@ def factory_event_s(crowd: Crowd) -> tuple[float, float]:
     number = crowd.at.number + 2  # the one between was taken back
     block = header(number)
     ref = LogRef(CHAIN_ID, number, block.hash, block.timestamp, word(1, "fac7"), 0, address(1))
-    log = RawLog(address(1), (topic_of("KeeperProposed"),), "0x", number, block.hash, ref.tx_hash, 0, ref.log_index)
+    log = RawLog(
+        address(1),
+        (topic_of("KeeperProposed"),),
+        "0x",
+        number,
+        block.hash,
+        ref.tx_hash,
+        0,
+        ref.log_index,
+    )
     found = Found(ref, KeeperProposed(address(4), block.timestamp + 172_800), log)
     begun, taken = time.monotonic(), list[float]()
     crowd.take(facts_of(number, found))
@@ -214,7 +265,10 @@ def factory_event_s(crowd: Crowd) -> tuple[float, float]:
     _check(crowd)
     moments = [begun, *taken, ended]
     with crowd.database.read() as session:
-        noted = session.scalar(text("select count(*) from mandate_event where block_number = :number"), {"number": number})
+        noted = session.scalar(
+            text("select count(*) from mandate_event where block_number = :number"),
+            {"number": number},
+        )
         told = session.scalar(text("select count(*) from owner_alert"))
     assert (noted, told) == (len(crowd.ids), len(crowd.ids))
     return ended - begun, max(later - earlier for earlier, later in itertools.pairwise(moments))
@@ -222,7 +276,9 @@ def factory_event_s(crowd: Crowd) -> tuple[float, float]:
 
 def _check(crowd: Crowd) -> None:
     with crowd.database.read() as session:
-        assert [fault for id_ in crowd.ids[::500] for fault in mandate_ledger.verify(session, id_)] == []
+        assert [
+            fault for id_ in crowd.ids[::500] for fault in mandate_ledger.verify(session, id_)
+        ] == []
 
 
 @contextmanager

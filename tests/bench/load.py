@@ -1,9 +1,11 @@
-"""A load client that is never the slow side: raw sockets, one request under way on each, no HTTP library.
+"""A load client that is never the slow side: raw sockets, one request under way on each, no HTTP
+library.
 
     python -m tests.bench.load PORT CONNECTIONS SECONDS < heads.json
 
-Heads is a JSON list of request heads; connection i sends head i modulo their number, again and again. Prints one JSON object:
-requests answered within the measured seconds, answers by status, percentiles of their latency in milliseconds, and
+Heads is a JSON list of request heads; connection i sends head i modulo their number, again and
+again. Prints one JSON object: requests answered within the measured seconds, answers by status,
+percentiles of their latency in milliseconds, and
 `answered`: all answers, those of the warm-up included.
 """
 
@@ -20,7 +22,10 @@ WARM_S = 0.5
 
 @dataclass
 class Tally:
-    """What all connections saw. Answers before `begins` warm up and are not counted, nor are those after `ends`."""
+    """What all connections saw.
+
+    Answers before `begins` warm up and are not counted, nor are those after `ends`.
+    """
 
     begins: float
     ends: float
@@ -92,8 +97,20 @@ def main() -> None:
     port, connections, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     tally = asyncio.run(load(port, connections, seconds, json.load(sys.stdin)))
     ordered = sorted(tally.latencies_s)
-    times_ms = {f"p{share}_ms": round(percentile(ordered, share / 100) * 1000, 2) for share in (50, 95, 99)}
-    print(json.dumps({"requests": len(ordered), "seconds": seconds, "answered": tally.answered, "statuses": tally.statuses} | times_ms))
+    times_ms = {
+        f"p{share}_ms": round(percentile(ordered, share / 100) * 1000, 2) for share in (50, 95, 99)
+    }
+    print(
+        json.dumps(
+            {
+                "requests": len(ordered),
+                "seconds": seconds,
+                "answered": tally.answered,
+                "statuses": tally.statuses,
+            }
+            | times_ms
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""What a read of a mandate costs when its book is long: the same questions of a book of 1,000 rows and one of 100,000.
+"""What a read of a mandate costs when its book is long: the same questions of a book of 1,000 rows
+and one of 100,000.
 
-Both books hold the same rows in the week that is asked for and in the last day; the long one has a hundred times as many
-before. A ratio near 1 says that the work grows with what is asked. Of the long one the statements of a read are counted too.
-The last line is one JSON object.
+Both books hold the same rows in the week that is asked for and in the last day; the long one has a
+hundred times as many before. A ratio near 1 says that the work grows with what is asked. Of the
+long one the statements of a read are counted too. The last line is one JSON object.
 """
 
 import json
@@ -40,17 +41,27 @@ TARGET = "0x" + "7A" * 20
 
 
 def rows(count: int, now: datetime, salt: int) -> list[NewRow]:
-    """Actions of the agent: most of them over the weeks before, WEEK_ROWS in this one; what goes out comes back."""
+    """Actions of the agent: most of them over the weeks before, WEEK_ROWS in this one; what goes
+    out comes back.
+    """
     week = week_of(now).start_at
     before, within = count - WEEK_ROWS, (now - week) / (WEEK_ROWS + 1)
     old = timedelta(weeks=50) / max(1, before)
-    times = [week - timedelta(weeks=50) + n * old for n in range(before)] + [week + (n + 1) * within for n in range(WEEK_ROWS)]
+    times = [week - timedelta(weeks=50) + n * old for n in range(before)] + [
+        week + (n + 1) * within for n in range(WEEK_ROWS)
+    ]
     return [_action(salt + n, at, spends=n % 2 == 0) for n, at in enumerate(times)]
 
 
 def _action(number: int, at: datetime, *, spends: bool) -> NewRow:
     spent, received = (CENT, 0) if spends else (0, CENT)
-    executed = {"target": TARGET, "selector": "0xd96a094a", "spent": usdc_text(spent), "received": usdc_text(received), "nonce": number}
+    executed = {
+        "target": TARGET,
+        "selector": "0xd96a094a",
+        "spent": usdc_text(spent),
+        "received": usdc_text(received),
+        "nonce": number,
+    }
     tx_hash = f"0x{number:064x}"
     return NewRow(
         kind=Kind.MOVE,
@@ -88,13 +99,21 @@ def p99_ms(ask: Callable[[str], Any], mandates: Sequence[str], rounds: int) -> l
 
 
 def statements_of_a_read(stack: Stack, story: Story, mandate_id: str) -> int:
-    """What the database is asked for one read by the agent, beside the statement that proves and counts its key."""
+    """What the database is asked for one read by the agent, beside the statement that proves and
+    counts its key.
+    """
     sent: list[str] = []
     with patch.dict(os.environ, stack.children["api"].environment):
         deps = deps_of(Settings())
-    event.listen(deps.database.engine, "before_cursor_execute", lambda connection, cursor, statement, *_: sent.append(statement))
+    event.listen(
+        deps.database.engine,
+        "before_cursor_execute",
+        lambda connection, cursor, statement, *_: sent.append(statement),
+    )
     with TestClient(create_app(deps), base_url=deps.base_url) as client:
-        answer = client.get(f"/mandate-wallet/mandates/{mandate_id}", headers={KEY_HEADER: str(story.agent_api.key)})
+        answer = client.get(
+            f"/mandate-wallet/mandates/{mandate_id}", headers={KEY_HEADER: str(story.agent_api.key)}
+        )
     assert answer.status_code == 200, answer.text
     return len(sent)
 
@@ -105,7 +124,9 @@ def new_mandate(story: Story) -> str:
 
 
 def measure() -> dict[str, float]:
-    """{statement_p99_ratio, progress_p99_ratio, limits_p99_ratio}: long over short; {mandate_get_sql}."""
+    """{statement_p99_ratio, progress_p99_ratio, limits_p99_ratio}: long over short;
+    {mandate_get_sql}.
+    """
     parent = Path(mkdtemp(prefix="bench-"))
     parent.chmod(0o755)
     try:
@@ -125,14 +146,20 @@ def _measured(stack: Stack) -> dict[str, float]:
         fill(session, short, SHORT, 1_000_000)
         fill(session, long, LONG, 2_000_000)
     questions = {
-        "statement": lambda mandate_id: story.owner_api.get(f"/mandate-wallet/mandates/{mandate_id}/statement"),
-        "progress": lambda mandate_id: story.owner_api.get(f"/mandate-wallet/mandates/{mandate_id}"),
+        "statement": lambda mandate_id: story.owner_api.get(
+            f"/mandate-wallet/mandates/{mandate_id}/statement"
+        ),
+        "progress": lambda mandate_id: story.owner_api.get(
+            f"/mandate-wallet/mandates/{mandate_id}"
+        ),
         "limits": lambda mandate_id: story.agent_api.get(f"/mandate-wallet/mandates/{mandate_id}"),
     }
     found: dict[str, float] = {"mandate_get_sql": statements_of_a_read(stack, story, long)}
     for name, ask in questions.items():
         of_short, of_long = p99_ms(ask, (short, long), ROUNDS[name])
-        print(f"{name}: p99 {of_short:.1f} ms of {SHORT} rows, {of_long:.1f} ms of {LONG}", flush=True)
+        print(
+            f"{name}: p99 {of_short:.1f} ms of {SHORT} rows, {of_long:.1f} ms of {LONG}", flush=True
+        )
         found[f"{name}_p99_ratio"] = round(of_long / of_short, 2)
     database.close()
     return found

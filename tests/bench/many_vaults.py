@@ -1,7 +1,9 @@
-"""How long the keeper looks at very many vaults, at the default budget of calls: rows of `make bench-keeper`.
+"""How long the keeper looks at very many vaults, at the default budget of calls: rows of `make
+bench-keeper`.
 
-The chain is a small JSON-RPC server of this file that answers the views of each vault from a formula: a real chain with 20,000
-vaults takes an hour to make, and the node's own speed is not what is measured. The database is real, with a million judgements.
+The chain is a small JSON-RPC server of this file that answers the views of each vault from a
+formula: a real chain with 20,000 vaults takes an hour to make, and the node's own speed is not what
+is measured. The database is real, with a million judgements.
 """
 
 import json
@@ -32,7 +34,10 @@ FACTORY = "0x" + "fa" * 20
 MARKS = 1_000_000
 MARKS_A_TIME = 50_000
 WORKING, WORTH = 1, 1_000_000_000
-VIEWS = {function("MandateVault", "status").selector: WORKING, function("MandateVault", "worth").selector: WORTH}
+VIEWS = {
+    function("MandateVault", "status").selector: WORKING,
+    function("MandateVault", "worth").selector: WORTH,
+}
 NAMED = {function("MandateVaultFactory", "keeper").selector: "0x" + "00" * 32}
 PENDING = {function("MandateVaultFactory", "pendingKeeper").selector: "0x" + "00" * 64}
 
@@ -66,7 +71,8 @@ def _result(method: str, params: list[Any]) -> Any:
         return number
     zero = "0x" + "00" * 32
     return {
-        "number": number, "hash": zero, "parentHash": zero, "timestamp": hex(int(time.time())), "logsBloom": "0x" + "00" * 256,
+        "number": number, "hash": zero, "parentHash": zero, "timestamp": hex(int(time.time())),
+        "logsBloom": "0x" + "00" * 256,
         "transactions": [], "baseFeePerGas": hex(10**9),
     }  # fmt: skip
 
@@ -80,7 +86,8 @@ def _serve(ports: Any) -> None:
 @contextmanager
 def node() -> Iterator[str]:
     """The address of a running one."""
-    apart = multiprocessing.get_context("spawn")  # a fork would hold the pipes of whoever else was started here
+    # a fork would hold the pipes of whoever else was started here
+    apart = multiprocessing.get_context("spawn")
     ports: Any = apart.Queue()
     process = apart.Process(target=_serve, args=(ports,), daemon=True)
     process.start()
@@ -94,13 +101,20 @@ def node() -> Iterator[str]:
 def fill(database: Database, vaults: int, marks: int) -> None:
     """So many working mandates with their vaults, and judgements spread over them."""
     with database.write() as session:
-        session.execute(text("insert into account (kind, name, wallet_address, created_at) values ('owner', 'owner', '\\x01', now())"))
+        session.execute(
+            text(
+                "insert into account (kind, name, wallet_address, created_at) values ('owner', "
+                "'owner', '\\x01', now())"
+            )
+        )
         session.execute(text(_MANDATES), {"vaults": vaults, "chain_id": CHAIN_ID})
         session.execute(text(_VAULTS), {"chain_id": CHAIN_ID})
     for first in range(1, marks + 1, MARKS_A_TIME):
         with database.write() as session:
             last = min(first + MARKS_A_TIME - 1, marks)
-            session.execute(text(_MARKS), {"first": first, "last": last, "vaults": vaults, "chain_id": CHAIN_ID})
+            session.execute(
+                text(_MARKS), {"first": first, "last": last, "vaults": vaults, "chain_id": CHAIN_ID}
+            )
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("vacuum analyze"))
 
@@ -136,7 +150,9 @@ def looked_at(vaults: int, marks: int = MARKS) -> tuple[float, float]:
         assert leadership.try_take(datetime.now(UTC))
         rpc = Rpc([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
         observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
-        tick = Tick(database=database, observer=observer, leadership=leadership, sender=None, own=None)
+        tick = Tick(
+            database=database, observer=observer, leadership=leadership, sender=None, own=None
+        )
         seconds = []
         for _ in range(2):
             begun = time.monotonic()

@@ -1,4 +1,5 @@
-"""What paying costs, beside a bound of the same run: `python -m tests.bench.payments`. The last line is a JSON object.
+"""What paying costs, beside a bound of the same run: `python -m tests.bench.payments`. The last
+line is a JSON object.
 
     bare      a FastAPI route that does one SELECT
     free      a metered page, paid by a free read: key, free read and call are counted in Postgres
@@ -6,7 +7,8 @@
     one       the same, all connections with one agent's key: postings of one account go one by one, each to the disk
     ledger    postings alone, by 8 threads: on 32 accounts, and all on one
 
-Servers and load share this machine. Each is a process of its own; rounds alternate, and the median counts.
+Servers and load share this machine. Each is a process of its own; rounds alternate, and the median
+counts.
 """
 
 import asyncio
@@ -41,15 +43,21 @@ START_S = 30.0
 HEAP = 1_000_000_000  # of credits, calls or free reads: never used up
 
 
-def ledger_tx_per_s(database: Database, accounts: Sequence[int], seconds: float = SECONDS, threads: int = 8) -> float:
-    """Committed postings a second, spread over these accounts, each of which has credits to spend."""
+def ledger_tx_per_s(
+    database: Database, accounts: Sequence[int], seconds: float = SECONDS, threads: int = 8
+) -> float:
+    """Committed postings a second, spread over these accounts, each of which has credits to
+    spend.
+    """
     ends = time.perf_counter() + seconds
 
     def spend(number: int) -> int:
         done = 0
         while time.perf_counter() < ends:
             account = accounts[(number + done * threads) % len(accounts)]
-            credit_ledger.spend_alone(database, account, 1, secrets.token_hex(8), {"price": "bench"}, datetime.now(UTC))
+            credit_ledger.spend_alone(
+                database, account, 1, secrets.token_hex(8), {"price": "bench"}, datetime.now(UTC)
+            )
             done += 1
         return done
 
@@ -80,7 +88,9 @@ def read_rps(port: int, path: str, keys: Sequence[str | None]) -> float:
 
     async def load() -> float:
         ends = time.perf_counter() + WARM_S + SECONDS
-        counts = await asyncio.gather(*(_reads(port, head(keys[n % len(keys)]), ends) for n in range(CONNECTIONS)))
+        counts = await asyncio.gather(
+            *(_reads(port, head(keys[n % len(keys)]), ends) for n in range(CONNECTIONS))
+        )
         return sum(counts) / SECONDS
 
     return asyncio.run(load())
@@ -88,7 +98,12 @@ def read_rps(port: int, path: str, keys: Sequence[str | None]) -> float:
 
 @contextmanager
 def served(command: list[str], environment: dict[str, str], port: int, path: str) -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+    )
     try:
         until = time.monotonic() + START_S
         while True:
@@ -119,14 +134,20 @@ def api(folder: Path, database_url: str, free_reads: int) -> Any:
         "FREE_READS_PER_DAY": str(free_reads),
         "FREE_READS_PER_ADDRESS_PER_DAY": str(HEAP),
         "WELCOME_CREDITS": str(HEAP),
-        **dict.fromkeys(("REGISTRATIONS_PER_MINUTE", "REGISTRATIONS_PER_DAY", "WELCOME_PER_ADDRESS_PER_DAY"), str(HEAP)),
+        **dict.fromkeys(
+            ("REGISTRATIONS_PER_MINUTE", "REGISTRATIONS_PER_DAY", "WELCOME_PER_ADDRESS_PER_DAY"),
+            str(HEAP),
+        ),
     }
     return served(["api.main"], environment, port, "/health/live")
 
 
 def agents_of(port: int) -> list[str | None]:
     names = [{"agent_name": f"reader {number}"} for number in range(AGENTS)]
-    return [httpx.post(f"http://127.0.0.1:{port}/auth/agent/connect", json=name).json()["api_key"] for name in names]
+    return [
+        httpx.post(f"http://127.0.0.1:{port}/auth/agent/connect", json=name).json()["api_key"]
+        for name in names
+    ]
 
 
 def _measured(folder: Path, database_url: str) -> dict[str, Any]:
@@ -135,7 +156,9 @@ def _measured(folder: Path, database_url: str) -> dict[str, Any]:
     with (
         api(folder, database_url, HEAP) as free,
         api(folder, database_url, 1) as charging,
-        served(["tests.bench.bare", str(bare_port)], {"DATABASE_URL": database_url}, bare_port, "/docs") as bare_select,
+        served(
+            ["tests.bench.bare", str(bare_port)], {"DATABASE_URL": database_url}, bare_port, "/docs"
+        ) as bare_select,
     ):
         readers, spenders = agents_of(free), agents_of(charging)
         keys: dict[str, tuple[int, str, list[str | None]]] = {
@@ -147,10 +170,17 @@ def _measured(folder: Path, database_url: str) -> dict[str, Any]:
         for number in range(ROUNDS):
             for name, (port, path, of) in keys.items():
                 rounds[name].append(read_rps(port, path, of))
-            print(f"round {number + 1}: " + ", ".join(f"{name} {rates[-1]:.0f}/s" for name, rates in rounds.items()), flush=True)
+            print(
+                f"round {number + 1}: "
+                + ", ".join(f"{name} {rates[-1]:.0f}/s" for name, rates in rounds.items()),
+                flush=True,
+            )
     found = {name: statistics.median(rates) for name, rates in rounds.items()}
     ratios = {name: round(rate / found["bare"], 2) for name, rate in found.items()}
-    print(f"of a bare SELECT: a free read {ratios['free']}, by credits {ratios['credits']}, all by one account {ratios['one']}")
+    print(
+        f"of a bare SELECT: a free read {ratios['free']}, by credits {ratios['credits']}, "
+        f"all by one account {ratios['one']}"
+    )
     return _ledger(database_url) | {
         "metered_read_rps": round(found["credits"]),
         "metered_ratio": ratios["credits"],

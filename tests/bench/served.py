@@ -1,5 +1,5 @@
-"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile caller costs the others,
-and what 500 accounts of one person get.
+"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile
+caller costs the others, and what 500 accounts of one person get.
 
 The last line is one JSON object with the figures of all five. Figures are shown, not judged.
 """

@@ -1,12 +1,14 @@
-"""What 500 accounts of one person on one network address earn and cost a day: `python -m tests.bench.sybils`, a part of `make bench-api`.
+"""What 500 accounts of one person on one network address earn and cost a day: `python -m
+tests.bench.sybils`, a part of `make bench-api`.
 
     unowned   registered as fast as the limits of the address allow
     owned     the same behind as few owners as it takes, each a wallet that signs in
     owners    the same behind an owner each
 
-Accounts are registered through the application, whose clock jumps to the next UTC day at each refusal. Then each reads all that it can of
-one day, by the statement that counts free reads, one account after the other. A credit and a free read are worth what a page costs in USDC.
-The last line is one JSON object.
+Accounts are registered through the application, whose clock jumps to the next UTC day at each
+refusal. Then each reads all that it can of one day, by the statement that counts free reads, one
+account after the other. A credit and a free read are worth what a page costs in USDC. The last line
+is one JSON object.
 """
 
 import json
@@ -55,8 +57,12 @@ class Place:
     client: TestClient
     limits: Limits
 
-    def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-        """The answer; None: a limit refused it, and the clock stands at the time from which it works."""
+    def post(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any] | None:
+        """The answer; None: a limit refused it, and the clock stands at the time from which it
+        works.
+        """
         answer = self.client.post(path, json=dict(body), headers=dict(headers or {}))
         if answer.status_code == 429:
             self.clock.now = datetime.fromisoformat(answer.json()["service"]["retry_at"])
@@ -65,17 +71,27 @@ class Place:
         return dict(answer.json())
 
     def session_of(self, wallet: LocalAccount) -> dict[str, str]:
-        """Headers of an owner, who is a new one at the first sign-in, as soon as the address may have one more."""
+        """Headers of an owner, who is a new one at the first sign-in, as soon as the address may
+        have one more.
+        """
         while True:
-            message = self.client.post("/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": "login"}).json()["message"]
+            message = self.client.post(
+                "/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": "login"}
+            ).json()["message"]
             signature = wallet.sign_message(encode_defunct(text=message)).signature.to_0x_hex()
-            if (session := self.post("/auth/owner/login", {"message": message, "signature": signature})) is not None:
+            if (
+                session := self.post(
+                    "/auth/owner/login", {"message": message, "signature": signature}
+                )
+            ) is not None:
                 return {"Authorization": f"Bearer {session['bearer_token']}"}
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Of one way in: days that it took, welcome credits in all and on the best day, free reads of one day and what they took us."""
+    """Of one way in: days that it took, welcome credits in all and on the best day, free reads of
+    one day and what they took us.
+    """
 
     days: int
     credits: int
@@ -90,7 +106,9 @@ class Taken:
             f"sybil_{way}_credits": self.credits,
             f"sybil_{way}_credits_best_day": self.credits_best_day,
             f"sybil_{way}_free_reads_a_day": self.free_reads,
-            f"sybil_{way}_usdc_best_day": usdc_text(UsdcE6(page * (self.free_reads + self.credits_best_day))),
+            f"sybil_{way}_usdc_best_day": usdc_text(
+                UsdcE6(page * (self.free_reads + self.credits_best_day))
+            ),
         }
 
 
@@ -113,14 +131,19 @@ def place() -> Iterator[Place]:
                 clock=clock,
                 limits=limits,
             )
-            with TestClient(create_app(deps), base_url=HOST, client=("203.0.113.9", 5000)) as client:
+            with TestClient(
+                create_app(deps), base_url=HOST, client=("203.0.113.9", 5000)
+            ) as client:
                 yield Place(database, clock, client, limits)
         finally:
             server.stop()
 
 
 def registered(where: Place, an_owner: int) -> tuple[int, Counter[date]]:
-    """How many UTC days ACCOUNTS agents take, and the welcome credits of each day. `an_owner`: agents of one; 0: they have none."""
+    """How many UTC days ACCOUNTS agents take, and the welcome credits of each day.
+
+    `an_owner`: agents of one; 0: they have none.
+    """
     began, done, granted = where.clock.now.date(), 0, Counter[date]()
     headers: dict[str, str] = {}
     wallet = Account.create()
@@ -133,17 +156,25 @@ def registered(where: Place, an_owner: int) -> tuple[int, Counter[date]]:
             headers = where.session_of(wallet) if an_owner else {}  # sessions end meanwhile
             continue
         done += 1
-        granted[where.clock.now.date()] += where.limits.welcome_credits * made["welcome_credit_granted"]
+        granted[where.clock.now.date()] += (
+            where.limits.welcome_credits * made["welcome_credit_granted"]
+        )
     return (where.clock.now.date() - began).days + 1, granted
 
 
 def free_reads(where: Place, since: datetime) -> tuple[int, float]:
-    """What all accounts registered since then read free on a day, and the seconds that the database took for it."""
+    """What all accounts registered since then read free on a day, and the seconds that the database
+    took for it.
+    """
     agent, owner = aliased(identity.Account), aliased(identity.Account)
     came_from = case((agent.owner_id.is_(None), agent.registered_from), else_=owner.registered_from)
     with where.database.read() as session:
-        query = select(agent.id, agent.owner_id, came_from).outerjoin(owner, owner.id == agent.owner_id)
-        accounts = session.execute(query.where(agent.kind == "agent", agent.created_at >= since)).all()
+        query = select(agent.id, agent.owner_id, came_from).outerjoin(
+            owner, owner.id == agent.owner_id
+        )
+        accounts = session.execute(
+            query.where(agent.kind == "agent", agent.created_at >= since)
+        ).all()
     day, limits, taken, began = (where.clock.now + DAY).date(), where.limits, 0, time.perf_counter()
     of = PoolLimits(
         of_owner=limits.free_reads_per_owner_per_day,
@@ -162,17 +193,25 @@ def measure() -> dict[str, Any]:
     figures: dict[str, Any] = {"sybil_accounts": ACCOUNTS}
     with place() as where:
         each = ACCOUNTS * where.limits.free_reads_per_day
-        print(f"{ACCOUNTS} accounts, each for itself: {each} free reads a day, {ACCOUNTS * where.limits.welcome_credits} credits")
-        for way, an_owner in (("unowned", 0), ("owned", where.limits.agents_per_owner), ("owners", 1)):
+        print(
+            f"{ACCOUNTS} accounts, each for itself: {each} free reads a day, "
+            f"{ACCOUNTS * where.limits.welcome_credits} credits"
+        )
+        for way, an_owner in (
+            ("unowned", 0),
+            ("owned", where.limits.agents_per_owner),
+            ("owners", 1),
+        ):
             began = where.clock.now
             days, granted = registered(where, an_owner)
             reads, seconds = free_reads(where, began)
             taken = Taken(days, granted.total(), max(granted.values()), reads, seconds)
             figures |= taken.figures(way)
             print(
-                f"{way}: {days} days from one address; earn {taken.credits} credits, {taken.credits_best_day} on the best day; "
-                f"cost {reads} free reads a day ({seconds:.1f} s of the database), "
-                f"at most {figures[f'sybil_{way}_usdc_best_day']} USDC a day",
+                f"{way}: {days} days from one address; earn {taken.credits} credits, "
+                f"{taken.credits_best_day} on the best day; cost {reads} free reads a day "
+                f"({seconds:.1f} s of the database), at most "
+                f"{figures[f'sybil_{way}_usdc_best_day']} USDC a day",
                 flush=True,
             )
             where.clock.now += 2 * DAY  # the day of the reads is over

@@ -1,7 +1,9 @@
-"""From a mined block to its committed ledger row, on the whole stack, with about one block a second.
+"""From a mined block to its committed ledger row, on the whole stack, with about one block a
+second.
 
-The baseline, in the same run, is a bare poller that asks the node for its tip at the indexer's interval and writes nothing:
-nobody who polls at that interval can see a block sooner. Times are milliseconds.
+The baseline, in the same run, is a bare poller that asks the node for its tip at the indexer's
+interval and writes nothing: nobody who polls at that interval can see a block sooner. Times are
+milliseconds.
 """
 
 import statistics
@@ -36,11 +38,15 @@ class BarePoller(threading.Thread):
                 self.seen[number] = time.monotonic()
 
 
-def await_row(connection: psycopg.Connection[tuple[int]], tx_hash: bytes, within_s: float = 10) -> float:
+def await_row(
+    connection: psycopg.Connection[tuple[int]], tx_hash: bytes, within_s: float = 10
+) -> float:
     ends = time.monotonic() + within_s
     while time.monotonic() < ends:
         found = connection.execute(
-            "SELECT 1 FROM mandate_event WHERE tx_hash = %s AND reported_by = 'chain' AND block_hash IS NOT NULL", (tx_hash,)
+            "SELECT 1 FROM mandate_event WHERE tx_hash = %s AND reported_by = 'chain' AND "
+            "block_hash IS NOT NULL",
+            (tx_hash,),
         ).fetchone()
         if found:
             return time.monotonic()
@@ -70,7 +76,9 @@ def measure() -> dict[str, dict[str, float]]:
         story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
         poller = BarePoller(stack.rpc_url)
         poller.start()
-        with psycopg.connect(stack.facts["database_url"].replace("+psycopg", ""), autocommit=True) as connection:
+        with psycopg.connect(
+            stack.facts["database_url"].replace("+psycopg", ""), autocommit=True
+        ) as connection:
             for number in range(SAMPLES):
                 call = story.build("buy(uint256)", "1.000000", 1_000_000)
                 time.sleep(0.07 * (number % 11))  # spread over the polling interval

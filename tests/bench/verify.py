@@ -1,8 +1,9 @@
-"""How fast a record is checked: `make bench-verify`. 100,000 rows with real receipts, on an anvil of the bench's own.
+"""How fast a record is checked: `make bench-verify`. 100,000 rows with real receipts, on an anvil
+of the bench's own.
 
-One vault, its agent's batches of 100 buys, the real indexer into a real database, the export that the API serves, and then the
-command as a stranger runs it, in a process of its own. Beside it, as a bound: the same receipts fetched and thrown away.
-The last line is one JSON object.
+One vault, its agent's batches of 100 buys, the real indexer into a real database, the export that
+the API serves, and then the command as a stranger runs it, in a process of its own. Beside it, as a
+bound: the same receipts fetched and thrown away. The last line is one JSON object.
 """
 
 import json
@@ -58,15 +59,25 @@ def following(folder: Path) -> Iterator[Follower]:
 
 
 def work(follower: Follower, rows: int) -> Issued:
-    """A vault and its agent's actions, in blocks that are final at the end; the indexer has seen them all."""
+    """A vault and its agent's actions, in blocks that are final at the end; the indexer has seen
+    them all.
+    """
     chain = follower.deployed
     cap = 1_000 * USDC
     mandate = follower.issue(per_tx_cap=cap, daily_cap=cap)
     vault = chain.create_vault(mandate.terms)
-    call, left = Call(chain.contracts["test_venue_adapter"], SPENT, test_venue.buy(SPENT)), rows - FRAME
+    call, left = (
+        Call(chain.contracts["test_venue_adapter"], SPENT, test_venue.buy(SPENT)),
+        rows - FRAME,
+    )
     while left > 0:
         count = min(BATCH, left)
-        transaction = {"from": AGENT.address, "to": vault, "data": execute_batch([call] * count), "gas": hex(GAS)}
+        transaction = {
+            "from": AGENT.address,
+            "to": vault,
+            "data": execute_batch([call] * count),
+            "gas": hex(GAS),
+        }
         tx_hash = chain.rpc.call("eth_sendTransaction", [transaction])
         receipt = chain.reader.receipt(tx_hash)
         while receipt is None:
@@ -96,11 +107,19 @@ def checked(path: Path, url: str) -> dict[str, Any]:
     """What the command says of the record, and its peak memory."""
     command = [sys.executable, "-m", "api.client.verify.main", str(path), "--rpc", url, "--json"]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[:2_000] + done.stderr[-2_000:]
     told: dict[str, Any] = json.loads(done.stdout)
-    return told["figures"] | {"peak_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+    return told["figures"] | {
+        "peak_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    }
 
 
 def bare_receipts(path: Path, url: str) -> float:
@@ -110,13 +129,18 @@ def bare_receipts(path: Path, url: str) -> float:
     wanted, rpc = sorted(hashes), Rpc([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
     began = time.monotonic()
     for start in range(0, len(wanted), 32):
-        rpc.batch([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted[start : start + 32]])
+        rpc.batch(
+            [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted[start : start + 32]]
+        )
     rpc.close()
     return time.monotonic() - began
 
 
 def main(rows: int) -> None:
-    structlog.configure(processors=[structlog.processors.JSONRenderer()], logger_factory=structlog.ReturnLoggerFactory())
+    structlog.configure(
+        processors=[structlog.processors.JSONRenderer()],
+        logger_factory=structlog.ReturnLoggerFactory(),
+    )
     with TemporaryDirectory() as name, following(Path(name)) as follower:
         path, url = Path(name) / "record.ndjson", follower.deployed.anvil.url
         began = time.monotonic()
@@ -126,7 +150,10 @@ def main(rows: int) -> None:
         bare_s = bare_receipts(path, url)
         figures = checked(path, url)
     assert figures["rows"] == rows
-    print(f"exported in {exported_s:.1f} s; checked {rows} rows in {figures['seconds']} s with {figures['http_requests']} HTTP requests")
+    print(
+        f"exported in {exported_s:.1f} s; checked {rows} rows in {figures['seconds']} s with "
+        f"{figures['http_requests']} HTTP requests"
+    )
     print(f"the receipts alone, looked at by nobody: {bare_s:.1f} s")
     result = {
         "verify_rows": rows,

@@ -1,7 +1,8 @@
-"""The workload of the indexer's bench: USDC transfers to watched wallets, and events of factory-made vaults.
+"""The workload of the indexer's bench: USDC transfers to watched wallets, and events of
+factory-made vaults.
 
-The first blocks create the vaults (two events each), the others hold one transaction of a contract that is the agent of all
-vaults and pays wallets. Then empty blocks follow until the work is final.
+The first blocks create the vaults (two events each), the others hold one transaction of a contract
+that is the agent of all vaults and pays wallets. Then empty blocks follow until the work is final.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,10 @@ FINAL_AFTER = 64  # anvil's distance from the newest block to the finalized one
 CENT = 10_000
 GAS = 25_000_000
 WORK = "work(address[],(address,uint256,bytes),address[],uint256)"
-WORK_PARAMETERS = [Parameter("", kind, False, ()) for kind in ("address[]", "(address,uint256,bytes)", "address[]", "uint256")]
+WORK_PARAMETERS = [
+    Parameter("", kind, False, ())
+    for kind in ("address[]", "(address,uint256,bytes)", "address[]", "uint256")
+]
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,9 @@ SMALL = Size(vaults=50, blocks=450, transfers=20_000, vault_events=5_000)
 
 @dataclass(frozen=True)
 class Workload:
-    """What was put on the chain: the vaults in order, the wallets, the block after which no event comes."""
+    """What was put on the chain: the vaults in order, the wallets, the block after which no event
+    comes.
+    """
 
     vaults: tuple[str, ...]
     wallets: tuple[str, ...]
@@ -53,12 +59,16 @@ class Workload:
 
 
 def wallet_addresses() -> tuple[str, ...]:
-    return tuple(to_checksum_address(keccak(text=f"wallet {index}")[-20:]) for index in range(WALLETS))
+    return tuple(
+        to_checksum_address(keccak(text=f"wallet {index}")[-20:]) for index in range(WALLETS)
+    )
 
 
 def public_ids(count: int) -> tuple[str, ...]:
     letters = "abcdefghijklmnopqrstuvwxyz234567"
-    return tuple("m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(count))
+    return tuple(
+        "m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(count)
+    )
 
 
 class Generator:
@@ -69,7 +79,9 @@ class Generator:
         self.size = size
         self.swarm = chain.deploy("Swarm", chain.contracts["usdc"])
         chain.mint(self.swarm, size.transfers * CENT)
-        self.terms = tuple(chain.terms(public_id, agent=self.swarm) for public_id in public_ids(size.vaults))
+        self.terms = tuple(
+            chain.terms(public_id, agent=self.swarm) for public_id in public_ids(size.vaults)
+        )
 
     def run(self) -> Workload:
         """Create (two blocks a vault), work, wait for finality."""
@@ -82,7 +94,9 @@ class Generator:
         self.chain.anvil.mine(FINAL_AFTER + 1)
         return Workload(vaults, wallets, header.number)
 
-    def _works(self, vaults: tuple[str, ...], wallets: tuple[str, ...], blocks: int) -> Iterator[str]:
+    def _works(
+        self, vaults: tuple[str, ...], wallets: tuple[str, ...], blocks: int
+    ) -> Iterator[str]:
         """Call data of each block's transaction; the events are spread evenly."""
         transfers, executes = self.size.transfers, self.size.vault_events - 2 * len(vaults)
         for block in range(blocks):
@@ -94,7 +108,12 @@ class Generator:
     def _data(self, vaults: list[str], payees: list[str]) -> str:
         call = Call(self.chain.contracts["test_venue_adapter"], CENT, test_venue.buy(CENT))
         selector = hex_of(keccak(text=WORK)[:4])
-        arguments = [vaults, (call.target, call.max_spend, bytes.fromhex(call.data[2:])), payees, CENT]
+        arguments = [
+            vaults,
+            (call.target, call.max_spend, bytes.fromhex(call.data[2:])),
+            payees,
+            CENT,
+        ]
         return selector + encode_values(WORK_PARAMETERS, arguments).hex()
 
     def _send(self, data: str) -> None:

@@ -1,6 +1,8 @@
-"""Solidity tests as pytest items: `pytest tests/contracts/MandateVault/execute.t.sol` runs that file through forge.
+"""Solidity tests as pytest items: `pytest tests/contracts/MandateVault/execute.t.sol` runs that
+file through forge.
 
-forge runs once for all selected files; each `test*` function of a `.t.sol` file is one item that reports forge's verdict.
+forge runs once for all selected files; each `test*` function of a `.t.sol` file is one item that
+reports forge's verdict.
 """
 
 import json
@@ -30,11 +32,20 @@ class ForgeRun:
 
     def _run(self, files: set[str]) -> dict[tuple[str, str], dict[str, Any]]:
         match = ["--match-path", files.pop()] if len(files) == 1 else []
-        done = subprocess.run([FORGE, "test", "--json", *match], cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
+        done = subprocess.run(
+            [FORGE, "test", "--json", *match],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=1800,
+            check=False,
+        )
         try:
             suites = json.loads(done.stdout[done.stdout.index("{") :])
         except ValueError:
-            pytest.exit(f"forge did not run:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}", returncode=1)
+            pytest.exit(
+                f"forge did not run:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}", returncode=1
+            )
         return {
             (suite.split(":")[0], test.split("(")[0]): result
             for suite, report in suites.items()
@@ -50,7 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
-    return ForgeFile.from_parent(parent, path=file_path) if file_path.name.endswith(".t.sol") else None
+    return (
+        ForgeFile.from_parent(parent, path=file_path) if file_path.name.endswith(".t.sol") else None
+    )
 
 
 class ForgeFile(pytest.File):
@@ -61,13 +74,18 @@ class ForgeFile(pytest.File):
 
 class ForgeItem(pytest.Item):
     def runtest(self) -> None:
-        files = {str(item.path.relative_to(ROOT)) for item in self.session.items if isinstance(item, ForgeItem)}
+        files = {
+            str(item.path.relative_to(ROOT))
+            for item in self.session.items
+            if isinstance(item, ForgeItem)
+        }
         result = self.config.stash[FORGE_RUN].of(str(self.path.relative_to(ROOT)), self.name, files)
         if result is None:
             raise ForgeFailure("forge ran no such test")
         if result["status"] != "Success":
             raise ForgeFailure(
-                f"{result.get('reason')} {result.get('counterexample') or ''}\n" + "\n".join(result.get("decoded_logs") or [])
+                f"{result.get('reason')} {result.get('counterexample') or ''}\n"
+                + "\n".join(result.get("decoded_logs") or [])
             )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: object) -> str:

@@ -1,4 +1,6 @@
-"""A deployment off the devnet: what the node says of itself is not believed, and no office falls to the deployer."""
+"""A deployment off the devnet: what the node says of itself is not believed, and no office falls to
+the deployer.
+"""
 
 import json
 import re
@@ -20,14 +22,20 @@ def ape_account(folder: Path, alias: str) -> dict[str, str]:
     """An Ape account with DEPLOYER's key, and the environment that finds and opens it."""
     keyfile = folder / "ape" / "accounts" / f"{alias}.json"
     keyfile.parent.mkdir(parents=True)
-    opened = Account.encrypt(Account.from_key(DEPLOYER_KEY).key, "local", kdf="pbkdf2", iterations=1)
+    opened = Account.encrypt(
+        Account.from_key(DEPLOYER_KEY).key, "local", kdf="pbkdf2", iterations=1
+    )
     keyfile.write_text(json.dumps(opened | {"address": DEPLOYER}))
     return {"APE_DATA_FOLDER": str(folder / "ape"), f"APE_ACCOUNTS_{alias}_PASSPHRASE": "local"}
 
 
 def place_usdc(stack: Stack) -> None:
     """Somebody's USDC at the address of Base Sepolia's."""
-    set_code(stack, BASE_SEPOLIA_USDC, bytearray.fromhex(artifact_of("MockUSDC")["deployedBytecode"]["object"].removeprefix("0x")))
+    set_code(
+        stack,
+        BASE_SEPOLIA_USDC,
+        bytearray.fromhex(artifact_of("MockUSDC")["deployedBytecode"]["object"].removeprefix("0x")),
+    )
 
 
 def mint_seed(stack: Stack) -> None:
@@ -44,12 +52,21 @@ def let_send(stack: Stack, *accounts: str) -> None:
         stack._rpc("anvil_setBalance", account, hex(10**20))
 
 
-def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_offices_to_others(stack_directory: Path) -> None:
-    """The node is anvil and says so. Before, that alone placed a mock USDC, and the deployer held every office not named."""
+def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_offices_to_others(
+    stack_directory: Path,
+) -> None:
+    """The node is anvil and says so.
+
+    Before, that alone placed a mock USDC, and the deployer held every office not named.
+    """
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"
-    offices = {office.variable: Account.from_key(bytes([number]) * 32).address for number, office in enumerate(OFFICES.values(), 1)}
-    unnamed = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "TREASURY_ADDRESS")  # run_ape names the others' in any case
+    offices = {
+        office.variable: Account.from_key(bytes([number]) * 32).address
+        for number, office in enumerate(OFFICES.values(), 1)
+    }
+    # run_ape names the others' in any case
+    unnamed = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "TREASURY_ADDRESS")
     apart = {variable: offices.pop(variable) for variable in unnamed}
     admin, operator = apart["ADMIN_ADDRESS"], offices["OPERATOR_ADDRESS"]
     try:
@@ -58,7 +75,15 @@ def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_office
         account = ape_account(stack_directory, "deployer") | offices
 
         def deploy(**named: str) -> subprocess.CompletedProcess[str]:
-            return run_ape("deploy", stack.rpc_url, record, "--account", "deployer", network="sepolia", **(account | named))
+            return run_ape(
+                "deploy",
+                stack.rpc_url,
+                record,
+                "--account",
+                "deployer",
+                network="sepolia",
+                **(account | named),
+            )
 
         nobody = deploy()
         assert nobody.returncode == 1
@@ -80,7 +105,12 @@ def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_office
         done = deploy(**apart)
         assert done.returncode == 0, done.stdout
         left = re.findall(r"calls (\w+)\(.*\n +to +(0x\w+) .*\n +data (0x\w+)", done.stdout)
-        assert [call for call, _, _ in left] == ["setAdapter", "listAdapter", "listAdapter", "listAdapter"]
+        assert [call for call, _, _ in left] == [
+            "setAdapter",
+            "listAdapter",
+            "listAdapter",
+            "listAdapter",
+        ]
         for call, to, data in left:
             sender = operator if call == "setAdapter" else admin
             stack._rpc("eth_sendTransaction", {"from": sender, "to": to, "data": data})

@@ -1,7 +1,8 @@
-"""A real chain for tests: an anvil of the worker's own, taken back after each, the contracts on it, and people who send transactions.
+"""A real chain for tests: an anvil of the worker's own, taken back after each, the contracts on it,
+and people who send transactions.
 
-anvil mines a block for each transaction (`automine`), so a test says exactly what stands in which block. The contracts
-come from forge's build, which is made first when it is missing.
+anvil mines a block for each transaction (`automine`), so a test says exactly what stands in which
+block. The contracts come from forge's build, which is made first when it is missing.
 """
 
 import json
@@ -55,7 +56,9 @@ class Anvil:
         self.rpc.call("anvil_mine", [hex(blocks)])
 
     def reorg(self, depth: int, transactions: Sequence[tuple[str, int]] = ()) -> None:
-        """Replace the newest `depth` blocks by as many new ones; (raw transaction, offset from the ancestor) go into them."""
+        """Replace the newest `depth` blocks by as many new ones; (raw transaction, offset from the
+        ancestor) go into them.
+        """
         self.rpc.call("anvil_reorg", [depth, [list(item) for item in transactions]])
 
     def snapshot(self) -> str:
@@ -97,21 +100,32 @@ def start_anvil(*arguments: str) -> Anvil:
 def _artifact(contract: str) -> Mapping[str, Any]:
     path = ARTIFACTS / f"{contract}.sol" / f"{contract}.json"
     if not path.exists():
-        subprocess.run([str(FORGE), "build", "--skip", "test"], cwd=ROOT, check=True, capture_output=True, timeout=300)
+        subprocess.run(
+            [str(FORGE), "build", "--skip", "test"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            timeout=300,
+        )
     loaded: Mapping[str, Any] = json.loads(path.read_text())
     return loaded
 
 
 def creation_code(contract: str, *arguments: Any) -> str:
     artifact = _artifact(contract)
-    constructor = next((entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []})
+    constructor = next(
+        (entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []}
+    )
     encoded = encode_values([Parameter.of(entry) for entry in constructor["inputs"]], arguments)
     return str(artifact["bytecode"]["object"]) + encoded.hex()
 
 
 @dataclass(slots=True)
 class DeployedChain:
-    """The contracts on a chain of the test's own. Prices start at 1 USDC a unit; the venue holds a million USDC."""
+    """The contracts on a chain of the test's own.
+
+    Prices start at 1 USDC a unit; the venue holds a million USDC.
+    """
 
     anvil: Anvil
     contracts: dict[str, str] = field(default_factory=dict)
@@ -139,7 +153,9 @@ class DeployedChain:
             "maxFeePerGas": 20_000_000_000,
             "maxPriorityFeePerGas": 1_000_000_000,
         }
-        return hex_of(sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to})))
+        return hex_of(
+            sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to}))
+        )
 
     def send(self, sender: Persona, to: str | None, data: str) -> Receipt:
         """Send and mine. A reverted transaction is a receipt with status 0."""
@@ -165,7 +181,10 @@ class DeployedChain:
         return receipt
 
     def deploy(self, contract: str, *arguments: Any) -> str:
-        tx_hash = self.rpc.call("eth_sendRawTransaction", [self.sign(DEPLOYER, None, creation_code(contract, *arguments))])
+        tx_hash = self.rpc.call(
+            "eth_sendRawTransaction",
+            [self.sign(DEPLOYER, None, creation_code(contract, *arguments))],
+        )
         raw = self._mined(tx_hash)
         assert raw["status"] == "0x1", f"{contract} was not deployed"
         return to_checksum_address(raw["contractAddress"])
@@ -179,7 +198,11 @@ class DeployedChain:
         return header.timestamp
 
     def mint(self, to: str, amount: int) -> None:
-        self.succeed(DEPLOYER, self.contracts["usdc"], call_by_signature("mint(address,uint256)", [to, amount]))
+        self.succeed(
+            DEPLOYER,
+            self.contracts["usdc"],
+            call_by_signature("mint(address,uint256)", [to, amount]),
+        )
 
     def rules(self) -> tuple[Rule, ...]:
         """The test venue adapter's rules, as a default target list expands to."""
@@ -211,30 +234,45 @@ class DeployedChain:
     def digest(self, terms: MandateTerms) -> str:
         return typed_data.terms_digest(terms, self.contracts["factory"], CHAIN_ID)
 
-    def create_vault(self, terms: MandateTerms, *, fund: bool = True, rules: Sequence[Rule] | None = None) -> str:
-        """The owner signs terms and funding; the deployer submits both. Answers the vault. `rules`: those of the terms' hash, when
-        they are not the test venue adapter's."""
+    def create_vault(
+        self, terms: MandateTerms, *, fund: bool = True, rules: Sequence[Rule] | None = None
+    ) -> str:
+        """The owner signs terms and funding; the deployer submits both.
+
+        Answers the vault. `rules`: those of the terms' hash, when they are not the test venue
+        adapter's.
+        """
         digest = self.digest(terms)
         vault = self.reader.predict_vault(digest)
         funding = self._funding(terms, vault, digest) if fund else Funding()
-        data = calldata.create_vault(terms, rules or self.rules(), OWNER.signer.sign_digest(digest), funding)
+        data = calldata.create_vault(
+            terms, rules or self.rules(), OWNER.signer.sign_digest(digest), funding
+        )
         self.succeed(DEPLOYER, self.contracts["factory"], data)
         return vault
 
     def _funding(self, terms: MandateTerms, vault: str, digest: str) -> Funding:
         self.mint(OWNER.address, terms.budget_usdc)
         usdc, before = self.contracts["usdc"], terms.ends_at
-        signed = typed_data.receive_authorization_digest(usdc, CHAIN_ID, OWNER.address, vault, terms.budget_usdc, 0, before, digest)
+        signed = typed_data.receive_authorization_digest(
+            usdc, CHAIN_ID, OWNER.address, vault, terms.budget_usdc, 0, before, digest
+        )
         return Funding(terms.budget_usdc, 0, before, OWNER.signer.sign_digest(signed))
 
     def buy(self, vault: str, amount: int, sender: Persona = AGENT) -> Receipt:
         return self.send(sender, vault, self.buy_data(amount))
 
     def buy_data(self, amount: int) -> str:
-        return calldata.execute(Call(self.contracts["test_venue_adapter"], amount, test_venue.buy(amount)))
+        return calldata.execute(
+            Call(self.contracts["test_venue_adapter"], amount, test_venue.buy(amount))
+        )
 
     def sell(self, vault: str, units: int) -> Receipt:
-        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, test_venue.sell(units))))
+        return self.send(
+            AGENT,
+            vault,
+            calldata.execute(Call(self.contracts["test_venue_adapter"], 0, test_venue.sell(units))),
+        )
 
 
 def deploy_contracts(anvil: Anvil) -> DeployedChain:
@@ -258,9 +296,11 @@ def deploy_contracts(anvil: Anvil) -> DeployedChain:
 
 @dataclass(slots=True)
 class Ground:
-    """The chain that a worker's tests stand on one after the other: each finds the contracts as they were deployed, and a new block.
+    """The chain that a worker's tests stand on one after the other: each finds the contracts as
+    they were deployed, and a new block.
 
-    `slots`: of an epoch; what is that many blocks below the head is safe, and what is twice as many below it final.
+    `slots`: of an epoch; what is that many blocks below the head is safe, and what is twice as many
+    below it final.
     """
 
     slots: int = 32
@@ -273,7 +313,9 @@ class Ground:
     mined: int = 0
 
     def fresh(self) -> DeployedChain:
-        """For one test, which may do with its node what it likes: what cannot be taken back is left behind, and all is deployed anew."""
+        """For one test, which may do with its node what it likes: what cannot be taken back is left
+        behind, and all is deployed anew.
+        """
         if self.anvil is None or not self._took_back():
             self.stop()
             self._deploy()
@@ -298,7 +340,9 @@ class Ground:
         self.deployed_at, self.base_fee, self.mined = head["hash"], head["baseFeePerGas"], 0
 
     def _took_back(self) -> bool:
-        """False: it cannot, or anvil would soon write the states of its oldest blocks to the disk, and later forget them."""
+        """False: it cannot, or anvil would soon write the states of its oldest blocks to the disk,
+        and later forget them.
+        """
         assert self.anvil is not None
         try:
             self.mined += int(self._head()["number"], 16)
@@ -306,7 +350,10 @@ class Ground:
                 return False
             self.anvil.rpc.call("evm_setAutomine", [True])
             self.anvil.rpc.call("anvil_dropAllTransactions")
-            return bool(self.anvil.rpc.call("evm_revert", [self.snapshot])) and self._head()["hash"] == self.deployed_at
+            return (
+                bool(self.anvil.rpc.call("evm_revert", [self.snapshot]))
+                and self._head()["hash"] == self.deployed_at
+            )
         except RpcError:
             return False
 
@@ -325,7 +372,9 @@ def ground() -> Iterator[Ground]:
 
 @pytest.fixture
 def deployed(ground: Ground) -> Iterator[DeployedChain]:
-    """The contracts on a chain that is the test's own while it runs, one block a transaction; its last block is new."""
+    """The contracts on a chain that is the test's own while it runs, one block a transaction; its
+    last block is new.
+    """
     chain = ground.fresh()
     yield chain
     chain.rpc.close()

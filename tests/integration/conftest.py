@@ -1,7 +1,9 @@
-"""What integration tests stand on: one embedded Postgres a worker, and a fresh, migrated database a test.
+"""What integration tests stand on: one embedded Postgres a worker, and a fresh, migrated database a
+test.
 
-The server lives in mandate-tests/<process id>, in memory where there is room (a clone is ten times faster), else in
-/tmp: its own account must be able to reach it. What a killed run left there is stopped and removed by the next one.
+The server lives in mandate-tests/<process id>, in memory where there is room (a clone is ten times
+faster), else in /tmp: its own account must be able to reach it. What a killed run left there is
+stopped and removed by the next one.
 """
 
 import functools
@@ -26,16 +28,20 @@ from core.db.engine import Bounds, Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
 
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
-RUNS = (MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")) / "mandate-tests"
+RUNS = (
+    MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")
+) / "mandate-tests"
 TEMPLATE = "mandate_template"
 
 _count = itertools.count(1)
 
-# Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and tests make thousands of clients.
+# Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and
+# tests make thousands of clients.
 httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
-# Engines share their compiled statements, as all calls of one process do: compiling them for each test took a third of its time.
-# The key of a compiled statement has its dialect, so they also share one dialect, which `template` has initialised.
+# Engines share their compiled statements, as all calls of one process do: compiling them for each
+# test took a third of its time. The key of a compiled statement has its dialect, so they also share
+# one dialect, which `template` has initialised.
 _statements: dict[Any, Any] = LRUCache(5_000)
 _dialects: list[Dialect] = []
 
@@ -100,7 +106,9 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def write(database: Database) -> Iterator[WriteSession]:
-    """A write session that the test commits itself when it needs to; otherwise it is rolled back."""
+    """A write session that the test commits itself when it needs to; otherwise it is rolled
+    back.
+    """
     with database.write_session() as session:
         yield session
 

@@ -1,6 +1,8 @@
-"""CONTRIBUTING's recipe for an area, followed in a copy of the tree: five routes, two tools, a table, a slow job.
+"""CONTRIBUTING's recipe for an area, followed in a copy of the tree: five routes, two tools, a
+table, a slow job.
 
-The files of the area lie in tests/recipe/pledges as they would in the tree. What is there already is a list that they add lines to.
+The files of the area lie in tests/recipe/pledges as they would in the tree. What is there already
+is a list that they add lines to.
 """
 
 import os
@@ -17,16 +19,25 @@ ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "tests" / "recipe" / "pledges"
 MOST_FILES, MOST_CHANGED = 20, 2
 WITHIN_S = 300
-NOT_COPIED = shutil.ignore_patterns("__pycache__", "node_modules", ".venv*", ".git", ".build", ".local", ".*_cache", "recipe")
+NOT_COPIED = shutil.ignore_patterns(
+    "__pycache__", "node_modules", ".venv*", ".git", ".build", ".local", ".*_cache", "recipe"
+)
 
 
 def files() -> list[Path]:
-    return sorted(file.relative_to(RECIPE) for file in RECIPE.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    return sorted(
+        file.relative_to(RECIPE)
+        for file in RECIPE.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    )
 
 
 def test_the_recipe__changes_two_files_at_most_and_has_twenty_at_most() -> None:
     assert len(files()) <= MOST_FILES
-    assert [str(file) for file in files() if (ROOT / file).exists()] == ["tests/spec/added-routes.tsv", "tests/spec/tools.tsv"]
+    assert [str(file) for file in files() if (ROOT / file).exists()] == [
+        "tests/spec/added-routes.tsv",
+        "tests/spec/tools.tsv",
+    ]
     assert len([file for file in files() if (ROOT / file).exists()]) <= MOST_CHANGED
 
 
@@ -44,20 +55,37 @@ def copy(tmp_path: Path) -> Path:
     assert head is not None
     revision = f"{int(head) + 1:04d}"
     versions = tree / "core" / "db" / "migrations" / "versions"
-    text = (versions / "next_pledges.py").read_text().replace("{next}", revision).replace("{head}", head)
+    text = (
+        (versions / "next_pledges.py")
+        .read_text()
+        .replace("{next}", revision)
+        .replace("{head}", head)
+    )
     (versions / "next_pledges.py").rename(versions / f"{revision}_pledges.py").write_text(text)
     return tree
 
 
 def run(tree: Path, *command: str) -> None:
-    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONPYCACHEPREFIX": str(tree.parent / "pycache")}
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS"):
+    environment = os.environ | {
+        "PYTHONPATH": str(tree),
+        "PYTHONPYCACHEPREFIX": str(tree.parent / "pycache"),
+    }
+    for name in (
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_ADDOPTS",
+    ):
         environment.pop(name, None)
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=WITHIN_S)
+    done = subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=WITHIN_S
+    )
     assert done.returncode == 0, done.stdout[-3_000:] + done.stderr[-3_000:]
 
 
-def test_an_area_after_the_recipe__is_served_documented_and_passes_its_tests(copy: Path, tmp_path: Path) -> None:
+def test_an_area_after_the_recipe__is_served_documented_and_passes_its_tests(
+    copy: Path, tmp_path: Path
+) -> None:
     python = sys.executable
     run(copy, python, "-m", "scripts.export_api")
     assert "`POST /pledges/{id}/withdraw`" in (copy / "docs" / "api.md").read_text()
@@ -69,4 +97,14 @@ def test_an_area_after_the_recipe__is_served_documented_and_passes_its_tests(cop
         "tests/unit/api/test_catalogue.py",
         "tests/architecture/test_contexts.py",
     )
-    run(copy, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'within'}", *tests)
+    run(
+        copy,
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={tmp_path / 'within'}",
+        *tests,
+    )

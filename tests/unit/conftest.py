@@ -1,4 +1,6 @@
-"""Unit tests open no socket to a network: whoever tries gets a SocketBlockedError. asyncio's own socket pairs are Unix sockets."""
+"""Unit tests open no socket to a network: whoever tries gets a SocketBlockedError. asyncio's own
+socket pairs are Unix sockets.
+"""
 
 import pytest_socket
 

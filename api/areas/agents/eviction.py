@@ -7,8 +7,8 @@
     confirm         the linked wallet need not wait
 
 Laws
-- Each of the first three ends every secret from before: the agent's, the transfers that were asked for with them, and the owner's
-  other sessions. The one that makes the call goes on.
+- Each of the first three ends every secret from before: the agent's, the transfers that were asked
+  for with them, and the owner's other sessions. The one that makes the call goes on.
 - The answer is not kept for an Idempotency-Key: it holds secrets, and nobody replays it.
 """
 
@@ -33,43 +33,67 @@ def rotate_key(call: WriteCall, caller: OwnerCaller, command: OwnAgentPath) -> A
 
 
 def undo_recovery(call: WriteCall, caller: OwnerCaller, command: OwnAgentPath) -> Answer[Rotated]:
-    """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its owner last replaced the secrets."""
+    """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its
+    owner last replaced the secrets.
+    """
     agent = _held(call, caller, command.id)
     if not evictions.can_undo_recovery(agent):
-        detail = f"Nobody has recovered agent {agent.id} since you last replaced its secrets; to replace them, rotate."
+        detail = (
+            f"Nobody has recovered agent {agent.id} since you last replaced its secrets; to "
+            "replace them, rotate."
+        )
         raise Refusal("wrong_status", detail, next_calls=("agents.rotate_key", "agents.mine"))
     return _evicted(call, caller, agent, unlinks=evictions.was_linked_since_recovery(agent))
 
 
 def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer[Rotated]:
-    """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none to unlink."""
+    """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none
+    to unlink.
+    """
     subject = Subject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
     verify_wallet(call, subject, caller.wallet_address, command.signature, command.message)
     agent = _held(call, caller, command.id)
     if agent.wallet_address is None:
-        _refuse_unlinked(f"Agent {agent.id} has no wallet to unlink; to replace its secrets, rotate.")
+        _refuse_unlinked(
+            f"Agent {agent.id} has no wallet to unlink; to replace its secrets, rotate."
+        )
     return _evicted(call, caller, agent, unlinks=True)
 
 
-def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet) -> Answer[Confirmed]:
-    """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another one, or none."""
+def confirm_wallet(
+    call: WriteCall, caller: OwnerCaller, command: ConfirmWallet
+) -> Answer[Confirmed]:
+    """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another
+    one, or none.
+    """
     agent = _held(call, caller, command.id)
     linked = address_or_none(agent.wallet_address)
     if linked != command.wallet_address:
-        _refuse_unlinked(f"wallet_address: agent {agent.id} has linked {linked or 'no wallet'}, not {command.wallet_address}.")
+        _refuse_unlinked(
+            f"wallet_address: agent {agent.id} has linked {linked or 'no wallet'}, not "
+            f"{command.wallet_address}."
+        )
     evictions.confirm_wallet(call.db, agent, call.now)
     assert agent.wallet_payable_at is not None, "a linked wallet is payable from some time on"
     payable_at = instant_text(agent.wallet_payable_at)
-    return Answer(Confirmed(user_id=agent.id, wallet_address=command.wallet_address, wallet_payable_at=payable_at))
+    return Answer(
+        Confirmed(
+            user_id=agent.id, wallet_address=command.wallet_address, wallet_payable_at=payable_at
+        )
+    )
 
 
 def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
-    """The owner's agent, held until the call ends, as everything that the owner does to secrets is."""
+    """The owner's agent, held until the call ends, as everything that the owner does to secrets
+    is.
+    """
     held(call, caller, agent_id)
     return identity.lock_account(call.db, agent_id)
 
 
-def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer[Rotated]:
+def _evicted(
+    call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False
+) -> Answer[Rotated]:
     evicted = evict(call, agent, unlinks=unlinks)
     evictions.settle_recovery(call.db, agent, call.now)
     identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)

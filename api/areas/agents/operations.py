@@ -12,7 +12,8 @@ AREA = Area(
             key="agents.self_read",
             path="/agent/self",
             auth=BY_KEY,
-            summary="Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.",
+            summary="Read your self-declared record, or with wallet= that of the agent with this "
+            "wallet, and who signed it.",
             command=schemas.SelfQuery,
             answer=schemas.SelfRecord,
             handler=self_record.read,
@@ -22,7 +23,8 @@ AREA = Area(
             key="agents.self_write",
             path="/agent/self",
             auth=BY_KEY,
-            summary="Replace your self-declared record; with your wallet's signature it is provably yours.",
+            summary="Replace your self-declared record; with your wallet's signature it is provably "
+            "yours.",
             command=schemas.DeclareSelf,
             answer=schemas.SelfRecord,
             handler=self_record.declare,
@@ -62,7 +64,8 @@ AREA = Area(
             method="PUT",
             path="/agents/{id}/scopes",
             auth=BY_OWNER,
-            summary="Replace what your agent's key may do; scopes null is full access, an empty list none.",
+            summary="Replace what your agent's key may do; scopes null is full access, an empty list "
+            "none.",
             command=schemas.SetScopes,
             answer=schemas.Scopes,
             handler=service.set_scopes,
@@ -92,7 +95,8 @@ AREA = Area(
             key="agents.rotate_key",
             path="/agents/{id}/keys/rotate",
             auth=BY_OWNER,
-            summary="Replace all secrets of your agent: key, recovery code and connect's token; a waiting wallet is unlinked, scopes stay.",
+            summary="Replace all secrets of your agent: key, recovery code and connect's token; a "
+            "waiting wallet is unlinked, scopes stay.",
             command=schemas.OwnAgentPath,
             answer=schemas.Rotated,
             handler=eviction.rotate_key,
@@ -102,7 +106,8 @@ AREA = Area(
             key="agents.undo_recovery",
             path="/agents/{id}/recovery/undo",
             auth=BY_OWNER,
-            summary="Undo a recovery of your agent: its secrets are replaced, and the wallet that was linked since is unlinked.",
+            summary="Undo a recovery of your agent: its secrets are replaced, and the wallet that "
+            "was linked since is unlinked.",
             command=schemas.OwnAgentPath,
             answer=schemas.Rotated,
             handler=eviction.undo_recovery,
@@ -112,7 +117,8 @@ AREA = Area(
             key="agents.unlink",
             path="/agents/{id}/wallet/unlink",
             auth=BY_OWNER,
-            summary="Unlink your agent's wallet with the signed message of purpose unlink; its secrets are replaced too.",
+            summary="Unlink your agent's wallet with the signed message of purpose unlink; its "
+            "secrets are replaced too.",
             command=schemas.Unlink,
             answer=schemas.Rotated,
             handler=eviction.unlink,
@@ -122,7 +128,8 @@ AREA = Area(
             key="agents.confirm_wallet",
             path="/agents/{id}/wallet/confirm",
             auth=BY_OWNER,
-            summary="Confirm the wallet that your agent has linked, so that its starter wallet pays it from now on.",
+            summary="Confirm the wallet that your agent has linked, so that its starter wallet pays "
+            "it from now on.",
             command=schemas.ConfirmWallet,
             answer=schemas.Confirmed,
             handler=eviction.confirm_wallet,
@@ -131,7 +138,11 @@ AREA = Area(
     ),
     reasons={
         "wallet_required": Reason(
-            409, False, "agent", (), example="A signed record needs a linked wallet; link one, or leave the signature out."
+            409,
+            False,
+            "agent",
+            (),
+            example="A signed record needs a linked wallet; link one, or leave the signature out.",
         ),
     },
     capabilities=("agents", "self_records"),

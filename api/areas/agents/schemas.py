@@ -28,7 +28,9 @@ class OwnAgentPath(Command):
 
 
 class SelfQuery(Command):
-    wallet: Address | None = Field(default=None, description="of the agent to read; without it your own")
+    wallet: Address | None = Field(
+        default=None, description="of the agent to read; without it your own"
+    )
 
 
 class DeclareSelf(Command):
@@ -38,9 +40,13 @@ class DeclareSelf(Command):
     strategy: Declared | None = None
     progress: Declared | None = None
     next_steps: Declared | None = None
-    signature: Signature | None = Field(default=None, description="of your wallet, over the text of /auth/wallet/nonce of purpose self")
+    signature: Signature | None = Field(
+        default=None,
+        description="of your wallet, over the text of /auth/wallet/nonce of purpose self",
+    )
     message: str | None = Field(
-        default=None, description="what was signed, where it is not that text: a message of EIP-4361 with its nonce"
+        default=None,
+        description="what was signed, where it is not that text: a message of EIP-4361 with its nonce",
     )
 
 
@@ -53,14 +59,18 @@ class SelfRecord(AnswerBody):
     agent_name: str
     wallet_address: str | None
     persona: Declared | None
-    persona_by: Literal["agent", "owner"] | None = Field(description="owner: the owner's seed, until the agent declares its own")
+    persona_by: Literal["agent", "owner"] | None = Field(
+        description="owner: the owner's seed, until the agent declares its own"
+    )
     strategy: Declared | None
     progress: Declared | None
     next_steps: Declared | None
     is_self_declared: Literal[True] = Field(description="nobody verified any of it")
     signed: bool = Field(description="the agent's wallet signed this version")
     signed_by: str | None
-    record_sha256: str | None = Field(description="SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version")
+    record_sha256: str | None = Field(
+        description="SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version"
+    )
     message: str | None = Field(description="the text that was signed; it holds record_sha256")
     signature: str | None
     version: int = Field(description="how many versions the agent has declared")
@@ -71,9 +81,15 @@ class SelfRecord(AnswerBody):
 
 
 class SetScopes(OwnAgentPath):
-    scopes: Annotated[list[Scope], AfterValidator(_once)] | None = Field(description="null: full access; an empty list: none")
-    per_order_usd: PositiveUsdc | None = Field(default=None, description="most that one call may spend; null: no limit")
-    per_day_usd: PositiveUsdc | None = Field(default=None, description="most that the calls of a UTC day may spend; null: no limit")
+    scopes: Annotated[list[Scope], AfterValidator(_once)] | None = Field(
+        description="null: full access; an empty list: none"
+    )
+    per_order_usd: PositiveUsdc | None = Field(
+        default=None, description="most that one call may spend; null: no limit"
+    )
+    per_day_usd: PositiveUsdc | None = Field(
+        default=None, description="most that the calls of a UTC day may spend; null: no limit"
+    )
 
 
 class Scopes(AnswerBody):
@@ -95,8 +111,12 @@ class FleetAgent(AnswerBody):
     per_order_usd: str | None
     per_day_usd: str | None
     wallet_address: str | None
-    wallet_payable_at: str | None = Field(description="from when the agent's starter wallet pays it; null: no wallet is linked")
-    recovery_can_be_undone: bool = Field(description="the agent was recovered since you last replaced its secrets")
+    wallet_payable_at: str | None = Field(
+        description="from when the agent's starter wallet pays it; null: no wallet is linked"
+    )
+    recovery_can_be_undone: bool = Field(
+        description="the agent was recovered since you last replaced its secrets"
+    )
     accepts_mandates: bool
     registered_at: str
     last_call_at: str | None = Field(description="null: its key was never used")
@@ -111,14 +131,23 @@ class Rotated(AnswerBody):
     user_id: int
     api_key: str = Field(description="shown once; the old key is dead")
     recovery_code: str = Field(description="shown once; the old code is dead")
-    bearer_token: str = Field(description="for wallet registration only, for 24 hours at most; shown once; the old token is dead")
-    unlinked_wallet: str | None = Field(description="the wallet that is linked no more; null: nothing was unlinked")
+    bearer_token: str = Field(
+        description=(
+            "for wallet registration only, for 24 hours at most; shown once; the old token is dead"
+        )
+    )
+    unlinked_wallet: str | None = Field(
+        description="the wallet that is linked no more; null: nothing was unlinked"
+    )
 
 
 class Unlink(OwnAgentPath):
-    signature: Signature = Field(description="of your wallet, over the text of /auth/wallet/nonce of purpose unlink")
+    signature: Signature = Field(
+        description="of your wallet, over the text of /auth/wallet/nonce of purpose unlink"
+    )
     message: str | None = Field(
-        default=None, description="what was signed, where it is not that text: a message of EIP-4361 with its nonce"
+        default=None,
+        description="what was signed, where it is not that text: a message of EIP-4361 with its nonce",
     )
 
 
@@ -162,9 +191,13 @@ class VerifiedRecord(AnswerBody):
     owned: bool
     wallet_address: str | None
     registered_at: str
-    credit_balance: int = Field(description="credits that can be spent; bonded ones are not among them")
+    credit_balance: int = Field(
+        description="credits that can be spent; bonded ones are not among them"
+    )
     credits: CreditBuckets
-    contributions: Contributions = Field(description="counts; not_recorded where nothing is recorded yet")
+    contributions: Contributions = Field(
+        description="counts; not_recorded where nothing is recorded yet"
+    )
     reputation: Figure
     tiers: Tiers
 

@@ -1,7 +1,9 @@
-"""What an agent says of itself, and its wallet's word that it was the agent who said it (docs/identity.md#the-self-record).
+"""What an agent says of itself, and its wallet's word that it was the agent who said it
+(docs/identity.md#the-self-record).
 
 Laws
-- A record is replaced whole; every version is kept. The owner's persona is a seed: it shows until the agent declares one.
+- A record is replaced whole; every version is kept. The owner's persona is a seed: it shows until
+  the agent declares one.
 - What is signed is the SHA-256 of the four fields as RFC 8785 JSON, those left out null:
   {"next_steps":null,"persona":"A careful buyer of units.","progress":null,"strategy":null}
 - A signature counts when the linked wallet made it; without one the record is kept as unsigned.
@@ -30,22 +32,35 @@ SIGN = "sign"
 
 
 def read(call: Call, caller: AgentCaller, command: SelfQuery) -> Answer[SelfRecord]:
-    """The caller's record, or that of the agent whose wallet is named. Errors: Refusal not_found."""
+    """The caller's record, or that of the agent whose wallet is named.
+
+    Errors: Refusal not_found.
+    """
     if command.wallet is None:
         return Answer(_view(call, _account(call, caller.account_id)))
     agent = identity.find_account_of_wallet(call.db, command.wallet)
     if agent is None or agent.kind != "agent":
-        raise Refusal("not_found", f"wallet: no agent has linked {command.wallet}.", next_calls=("agents.self_read",))
+        raise Refusal(
+            "not_found",
+            f"wallet: no agent has linked {command.wallet}.",
+            next_calls=("agents.self_read",),
+        )
     return Answer(_view(call, agent))
 
 
 def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answer[SelfRecord]:
-    """Errors: Refusal agent_key_scope (a signature needs the scope sign), wallet_required, signature_invalid."""
+    """Errors: Refusal agent_key_scope (a signature needs the scope sign), wallet_required,
+    signature_invalid.
+    """
     record = {name: getattr(command, name) for name in FIELDS}
     if not any(record.values()):
         raise InvalidParameterError("persona", f"send at least one of {', '.join(FIELDS)}")
     digest = record_sha256(record)
-    signed = None if command.signature is None else _signed(call, caller, digest, command.signature, command.message)
+    signed = (
+        None
+        if command.signature is None
+        else _signed(call, caller, digest, command.signature, command.message)
+    )
     self_records.add_version(call.db, caller.account_id, "agent", record, digest, signed, call.now)
     return Answer(_view(call, _account(call, caller.account_id)))
 
@@ -54,7 +69,9 @@ def seed_persona(call: WriteCall, caller: OwnerCaller, command: SeedPersona) -> 
     """Errors: Refusal not_found, not_owner."""
     agent = held(call, caller, command.id)
     record = dict.fromkeys(FIELDS) | {"persona": command.persona}
-    self_records.add_version(call.db, agent.id, "owner", record, record_sha256(record), None, call.now)
+    self_records.add_version(
+        call.db, agent.id, "owner", record, record_sha256(record), None, call.now
+    )
     return Answer(_view(call, agent))
 
 
@@ -63,12 +80,19 @@ def record_sha256(record: dict[str, Any]) -> bytes:
     return hashlib.sha256(canonical_json(record)).digest()
 
 
-def _signed(call: WriteCall, caller: AgentCaller, digest: bytes, signature: str, sent: str | None) -> Signed:
+def _signed(
+    call: WriteCall, caller: AgentCaller, digest: bytes, signature: str, sent: str | None
+) -> Signed:
     require_named_scope(caller, SIGN)
     if caller.wallet_address is None:
-        detail = "signature: the account has no wallet to check it against; link one with /auth/wallet/link, or leave the signature out."
+        detail = (
+            "signature: the account has no wallet to check it against; link one with "
+            "/auth/wallet/link, or leave the signature out."
+        )
         raise Refusal("wallet_required", detail)
-    message = verify_wallet(call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent)
+    message = verify_wallet(
+        call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent
+    )
     return Signed(message, signature, bytes_of(caller.wallet_address))
 
 
@@ -82,7 +106,9 @@ def _view(call: Call, agent: Account) -> SelfRecord:
     own = self_records.newest_version(call.db, agent.id, "agent")
     seed = self_records.newest_version(call.db, agent.id, "owner")
     record = dict.fromkeys(FIELDS) if own is None else {name: own.record[name] for name in FIELDS}
-    persona_by: Literal["agent", "owner"] | None = "agent" if record["persona"] is not None else None
+    persona_by: Literal["agent", "owner"] | None = (
+        "agent" if record["persona"] is not None else None
+    )
     if persona_by is None and seed is not None:
         record["persona"], persona_by = seed.record["persona"], "owner"
     signature = None if own is None else own.signature

@@ -87,7 +87,9 @@ def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer[Fleet]:
         )
         for agent, key in fleet
     ]
-    return Answer(Fleet(agents=agents, agents_left=max(0, call.deps.limits.agents_per_owner - len(agents))))
+    return Answer(
+        Fleet(agents=agents, agents_left=max(0, call.deps.limits.agents_per_owner - len(agents)))
+    )
 
 
 def _status(agent_id: int, locked: set[int]) -> Standing:
@@ -98,7 +100,9 @@ def _status(agent_id: int, locked: set[int]) -> Standing:
 
 
 def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[VerifiedRecord]:
-    """The verified record: what the service's own books say, and nothing that the agent says of itself."""
+    """The verified record: what the service's own books say, and nothing that the agent says of
+    itself.
+    """
     agent = _account(call, caller)
     balance = credit_ledger.load_balance(call.db, agent.id)
     return Answer(
@@ -124,7 +128,9 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
 
 
 def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
-    """Neither task market nor mining records any stage of a review yet (docs/identity.md#status-and-dashboard)."""
+    """Neither task market nor mining records any stage of a review yet
+    (docs/identity.md#status-and-dashboard).
+    """
     agent = _account(call, caller)
     stage = Stage(task_claims=NOT_RECORDED, mining_submissions=NOT_RECORDED)
     verified = Verified(reproduced=stage, re_observed=stage, no_record_on_file=stage)
@@ -134,7 +140,13 @@ def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashb
             status=_standing(call, agent),
             credit_balance=credit_ledger.load_balance(call.db, agent.id).available,
             mandates=mandates.count_by_status(call.db, agent.id),
-            review_stages=ReviewStages(submitted=stage, verified=verified, points_recorded=stage, paid=stage, rejected=stage),
+            review_stages=ReviewStages(
+                submitted=stage,
+                verified=verified,
+                points_recorded=stage,
+                paid=stage,
+                rejected=stage,
+            ),
         )
     )
 

@@ -32,7 +32,9 @@ AREA = Area(
             key="credits.prices",
             path="/prices",
             auth=ANYBODY,
-            summary="Read every fee, in credits and USDC, whether it is charged today, and the limits.",
+            summary=(
+                "Read every fee, in credits and USDC, whether it is charged today, and the limits."
+            ),
             command=NoInput,
             answer=schemas.PriceList,
             handler=service.prices,

@@ -25,7 +25,8 @@ class CreditBalance(AnswerBody):
     total: int = Field(description="available and bonded")
     free_reads_remaining: int = Field(description="metered reads that are still free today (UTC)")
     free_reads_shared_remaining: int = Field(
-        description="the same of all agents of your owner, or, without one, of all unowned agents of your network address together"
+        description="the same of all agents of your owner, or, without one, of all unowned agents of "
+        "your network address together"
     )
 
 
@@ -40,7 +41,9 @@ class CreditPosting(AnswerBody):
     owed: int
     counter: str = Field(description="the service's account on the other side")
     counter_delta: int
-    reason: dict[str, Any] = Field(description="what it was for, as the one who posted it wrote it down")
+    reason: dict[str, Any] = Field(
+        description="what it was for, as the one who posted it wrote it down"
+    )
     row_hash: str
 
 
@@ -64,7 +67,9 @@ class LimitEntry(AnswerBody):
 
 
 class DailyCalls(AnswerBody):
-    """Calls a key and UTC day: what is enforced on plan Free, and both tables of the specification, plan by plan."""
+    """Calls a key and UTC day: what is enforced on plan Free, and both tables of the specification,
+    plan by plan.
+    """
 
     enforced: int
     payment_section: list[int]

@@ -72,16 +72,55 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
         PriceList(
             prices=[_price(price) for price in PRICES.values()],
             payout_point_price=PAYOUT_POINT_PRICE,
-            daily_calls=DailyCalls(enforced=limits.daily_ceiling, payment_section=[2_000, 5_000, 10_000], tier_table=[100, 5_000, 50_000]),
+            daily_calls=DailyCalls(
+                enforced=limits.daily_ceiling,
+                payment_section=[2_000, 5_000, 10_000],
+                tier_table=[100, 5_000, 50_000],
+            ),
             limits=[
-                _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
-                _limit("free_metered_reads_of_owner", limits.free_reads_per_owner_per_day, SHARED_BY_OWNER, ENFORCED),
-                _limit("free_metered_reads_of_owners_of_address", limits.free_reads_per_owners_address_per_day, SHARED_BY_OWNERS, ENFORCED),
-                _limit("free_metered_reads_of_address", limits.free_reads_per_address_per_day, SHARED_BY_ADDRESS, ENFORCED),
-                _limit("welcome_credit", limits.welcome_credits, "credits, once an unowned agent or an owner", ENFORCED),
-                _limit("new_account_payout_cap", limits.new_account_payout_credits_per_day, "credits a UTC day"),
-                _limit("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"),
-                _limit("rooms_payout_person_cap", limits.rooms_payout_credits_per_person_per_day, "credits a person and UTC day"),
+                _limit(
+                    "free_metered_reads",
+                    limits.free_reads_per_day,
+                    "reads an agent account and UTC day",
+                    ENFORCED,
+                ),
+                _limit(
+                    "free_metered_reads_of_owner",
+                    limits.free_reads_per_owner_per_day,
+                    SHARED_BY_OWNER,
+                    ENFORCED,
+                ),
+                _limit(
+                    "free_metered_reads_of_owners_of_address",
+                    limits.free_reads_per_owners_address_per_day,
+                    SHARED_BY_OWNERS,
+                    ENFORCED,
+                ),
+                _limit(
+                    "free_metered_reads_of_address",
+                    limits.free_reads_per_address_per_day,
+                    SHARED_BY_ADDRESS,
+                    ENFORCED,
+                ),
+                _limit(
+                    "welcome_credit",
+                    limits.welcome_credits,
+                    "credits, once an unowned agent or an owner",
+                    ENFORCED,
+                ),
+                _limit(
+                    "new_account_payout_cap",
+                    limits.new_account_payout_credits_per_day,
+                    "credits a UTC day",
+                ),
+                _limit(
+                    "rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"
+                ),
+                _limit(
+                    "rooms_payout_person_cap",
+                    limits.rooms_payout_credits_per_person_per_day,
+                    "credits a person and UTC day",
+                ),
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
             ],
@@ -90,7 +129,12 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
 
 
 def _price(price: Price) -> PriceEntry:
-    return PriceEntry(key=price.key, credits=price.credits, usdc=usdc_text_or_none(price.usdc_e6), status=price.status)
+    return PriceEntry(
+        key=price.key,
+        credits=price.credits,
+        usdc=usdc_text_or_none(price.usdc_e6),
+        status=price.status,
+    )
 
 
 def _limit(key: str, value: int, unit: str, status: LimitStatus = "not_enforced_yet") -> LimitEntry:

@@ -13,7 +13,8 @@ AREA = Area(
             path="/agent/wallet/provision",
             auth=BY_KEY,
             scope="tx",
-            summary="Get your custodial starter wallet; the first call makes it, the next ones answer the same address.",
+            summary="Get your custodial starter wallet; the first call makes it, the next ones "
+            "answer the same address.",
             command=NoInput,
             answer=schemas.StarterWallet,
             handler=service.provision,
@@ -25,11 +26,18 @@ AREA = Area(
             path="/agent/wallet/transfer-to-self-custody",
             auth=BY_KEY,
             scope="tx",
-            summary="Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.",
+            summary="Move USDC of your starter wallet to your linked wallet; amount_usdc null moves "
+            "all. The service pays the gas.",
             command=schemas.TransferOut,
             answer=schemas.TransferAsked,
             handler=service.transfer,
-            refuses=("not_found", "tw_feature_disabled", "insufficient_idle", "wallet_not_linked", "wallet_waits"),
+            refuses=(
+                "not_found",
+                "tw_feature_disabled",
+                "insufficient_idle",
+                "wallet_not_linked",
+                "wallet_waits",
+            ),
             idempotent=True,
             status=202,
         ),
@@ -46,13 +54,16 @@ AREA = Area(
         ),
     ),
     reasons={
-        "tw_feature_disabled": Reason(404, False, "service", (), example="This feature is switched off."),
+        "tw_feature_disabled": Reason(
+            404, False, "service", (), example="This feature is switched off."
+        ),
         "wallet_waits": Reason(
             409,
             True,
             "owner",
             ("custody.transfers",),
-            example="Your wallet waits until 2026-02-01T00:00:00Z, or until the agent's owner confirms it.",
+            example="Your wallet waits until 2026-02-01T00:00:00Z, or until the agent's owner "
+            "confirms it.",
         ),
     },
 )

@@ -1,7 +1,7 @@
 """Room for one more transfer: a place in the queue, and a part of the day's gas.
 
-Both are counted by one statement a scope, under the row's own lock, so that however many calls come at once they take what there is and no
-more; what is refused is rolled back with its call.
+Both are counted by one statement a scope, under the row's own lock, so that however many calls come
+at once they take what there is and no more; what is refused is rolled back with its call.
 """
 
 from datetime import timedelta
@@ -18,16 +18,21 @@ from core.times import next_day
 
 SOON = timedelta(minutes=1)  # the queue moves each second
 MEANWHILE = (
-    "Nothing was moved, and the money stays in the starter wallet. What is paid to your linked wallet from now on needs none of this gas: "
-    "you move it with your own."
+    "Nothing was moved, and the money stays in the starter wallet. What is paid to your linked "
+    "wallet from now on needs none of this gas: you move it with your own."
 )
 NEXT = ("custody.transfers", "identity.wallet_status")
 
 
 def take(call: WriteCall, payer: Payer, outbox_id: int, kept_wei: int) -> None:
-    """A place and gas for the request of this id. Errors: Refusal temporarily_unavailable, rate_limited."""
+    """A place and gas for the request of this id.
+
+    Errors: Refusal temporarily_unavailable, rate_limited.
+    """
     limits = call.deps.limits
-    full = outbox_queue.count_in(call.db, {TOTAL: limits.custody_queue, payer.scope: limits.custody_queue_per_owner})
+    full = outbox_queue.count_in(
+        call.db, {TOTAL: limits.custody_queue, payer.scope: limits.custody_queue_per_owner}
+    )
     if full is not None:
         _refuse_queue(call, full, limits)
     budgets = GasBudgets(
@@ -45,33 +50,47 @@ def take(call: WriteCall, payer: Payer, outbox_id: int, kept_wei: int) -> None:
 def _refuse_queue(call: Call, scope: str, limits: Limits) -> NoReturn:
     at = call.now + SOON
     if scope == TOTAL:
-        detail = f"{limits.custody_queue} transfers are under way, and no more are taken now; ask again in a minute. {MEANWHILE}"
+        detail = (
+            f"{limits.custody_queue} transfers are under way, and no more are taken now; ask "
+            f"again in a minute. {MEANWHILE}"
+        )
         raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
     detail = (
-        f"{limits.custody_queue_per_owner} transfers of {_whose(scope)} are under way; ask again when one of them is confirmed. {MEANWHILE}"
+        f"{limits.custody_queue_per_owner} transfers of {_whose(scope)} are under way; ask "
+        f"again when one of them is confirmed. {MEANWHILE}"
     )
     raise Refusal("rate_limited", detail, retry_at=at, next_calls=NEXT)
 
 
 def _refuse_gas(call: Call, no_gas: NoGas) -> NoReturn:
-    """A day that is used up ends at 00:00 UTC, what transfers under way keep is given back sooner, and gas may be cheaper at any time."""
+    """A day that is used up ends at 00:00 UTC, what transfers under way keep is given back sooner,
+    and gas may be cheaper at any time.
+    """
     needed, budget = eth_text(no_gas.needed_wei), eth_text(no_gas.budget_wei)
     of = "transfers" if no_gas.scope == TOTAL else f"transfers of {_whose(no_gas.scope)}"
     if no_gas.is_above_budget:
         detail = (
-            f"One transfer may cost {needed} ETH at the present price of gas, more than the {budget} ETH that the service pays for {of} "
-            f"in a day; ask again when gas is cheaper. {MEANWHILE}"
+            f"One transfer may cost {needed} ETH at the present price of gas, more than the "
+            f"{budget} ETH that the service pays for {of} in a day; ask again when gas is "
+            f"cheaper. {MEANWHILE}"
         )
         raise Refusal("temporarily_unavailable", detail, retry_at=call.now + SOON, next_calls=NEXT)
     spent, reserved = eth_text(no_gas.spent_wei), eth_text(no_gas.reserved_wei)
-    figures = f"of {budget} ETH {spent} are used and {reserved} kept for transfers under way, and this one may cost {needed}"
+    figures = (
+        f"of {budget} ETH {spent} are used and {reserved} kept for transfers under way, and this "
+        f"one may cost {needed}"
+    )
     reason = "temporarily_unavailable" if no_gas.scope == TOTAL else "rate_limited"
     if no_gas.is_used_up:
-        detail = f"The gas that the service pays for {of} in a day is used up: {figures}; ask again from 00:00 UTC on. {MEANWHILE}"
+        detail = (
+            f"The gas that the service pays for {of} in a day is used up: {figures}; ask again "
+            f"from 00:00 UTC on. {MEANWHILE}"
+        )
         raise Refusal(reason, detail, retry_at=next_day(call.now), next_calls=NEXT)
     detail = (
-        f"The gas that the service pays for {of} in a day is kept by those under way: {figures}. What they do not use is free again when "
-        f"they are confirmed; ask again in a minute. {MEANWHILE}"
+        f"The gas that the service pays for {of} in a day is kept by those under way: {figures}. "
+        "What they do not use is free again when they are confirmed; ask again in a minute. "
+        f"{MEANWHILE}"
     )
     raise Refusal(reason, detail, retry_at=call.now + SOON, next_calls=NEXT)
 

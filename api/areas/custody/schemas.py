@@ -16,11 +16,17 @@ class StarterWallet(AnswerBody):
 
 
 class TransferOut(Command):
-    amount_usdc: PositiveUsdc | None = Field(default=None, description="at least 1.000000; null: all that is available")
+    amount_usdc: PositiveUsdc | None = Field(
+        default=None, description="at least 1.000000; null: all that is available"
+    )
 
 
 class StarterTransfer(AnswerBody):
-    """Times are UTC. `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction paid it."""
+    """Times are UTC.
+
+    `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction
+    paid it.
+    """
 
     id: str
     state: TransferState

@@ -1,11 +1,14 @@
-"""The custodial starter wallet: make it, move its USDC to the agent's own wallet, see what became of that (docs/custody.md).
+"""The custodial starter wallet: make it, move its USDC to the agent's own wallet, see what became
+of that (docs/custody.md).
 
     transfer: lock the wallet -> balance and used authorizations at one block -> one row of the outbox, one of the transfer
     keeper:   signs the authorization with the wallet's key, sends it with its own, pays the gas
 
 Laws
-- Money leaves for the account's linked wallet and for no other place, and not while that wallet waits for its owner.
-- A request is of the secrets that asked for it: when they are replaced, it is paid no more (core/identity/evictions.py).
+- Money leaves for the account's linked wallet and for no other place, and not while that wallet
+  waits for its owner.
+- A request is of the secrets that asked for it: when they are replaced, it is paid no more
+  (core/identity/evictions.py).
 - The API makes and seals keys and opens none; nothing of a key is in an answer or a log.
 """
 
@@ -16,14 +19,28 @@ from datetime import timedelta
 from typing import NoReturn
 
 from api.areas.custody import room
-from api.areas.custody.schemas import StarterTransfer, StarterTransfers, StarterWallet, TransferAsked, TransferOut, TransfersQuery
+from api.areas.custody.schemas import (
+    StarterTransfer,
+    StarterTransfers,
+    StarterWallet,
+    TransferAsked,
+    TransferOut,
+    TransfersQuery,
+)
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, UnknownKeyVersionError, authorization_nonce
 from core.custody.queries import Transfer
-from core.custody.rules import LEAST_TRANSFER_USDC_E6, Authorized, SealedKey, available_usdc_e6, gas_kept_wei, transfer_state
+from core.custody.rules import (
+    LEAST_TRANSFER_USDC_E6,
+    Authorized,
+    SealedKey,
+    available_usdc_e6,
+    gas_kept_wei,
+    transfer_state,
+)
 from core.custody.views import transfers_of, transfers_under_way
 from core.errors import OutsideError
 from core.hexes import address_or_none
@@ -57,14 +74,17 @@ def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer[
     if wallet is None:
         created = custody.add_wallet(call.db, _key_maker(call).new_key(caller.account_id), call.now)
         wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
-    return Answer(StarterWallet(address=wallet.address, chain_id=call.deps.chain_id, created=created))
+    return Answer(
+        StarterWallet(address=wallet.address, chain_id=call.deps.chain_id, created=created)
+    )
 
 
 def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answer[TransferAsked]:
     """Ask for a transfer to the linked wallet.
 
-    Errors: Refusal not_found, wallet_not_linked, wallet_waits, invalid_parameter, tw_feature_disabled, temporarily_unavailable,
-    rate_limited, insufficient_idle; auth_invalid when the account's secrets were replaced meanwhile.
+    Errors: Refusal not_found, wallet_not_linked, wallet_waits, invalid_parameter,
+    tw_feature_disabled, temporarily_unavailable, rate_limited, insufficient_idle; auth_invalid when
+    the account's secrets were replaced meanwhile.
     """
     wallet = _wallet(custody.lock_wallet(call.db, caller.account_id))
     _require_payee(call, identity.find_account(call.db, caller.account_id))
@@ -76,13 +96,26 @@ def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answ
     if amount < LEAST_TRANSFER_USDC_E6 or amount > funds.available_usdc_e6:
         _refuse_amount(command.amount_usdc, funds)
     account = lock_caller(call, caller)
-    asked = _ask(call, wallet, account, _require_payee(call, account), amount, gas_kept_wei(funds.base_fee_wei))
+    asked = _ask(
+        call,
+        wallet,
+        account,
+        _require_payee(call, account),
+        amount,
+        gas_kept_wei(funds.base_fee_wei),
+    )
     left = usdc_text(funds.available_usdc_e6 - amount)
-    return Answer(TransferAsked(transfer=_views(call, wallet, [asked], funds.used)[0], available_usdc=left), 202)
+    return Answer(
+        TransferAsked(transfer=_views(call, wallet, [asked], funds.used)[0], available_usdc=left),
+        202,
+    )
 
 
 def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer[StarterTransfers]:
-    """The wallet and its transfers, newest first. While no node answers the balance is null and the rest as the keeper has it."""
+    """The wallet and its transfers, newest first.
+
+    While no node answers the balance is null and the rest as the keeper has it.
+    """
     wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
     found = transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page = found[: command.limit]
@@ -106,9 +139,14 @@ def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answe
 
 
 def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
-    """Balance and authorizations at one block, of one node. Errors: RpcError; OutsideError when it names no newest block."""
+    """Balance and authorizations at one block, of one node.
+
+    Errors: RpcError; OutsideError when it names no newest block.
+    """
     under_way = [_authorized(one) for one in transfers_under_way(call.db, wallet.account_id)]
-    nonces = dict.fromkeys([*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)])
+    nonces = dict.fromkeys(
+        [*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)]
+    )
     chain = call.deps.chain
     header = chain.header()
     if header is None:
@@ -120,11 +158,20 @@ def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
 
 
 def _authorized(one: Transfer) -> Authorized:
-    return Authorized(authorization_nonce(one.key), one.amount_usdc_e6, UnixSeconds(int(one.expires_at.timestamp())))
+    return Authorized(
+        authorization_nonce(one.key),
+        one.amount_usdc_e6,
+        UnixSeconds(int(one.expires_at.timestamp())),
+    )
 
 
-def _ask(call: WriteCall, wallet: SealedKey, account: Account, to: str, amount: UsdcE6, kept_wei: int) -> Transfer:
-    """Write it down. What all callers count in comes last, so that it is locked for as short as can be."""
+def _ask(
+    call: WriteCall, wallet: SealedKey, account: Account, to: str, amount: UsdcE6, kept_wei: int
+) -> Transfer:
+    """Write it down.
+
+    What all callers count in comes last, so that it is locked for as short as can be.
+    """
     key = f"{KIND}:{secrets.token_hex(ID_BYTES)}"
     request = outbox.NewRequest(
         key=key,
@@ -133,12 +180,24 @@ def _ask(call: WriteCall, wallet: SealedKey, account: Account, to: str, amount: 
         role=OF_REQUESTS,
         to=call.deps.contracts["usdc"],
         data=None,
-        reason={"account_id": wallet.account_id, "from": wallet.address, "to": to, "amount_usdc": usdc_text(amount)},
+        reason={
+            "account_id": wallet.account_id,
+            "from": wallet.address,
+            "to": to,
+            "amount_usdc": usdc_text(amount),
+        },
     )
     expires_at = (call.now + GOOD_FOR).replace(microsecond=0)
     payer = Payer(account_id=account.id, owner_id=account.owner_id)
     outbox_id = outbox.ask(call.db, request, call.now, payer)
-    asked = Transfer(outbox_id=outbox_id, key=key, to=to, amount_usdc_e6=amount, expires_at=expires_at, created_at=call.now)
+    asked = Transfer(
+        outbox_id=outbox_id,
+        key=key,
+        to=to,
+        amount_usdc_e6=amount,
+        expires_at=expires_at,
+        created_at=call.now,
+    )
     custody.add_transfer(call.db, wallet.account_id, asked, account.generation)
     room.take(call, payer, outbox_id, kept_wei)
     return asked
@@ -149,14 +208,19 @@ def _ask(call: WriteCall, wallet: SealedKey, account: Account, to: str, amount: 
 
 def _wallet(found: SealedKey | None) -> SealedKey:
     if found is None:
-        raise Refusal("not_found", "This account has no starter wallet; provision one first.", next_calls=("custody.provision",))
+        raise Refusal(
+            "not_found",
+            "This account has no starter wallet; provision one first.",
+            next_calls=("custody.provision",),
+        )
     return found
 
 
 def _key_maker(call: Call) -> KeyMaker:
     if call.deps.custody is None:
         detail = (
-            "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A wallet of your own can be linked meanwhile."
+            "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A "
+            "wallet of your own can be linked meanwhile."
         )
         raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
     return call.deps.custody
@@ -167,8 +231,9 @@ def _require_openable(call: Call, wallet: SealedKey) -> None:
         _key_maker(call).require_known(wallet)
     except UnknownKeyVersionError as error:
         detail = (
-            f"The key of this wallet cannot be opened now, and nothing was moved: the operator of this service has to set the "
-            f"custody key of version {error.version} (CUSTODY_KEY or CUSTODY_OLD_KEYS). Send the call again later."
+            "The key of this wallet cannot be opened now, and nothing was moved: the operator "
+            f"of this service has to set the custody key of version {error.version} (CUSTODY_KEY "
+            "or CUSTODY_OLD_KEYS). Send the call again later."
         )
         raise Refusal("temporarily_unavailable", detail) from None
 
@@ -178,8 +243,8 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
     limit = call.deps.limits.custodial_transfers_per_day
     if custody.count_transfers(call.db, caller.account_id, start_of_day(call.now)) >= limit:
         detail = (
-            f"This account has asked for {limit} transfers today, and the service pays their gas; ask again from 00:00 UTC on. "
-            f"{room.MEANWHILE}"
+            f"This account has asked for {limit} transfers today, and the service pays their "
+            f"gas; ask again from 00:00 UTC on. {room.MEANWHILE}"
         )
         raise Refusal("rate_limited", detail, retry_at=next_day(call.now), next_calls=room.NEXT)
 
@@ -191,25 +256,32 @@ def _require_payee(call: Call, account: Account | None) -> str:
         _refuse_unlinked()
     if evictions.waits(account, call.now):
         detail = (
-            f"{linked} was linked with the token of connect, and your agent has an owner: the starter wallet pays it after a wait, or "
-            f"as soon as the owner confirms it with POST /agents/{account.id}/wallet/confirm. Nothing was moved."
+            f"{linked} was linked with the token of connect, and your agent has an owner: the "
+            "starter wallet pays it after a wait, or as soon as the owner confirms it with POST "
+            f"/agents/{account.id}/wallet/confirm. Nothing was moved."
         )
-        raise Refusal("wallet_waits", detail, retry_at=account.wallet_payable_at, missing="owner_confirmation")
+        raise Refusal(
+            "wallet_waits", detail, retry_at=account.wallet_payable_at, missing="owner_confirmation"
+        )
     return linked
 
 
 def _require_worth_its_gas(amount: UsdcE6 | None) -> None:
     if amount is not None and amount < LEAST_TRANSFER_USDC_E6:
         least = usdc_text(LEAST_TRANSFER_USDC_E6)
-        detail = f"amount_usdc: write at least {least}, or null for all; the service pays the gas, and less than that is not worth it."
+        detail = (
+            f"amount_usdc: write at least {least}, or null for all; the service pays the gas, "
+            "and less than that is not worth it."
+        )
         raise Refusal("invalid_parameter", detail, next_calls=("custody.transfers",))
 
 
 def _refuse_unlinked() -> NoReturn:
     raise Refusal(
         "wallet_not_linked",
-        "The wallet pays out to the linked wallet of its account only, and none is linked: get a message from POST /auth/wallet/nonce "
-        "with purpose link, sign it with your own wallet, and send it to POST /auth/wallet/link with connect's bearer token.",
+        "The wallet pays out to the linked wallet of its account only, and none is linked: get a "
+        "message from POST /auth/wallet/nonce with purpose link, sign it with your own wallet, "
+        "and send it to POST /auth/wallet/link with connect's bearer token.",
         missing="linked_wallet",
     )
 
@@ -219,21 +291,30 @@ def _refuse_amount(asked: UsdcE6 | None, funds: _Funds) -> NoReturn:
     available, least = usdc_text(funds.available_usdc_e6), usdc_text(LEAST_TRANSFER_USDC_E6)
     wanted = "all" if asked is None else usdc_text(asked)
     detail = (
-        f"amount_usdc: {available} is available and {wanted} was asked for; the balance is {usdc_text(funds.balance_usdc_e6)}, the rest is "
-        f"under way. A transfer moves at least {least}."
+        f"amount_usdc: {available} is available and {wanted} was asked for; the balance is "
+        f"{usdc_text(funds.balance_usdc_e6)}, the rest is under way. A transfer moves at least "
+        f"{least}."
     )
-    raise Refusal("insufficient_idle", detail, remaining=available, next_calls=("custody.transfers",))
+    raise Refusal(
+        "insufficient_idle", detail, remaining=available, next_calls=("custody.transfers",)
+    )
 
 
 # What is shown
 
 
-def _views(call: Call, wallet: SealedKey, page: Sequence[Transfer], used: Collection[str]) -> list[StarterTransfer]:
+def _views(
+    call: Call, wallet: SealedKey, page: Sequence[Transfer], used: Collection[str]
+) -> list[StarterTransfer]:
     states = outbox.states_of(call.db, [one.key for one in page])
-    return [_view(wallet, one, states[one.key], authorization_nonce(one.key) in used) for one in page]
+    return [
+        _view(wallet, one, states[one.key], authorization_nonce(one.key) in used) for one in page
+    ]
 
 
-def _view(wallet: SealedKey, one: Transfer, of: outbox.RequestState, is_used: bool) -> StarterTransfer:
+def _view(
+    wallet: SealedKey, one: Transfer, of: outbox.RequestState, is_used: bool
+) -> StarterTransfer:
     state = transfer_state(of.state, is_used=is_used)
     was_paid_by_another = state is not transfer_state(of.state, is_used=False)
     return StarterTransfer(

@@ -1,7 +1,7 @@
 """Whether each part works, with its lag and what to do: /health/live and /health/ready.
 
-A part is `down` when the service can't do its job without it, `degraded` when it works late. One part's failure never
-hides another's: what can't be read is null, and its part says why.
+A part is `down` when the service can't do its job without it, `degraded` when it works late. One
+part's failure never hides another's: what can't be read is null, and its part says why.
 """
 
 from collections.abc import Callable
@@ -42,11 +42,15 @@ def ready(call: Call, caller: Nobody, command: NoInput) -> Answer[Ready]:
         chain=chain_part,
     )
     found = {part.status for _, part in parts}
-    worst = next((health for health in (Health.DOWN, Health.DEGRADED) if health in found), Health.OK)
+    worst = next(
+        (health for health in (Health.DOWN, Health.DEGRADED) if health in found), Health.OK
+    )
     return Answer(Ready(status=worst, parts=parts), 503 if worst is Health.DOWN else 200)
 
 
-def _part(status: Health, lag_s: int | None = None, lag_blocks: int | None = None, note: str | None = None) -> HealthPart:
+def _part(
+    status: Health, lag_s: int | None = None, lag_blocks: int | None = None, note: str | None = None
+) -> HealthPart:
     return HealthPart(status=status, lag_s=lag_s, lag_blocks=lag_blocks, note=note)
 
 
@@ -58,8 +62,13 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
     try:
         return check(call)
     except SQLAlchemyError as error:
-        call.db.rollback()  # a failed statement ends its transaction; the next part asks in a new one
-        return _part(Health.DOWN, note=f"The database did not answer ({type(error).__name__}); check DATABASE_URL and that Postgres runs.")
+        # a failed statement ends its transaction; the next part asks in a new one
+        call.db.rollback()
+        return _part(
+            Health.DOWN,
+            note=f"The database did not answer ({type(error).__name__}); check DATABASE_URL and "
+            "that Postgres runs.",
+        )
 
 
 def _database(call: Call) -> HealthPart:
@@ -71,21 +80,38 @@ def _migrations(call: Call) -> HealthPart:
     found, wanted = health.revision(call.db), migrate.head()
     if found == wanted:
         return _part(Health.OK)
-    return _part(Health.DOWN, note=f"The database is at revision {found or 'none'}, the code needs {wanted}; run core.db.migrate upgrade.")
+    return _part(
+        Health.DOWN,
+        note=f"The database is at revision {found or 'none'}, the code needs {wanted}; run "
+        "core.db.migrate upgrade.",
+    )
 
 
 def _chain(call: Call) -> tuple[int | None, HealthPart]:
-    """The node's height, and its part. `lag_s`: how long ago the newest block was mined, by this machine's clock."""
+    """The node's height, and its part.
+
+    `lag_s`: how long ago the newest block was mined, by this machine's clock.
+    """
     try:
         chain_id = call.deps.chain.chain_id()
         header = call.deps.chain.header(LATEST)
     except OutsideError as error:
-        return None, _part(Health.DOWN, note=f"No node of RPC_URLS answers ({type(error).__name__}); check them.")
+        return None, _part(
+            Health.DOWN, note=f"No node of RPC_URLS answers ({type(error).__name__}); check them."
+        )
     if chain_id != call.deps.chain_id:
-        return None, _part(Health.DOWN, note=f"The node is on chain {chain_id}, not {call.deps.chain_id}; check RPC_URLS and CHAIN_ID.")
+        return None, _part(
+            Health.DOWN,
+            note=f"The node is on chain {chain_id}, not {call.deps.chain_id}; check RPC_URLS and "
+            "CHAIN_ID.",
+        )
     if header is None:
-        return None, _part(Health.DOWN, note="The node has no newest block; check that it is in sync.")
-    return header.number, _judged(judge_head(header.timestamp, call.now, is_local=call.deps.is_local))
+        return None, _part(
+            Health.DOWN, note="The node has no newest block; check that it is in sync."
+        )
+    return header.number, _judged(
+        judge_head(header.timestamp, call.now, is_local=call.deps.is_local)
+    )
 
 
 def _keeper(call: Call) -> HealthPart:
@@ -94,7 +120,12 @@ def _keeper(call: Call) -> HealthPart:
     part = _loop(call, KEEPER_LEADER, "python -m keeper.main run")
     found = troubles(runs, call.now)
     if found and part.status is not Health.DOWN:
-        part = part.model_copy(update={"status": Health.DEGRADED, "note": " ".join([*([part.note] if part.note else []), *found])})
+        part = part.model_copy(
+            update={
+                "status": Health.DEGRADED,
+                "note": " ".join([*([part.note] if part.note else []), *found]),
+            }
+        )
     return part.model_copy(update={"jobs": [_slow_job(run, call.now) for run in runs]})
 
 
@@ -117,15 +148,23 @@ def _loop(call: Call, name: str, command: str) -> HealthPart:
         return _part(Health.DOWN, note=f"It never ran on this database; start `{command}`.")
     lag_s = row.silent_s(call.now)
     if lag_s >= BEAT_DOWN_S:
-        return _part(Health.DOWN, lag_s, note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.")
+        return _part(
+            Health.DOWN,
+            lag_s,
+            note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.",
+        )
     state = row.status.get("state")
     if state == "degraded":
-        return _part(Health.DEGRADED, lag_s, note="It keeps trying: its last round failed; its log says why.")
+        return _part(
+            Health.DEGRADED, lag_s, note="It keeps trying: its last round failed; its log says why."
+        )
     return _part(Health.OK, lag_s)
 
 
 def _indexer(call: Call, head: int | None) -> HealthPart:
-    """`lag_s`: how old the newest committed block is, by this machine's clock; `lag_blocks`: what the node has beyond it."""
+    """`lag_s`: how old the newest committed block is, by this machine's clock; `lag_blocks`: what
+    the node has beyond it.
+    """
     facts = health.indexer_facts(call.db, call.now, head)
     if facts.cursor is not None and facts.is_suspect:
         facts = replace(facts, next_block_at=_mined_at(call, facts.cursor + 1))

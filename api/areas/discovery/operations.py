@@ -22,7 +22,8 @@ AREA = Area(
             key="discovery.service",
             path="/.well-known/service.json",
             auth=ANYBODY,
-            summary="Read the discovery document: capabilities, endpoints, rate limits and instructions.",
+            summary="Read the discovery document: capabilities, endpoints, rate limits and "
+            "instructions.",
             command=NoInput,
             answer=schemas.ServiceDocument,
             handler=service.service,

@@ -19,7 +19,9 @@ class CatalogCall(AnswerBody):
     idempotency_key: bool = Field(description="whether the call takes Idempotency-Key")
     tool: str | None = Field(description="the tool that makes the same call")
     body: dict[str, Any] | None = Field(description="a body valid as it stands, where one exists")
-    allowed: bool | None = Field(description="whether this caller may make it; null without a credential")
+    allowed: bool | None = Field(
+        description="whether this caller may make it; null without a credential"
+    )
 
 
 class ToolsByProfile(AnswerBody):
@@ -29,7 +31,9 @@ class ToolsByProfile(AnswerBody):
 
 
 class ToolsOffered(AnswerBody):
-    endpoint: str = Field(description="the address of the tool endpoint (MCP); its query `profile` selects the tools shown")
+    endpoint: str = Field(
+        description="the address of the tool endpoint (MCP); its query `profile` selects the tools shown"
+    )
     transport: Literal["streamable-http"]
     default_profile: str
     profiles: ToolsByProfile = Field(description="the names of the tools that each profile shows")
@@ -55,7 +59,9 @@ class HealthPart(AnswerBody):
     lag_s: int | None = Field(description="null: it has none, or nobody knows")
     lag_blocks: int | None
     note: str | None = Field(description="what is wrong and what to do about it")
-    jobs: list[SlowJob] | None = Field(default=None, description="the keeper's slow jobs by their last runs; other parts have none")
+    jobs: list[SlowJob] | None = Field(
+        default=None, description="the keeper's slow jobs by their last runs; other parts have none"
+    )
 
 
 class HealthParts(AnswerBody):

@@ -1,4 +1,6 @@
-"""What this service offers, generated from the catalogue (docs/rules.md#catalogue-and-discovery)."""
+"""What this service offers, generated from the catalogue
+(docs/rules.md#catalogue-and-discovery).
+"""
 
 from api.areas.discovery.schemas import (
     CallCeilings,
@@ -22,20 +24,42 @@ from core.mandate.rules.refusals import NOT_SEEN
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"
 INSTRUCTIONS = (
-    "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, they are shown once.",
-    "A lost key: POST /auth/agent/recover with {recovery_code}; the answer has a new key and a new code.",
-    "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, sign, POST /auth/owner/login.",
+    (
+        "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, "
+        "they are shown once."
+    ),
+    (
+        "A lost key: POST /auth/agent/recover with {recovery_code}; the answer has a new key and "
+        "a new code."
+    ),
+    (
+        "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, "
+        "sign, POST /auth/owner/login."
+    ),
     "Money is text with six decimals, in USDC. Unknown is null.",
-    "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
+    (
+        "A refusal says in service.reason why, in service.retry_safe whether to wait or to "
+        "change something, and in service.next what to call."
+    ),
     f"limits.breaches.reverts of a mandate counts reverted calls. {NOT_SEEN}",
-    "Send Idempotency-Key with a write that you may have to repeat; a tool takes it as the argument idempotency_key.",
-    "Tools make the same calls: POST /mcp speaks MCP; /mcp?profile=full shows all of them. Keys go in headers, never in arguments.",
+    (
+        "Send Idempotency-Key with a write that you may have to repeat; a tool takes it as the "
+        "argument idempotency_key."
+    ),
+    (
+        "Tools make the same calls: POST /mcp speaks MCP; /mcp?profile=full shows all of them. "
+        "Keys go in headers, never in arguments."
+    ),
 )
 
 
 def catalog(call: Call, caller: Caller, command: NoInput) -> Answer[CatalogAnswer]:
     """Every call; with a credential, whether its caller may make it."""
-    return Answer(CatalogAnswer(calls=[_call(one, caller) for one in call.deps.catalogue.operations], tools=_tools(call)))
+    return Answer(
+        CatalogAnswer(
+            calls=[_call(one, caller) for one in call.deps.catalogue.operations], tools=_tools(call)
+        )
+    )
 
 
 def _call(operation: Operation, caller: Caller) -> CatalogCall:
@@ -56,7 +80,9 @@ def _call(operation: Operation, caller: Caller) -> CatalogCall:
 def _is_allowed(operation: Operation, caller: Caller) -> bool:
     match caller:
         case AgentCaller():
-            has_scope = operation.scope is None or caller.scopes is None or operation.scope in caller.scopes
+            has_scope = (
+                operation.scope is None or caller.scopes is None or operation.scope in caller.scopes
+            )
             return has_scope and (operation.auth.is_free or Credential.KEY in operation.auth.takes)
         case OwnerCaller():
             return operation.auth.is_free or operation.auth.takes_owner
@@ -77,7 +103,10 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocum
                 *(capability for area in deps.catalogue.areas for capability in area.capabilities),
                 *([] if call.deps.custody is None else ["starter_wallets"]),
             ],
-            endpoints=[Endpoint(method=one.method, path=one.path, auth=one.auth.name) for one in deps.catalogue.operations],
+            endpoints=[
+                Endpoint(method=one.method, path=one.path, auth=one.auth.name)
+                for one in deps.catalogue.operations
+            ],
             tools=_tools(call),
             rate_limits=_rate_limits(call),
             instructions=list(INSTRUCTIONS),
@@ -91,7 +120,9 @@ def _tools(call: Call) -> ToolsOffered:
         endpoint=call.deps.base_url + call.deps.catalogue.by_key["tools.endpoint"].path,
         transport="streamable-http",
         default_profile=Profile.CONNECTOR.value,
-        profiles=ToolsByProfile(**{profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile}),
+        profiles=ToolsByProfile(
+            **{profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile}
+        ),
     )
 
 
@@ -104,7 +135,8 @@ def _rate_limits(call: Call) -> RateLimits:
             payment_section=PlanCalls(free=2_000, plus=5_000, pro=10_000),
             tier_table=TierCalls(free=100, tier_1=5_000, tier_2=50_000),
             resets="00:00 UTC",
-            counts="every call with a valid key, refused ones included; those that the ceiling itself refuses are not counted",
+            counts="every call with a valid key, refused ones included; those that the ceiling "
+            "itself refuses are not counted",
         ),
         unowned_registrations_per_minute=limits.registrations_per_minute,
         unowned_registrations_per_utc_day=limits.registrations_per_day,

@@ -13,7 +13,8 @@ AREA = Area(
             key="identity.nonce",
             path="/auth/wallet/nonce",
             auth=ANYBODY,
-            summary="Get the message that your wallet signs: to sign in (login), register, link itself, declare a record (self) or unlink.",
+            summary="Get the message that your wallet signs: to sign in (login), register, link "
+            "itself, declare a record (self) or unlink.",
             command=schemas.Nonce,
             answer=schemas.NonceIssued,
             handler=service.nonce,
@@ -22,7 +23,8 @@ AREA = Area(
             key="identity.login",
             path="/auth/owner/login",
             auth=ANYBODY,
-            summary="Sign in as an owner with the signed message; the answer's bearer_token is your session.",
+            summary="Sign in as an owner with the signed message; the answer's bearer_token is your "
+            "session.",
             command=schemas.Login,
             answer=schemas.LoggedIn,
             handler=service.login,
@@ -41,7 +43,8 @@ AREA = Area(
             key="identity.connect",
             path="/auth/agent/connect",
             auth=ANYBODY_OR_OWNER,
-            summary="Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.",
+            summary="Register an agent in one call; sent with an owner's session the agent is owned. "
+            "Keys are shown once.",
             command=schemas.Connect,
             answer=schemas.Connected,
             handler=service.connect,
@@ -56,7 +59,8 @@ AREA = Area(
             key="identity.register",
             path="/auth/agent/register",
             auth=ANYBODY,
-            summary="Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.",
+            summary="Register an agent with a wallet, by the signed message of purpose register. "
+            "Keys are shown once.",
             command=schemas.Register,
             answer=schemas.Connected,
             handler=service.register,
@@ -69,7 +73,9 @@ AREA = Area(
             key="identity.register_external",
             path="/mining/register",
             auth=ANYBODY,
-            summary="Register an agent under an id of another system, once per id. Keys are shown once.",
+            summary=(
+                "Register an agent under an id of another system, once per id. Keys are shown once."
+            ),
             command=schemas.RegisterExternal,
             answer=schemas.RegisteredExternal,
             handler=service.register_external,
@@ -82,7 +88,8 @@ AREA = Area(
             key="identity.recover",
             path="/auth/agent/recover",
             auth=ANYBODY,
-            summary="Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.",
+            summary="Replace a lost key by the recovery code: key, code and bearer_token are new, "
+            "scopes and credits stay.",
             command=schemas.Recover,
             answer=schemas.Recovered,
             handler=recovery.recover,
@@ -95,7 +102,8 @@ AREA = Area(
             path="/auth/wallet/link",
             auth=BY_BEARER,
             summary="Link a wallet to the agent's account with the signed message of purpose link.",
-            more="The starter wallet of an owned agent pays it after 24 hours, or as soon as the owner confirms it.",
+            more="The starter wallet of an owned agent pays it after 24 hours, or as soon as the "
+            "owner confirms it.",
             command=schemas.LinkWallet,
             answer=schemas.WalletStatus,
             handler=service.link,
@@ -113,12 +121,32 @@ AREA = Area(
     ),
     reasons={
         "external_id_taken": Reason(
-            409, False, "caller", (), example="An agent is registered under this external_id; recover it by its recovery code."
+            409,
+            False,
+            "caller",
+            (),
+            example="An agent is registered under this external_id; recover it by its recovery code.",
         ),
-        "wallet_taken": Reason(409, False, "caller", (), example="The wallet belongs to another account; link a wallet of your own."),
-        "account_has_wallet": Reason(409, False, "caller", (), example="This account has a wallet already; one account has one wallet."),
+        "wallet_taken": Reason(
+            409,
+            False,
+            "caller",
+            (),
+            example="The wallet belongs to another account; link a wallet of your own.",
+        ),
+        "account_has_wallet": Reason(
+            409,
+            False,
+            "caller",
+            (),
+            example="This account has a wallet already; one account has one wallet.",
+        ),
         "owned_agents_limit": Reason(
-            409, False, "owner", (), example="You own 20 agents already, the most that one owner may have; use one of them."
+            409,
+            False,
+            "owner",
+            (),
+            example="You own 20 agents already, the most that one owner may have; use one of them.",
         ),
     },
     capabilities=("owner_sign_in",),

@@ -21,25 +21,35 @@ WINDOW = timedelta(hours=1)
 
 
 def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer[Recovered]:
-    """Errors: Refusal auth_invalid, counted; rate_limited after too many of them, whatever the code."""
+    """Errors: Refusal auth_invalid, counted; rate_limited after too many of them, whatever the
+    code.
+    """
     _require_attempts_left(call)
     account = identity.lock_recoverable(call.db, hash_of(call, command.recovery_code))
     if account is None or not _is_named(account, command.agent_name):
         identity.add_recovery_failure(call.db, call.client, call.now, call.now - WINDOW)
         detail = (
-            "recovery_code: it is not valid, was used already, or does not go with agent_name. Send the newest one; with an agent of "
-            "/mining/register send recovery_agent_name as agent_name."
+            "recovery_code: it is not valid, was used already, or does not go with agent_name. "
+            "Send the newest one; with an agent of /mining/register send recovery_agent_name as "
+            "agent_name."
         )
         raise Refusal("auth_invalid", detail, keeps_write=True)
     evicted = evict(call, account)
     evictions.note_recovery(call.db, account, call.now)
     return Answer(
-        Recovered(api_key=evicted.api_key, recovery_code=evicted.recovery_code, user_id=account.id, bearer_token=evicted.bearer_token)
+        Recovered(
+            api_key=evicted.api_key,
+            recovery_code=evicted.recovery_code,
+            user_id=account.id,
+            bearer_token=evicted.bearer_token,
+        )
     )
 
 
 def _is_named(account: Account, agent_name: str | None) -> bool:
-    """An agent with a recovery name must send it; another may leave the name out, or send its own."""
+    """An agent with a recovery name must send it; another may leave the name out, or send its
+    own.
+    """
     if account.recovery_name is not None:
         return agent_name == account.recovery_name
     return agent_name in (None, account.name)
@@ -50,5 +60,8 @@ def _require_attempts_left(call: WriteCall) -> None:
     limit = call.deps.limits.recovery_failures_per_hour
     failures = identity.recovery_failures(call.db, call.client, call.now - WINDOW)
     if len(failures) >= limit:
-        detail = f"This network address has sent {limit} wrong recovery codes within an hour; send the right one later."
+        detail = (
+            f"This network address has sent {limit} wrong recovery codes within an hour; send "
+            "the right one later."
+        )
         raise Refusal("rate_limited", detail, retry_at=failures[-limit] + WINDOW)

@@ -1,12 +1,14 @@
-"""Who may sign up as an owner or register an agent now, whether the welcome credit comes with it, and the agent that is made.
+"""Who may sign up as an owner or register an agent now, whether the welcome credit comes with it,
+and the agent that is made.
 
     unowned   10 in a sliding 60 s and 30 in a UTC day per network address; of the day's the first 3 are credited
               (defense level 1: the first one; levels 2 and 3: none)
     owned     20 per owner, and 60 in a UTC day per network address over all owners; the first of each owner is credited
     owners    10 first sign-ins in a UTC day per network address
 
-Counted in Postgres under the address's lock, in the transaction that registers: two calls at once cannot both be the last.
-That lock is taken before any other, so that no two calls wait for each other.
+Counted in Postgres under the address's lock, in the transaction that registers: two calls at once
+cannot both be the last. That lock is taken before any other, so that no two calls wait for each
+other.
 Source: docs/identity.md#how-many, docs/rules.md#registering; docs/decisions/0006.
 """
 
@@ -28,31 +30,49 @@ OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents 
 
 
 def admit_unowned(call: WriteCall) -> bool:
-    """True when the welcome credit is due. Errors: Refusal rate_limited with the time from which it works."""
+    """True when the welcome credit is due.
+
+    Errors: Refusal rate_limited with the time from which it works.
+    """
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
     today = identity.count_unowned_registrations(call.db, call.client, start_of_day(call.now))
     if today >= limits.registrations_per_day:
-        raise _rate_limited(f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, next_day(call.now))
+        raise _rate_limited(
+            f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, next_day(call.now)
+        )
     recent = identity.unowned_registrations(call.db, call.client, call.now - WINDOW)
     if len(recent) >= limits.registrations_per_minute:
         again = recent[-limits.registrations_per_minute] + WINDOW
-        raise _rate_limited(f"{limits.registrations_per_minute} registrations a minute", OWNED_INSTEAD, again)
+        raise _rate_limited(
+            f"{limits.registrations_per_minute} registrations a minute", OWNED_INSTEAD, again
+        )
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
 
 def admit_owned(call: WriteCall, caller: OwnerCaller) -> bool:
-    """True when the owner's welcome credit is due. Errors: Refusal owned_agents_limit, rate_limited, auth_invalid."""
+    """True when the owner's welcome credit is due.
+
+    Errors: Refusal owned_agents_limit, rate_limited, auth_invalid.
+    """
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
     lock_owner(call, caller)
     agents = identity.agent_ids_of_owner(call.db, caller.account_id)
     if len(agents) >= limits.agents_per_owner:
-        detail = f"You own {limits.agents_per_owner} agents already, the most that one owner may have; use one of them."
+        detail = (
+            f"You own {limits.agents_per_owner} agents already, the most that one owner may "
+            "have; use one of them."
+        )
         raise Refusal("owned_agents_limit", detail)
-    if identity.count_owned_registrations(call.db, call.client, start_of_day(call.now)) >= limits.owned_registrations_per_day:
+    if (
+        identity.count_owned_registrations(call.db, call.client, start_of_day(call.now))
+        >= limits.owned_registrations_per_day
+    ):
         used = f"{limits.owned_registrations_per_day} registrations of owned agents a day"
-        raise _rate_limited(used, "register later, or from another network address", next_day(call.now))
+        raise _rate_limited(
+            used, "register later, or from another network address", next_day(call.now)
+        )
     return not credit_ledger.is_any_welcomed(call.db, agents)
 
 
@@ -61,14 +81,24 @@ def admit_owner(call: WriteCall) -> None:
     limit = call.deps.limits.owner_sign_ups_per_day
     identity.lock_registrations(call.db, call.client)
     if identity.count_owner_sign_ups(call.db, call.client, start_of_day(call.now)) >= limit:
-        instead = "sign in for the first time later, or from another network address; who signed in before can do so at any time"
+        instead = (
+            "sign in for the first time later, or from another network address; who signed in "
+            "before can do so at any time"
+        )
         raise _rate_limited(f"{limit} new owners a day", instead, next_day(call.now), next_calls=())
 
 
-def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Connected:
-    """Make the agent; the answer has all that is shown once. `names`: external_id and recovery_name, where it has them."""
+def enrol(
+    call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str
+) -> Connected:
+    """Make the agent; the answer has all that is shown once.
+
+    `names`: external_id and recovery_name, where it has them.
+    """
     key, recovery = call.mint(TokenKind.AGENT_KEY), call.mint(TokenKind.RECOVERY_CODE)
-    agent = identity.add_agent(call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names)
+    agent = identity.add_agent(
+        call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names
+    )
     identity.add_key(call.db, agent.id, hash_of(call, key), call.now)
     welcome = call.deps.limits.welcome_credits if is_welcome else 0
     if welcome > 0:
@@ -82,5 +112,12 @@ def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome
     )
 
 
-def _rate_limited(limit: str, instead: str, retry_at: datetime, next_calls: tuple[str, ...] | None = None) -> Refusal:
-    return Refusal("rate_limited", f"This network address has used its {limit}; {instead}.", retry_at=retry_at, next_calls=next_calls)
+def _rate_limited(
+    limit: str, instead: str, retry_at: datetime, next_calls: tuple[str, ...] | None = None
+) -> Refusal:
+    return Refusal(
+        "rate_limited",
+        f"This network address has used its {limit}; {instead}.",
+        retry_at=retry_at,
+        next_calls=next_calls,
+    )

@@ -40,27 +40,39 @@ def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer[NonceIssued
     purpose = Purpose(command.purpose)
     for name, only in (("record_sha256", Purpose.SELF), ("agent_id", Purpose.UNLINK)):
         if (purpose is only) != (getattr(command, name) is not None):
-            raise InvalidParameterError(name, f"send it with purpose {only}, where it is required, and with no other purpose")
-    text = issue(call, command.wallet_address, Subject(purpose, command.record_sha256, command.agent_id))
-    return Answer(NonceIssued(nonce=text.nonce, message=text.message, expires_at=time_text(text.expires_at)))
+            raise InvalidParameterError(
+                name,
+                f"send it with purpose {only}, where it is required, and with no other purpose",
+            )
+    text = issue(
+        call, command.wallet_address, Subject(purpose, command.record_sha256, command.agent_id)
+    )
+    return Answer(
+        NonceIssued(nonce=text.nonce, message=text.message, expires_at=time_text(text.expires_at))
+    )
 
 
 def login(call: WriteCall, caller: Nobody, command: Login) -> Answer[LoggedIn]:
     """An owner's session; the first sign-in of a wallet makes its account.
 
-    With `end_other_sessions` the wallet's signature ends every session from before, so that a stolen one cannot end this one first.
+    With `end_other_sessions` the wallet's signature ends every session from before, so that a
+    stolen one cannot end this one first.
     """
     address = verified_wallet(call, Subject(Purpose.LOGIN), command.message, command.signature)
     if identity.find_account_of_wallet(call.db, address) is None:
         admit_owner(call)
     owner = identity.owner_of_wallet(call.db, address, call.client, call.now)
     if owner is None:
-        raise Refusal("wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own.")
+        raise Refusal(
+            "wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own."
+        )
     if command.end_other_sessions:
         identity.lock_owner(call.db, owner.id)
         identity.revoke_sessions(call.db, owner.id, call.now)
     token, expires_at = open_owner_session(call, owner.id)
-    return Answer(LoggedIn(bearer_token=token, expires_at=time_text(expires_at), wallet_address=address))
+    return Answer(
+        LoggedIn(bearer_token=token, expires_at=time_text(expires_at), wallet_address=address)
+    )
 
 
 def logout(call: WriteCall, caller: OwnerCaller, command: NoInput) -> Answer[Done]:
@@ -73,11 +85,15 @@ def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> 
     if not isinstance(caller, OwnerCaller):
         return Answer(enrol(call, command.agent_name, is_welcome=admit_unowned(call)))
     is_welcome = admit_owned(call, caller)
-    return Answer(enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=is_welcome))
+    return Answer(
+        enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=is_welcome)
+    )
 
 
 def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Connected]:
-    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0005)."""
+    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR
+    0005).
+    """
     address = command.wallet_address
     verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
@@ -90,38 +106,64 @@ def _has_account(call: Call, address: str) -> Refusal:
     """Its holder has just signed, so it may hear which kind of account it has."""
     holder = identity.find_account_of_wallet(call.db, address)
     if holder is not None and holder.kind == "owner":
-        sign_in = NextCall("identity.nonce", body={"wallet_address": address, "purpose": Purpose.LOGIN.value})
-        detail = f"{address} is an owner's; sign in with it at /auth/owner/login and register the agent with /auth/agent/connect."
+        sign_in = NextCall(
+            "identity.nonce", body={"wallet_address": address, "purpose": Purpose.LOGIN.value}
+        )
+        detail = (
+            f"{address} is an owner's; sign in with it at /auth/owner/login and register the "
+            "agent with /auth/agent/connect."
+        )
         return Refusal("wallet_taken", detail, next_calls=(sign_in,))
-    detail = f"{address} has an agent already; if its key is lost, send its recovery_code to /auth/agent/recover."
+    detail = (
+        f"{address} has an agent already; if its key is lost, send its recovery_code to "
+        "/auth/agent/recover."
+    )
     return Refusal("wallet_taken", detail)
 
 
-def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal) -> Answer[RegisteredExternal]:
-    """A new unowned agent under another system's id, once per id; its recovery asks for recovery_agent_name too."""
+def register_external(
+    call: WriteCall, caller: Nobody, command: RegisterExternal
+) -> Answer[RegisteredExternal]:
+    """A new unowned agent under another system's id, once per id; its recovery asks for
+    recovery_agent_name too.
+    """
     is_welcome = admit_unowned(call)
     if identity.external_id_is_taken(call.db, command.external_id):
         detail = (
-            "external_id: an agent is registered under it already. If its key is lost, send its recovery_code and its recovery_agent_name "
-            "to /auth/agent/recover; else register under an id of your own."
+            "external_id: an agent is registered under it already. If its key is lost, send its "
+            "recovery_code and its recovery_agent_name to /auth/agent/recover; else register "
+            "under an id of your own."
         )
         raise Refusal("external_id_taken", detail)
     recovery_name = f"{command.agent_name[:RECOVERY_NAME_STEM]}-{secrets.token_hex(5)}"
-    made = enrol(call, command.agent_name, is_welcome=is_welcome, external_id=command.external_id, recovery_name=recovery_name)
+    made = enrol(
+        call,
+        command.agent_name,
+        is_welcome=is_welcome,
+        external_id=command.external_id,
+        recovery_name=recovery_name,
+    )
     return Answer(RegisteredExternal(**made.model_dump(), recovery_agent_name=recovery_name))
 
 
 def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[WalletStatus]:
-    """One wallet, one account; linking the same pair again changes nothing (docs/rules.md#one-wallet-per-account).
+    """One wallet, one account; linking the same pair again changes nothing
+    (docs/rules.md#one-wallet-per-account).
 
-    A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
+    A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent
+    waits, and the owner is told.
     Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.
     """
-    verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message)
+    verify_wallet(
+        call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message
+    )
     account = lock_caller(call, caller)
     linked = address_or_none(account.wallet_address)
     if linked not in (None, command.wallet_address):
-        detail = f"This account's wallet is {linked}; one account has one wallet, which the agent's owner can unlink."
+        detail = (
+            f"This account's wallet is {linked}; one account has one wallet, which the agent's "
+            "owner can unlink."
+        )
         raise Refusal("account_has_wallet", detail)
     if linked is None:
         _link(call, account, command.wallet_address)
@@ -132,10 +174,18 @@ def _link(call: WriteCall, account: Account, address: str) -> None:
     waits_until = whole_second(call.now + timedelta(hours=call.deps.limits.link_wait_hours))
     payable_at = call.now if account.owner_id is None else waits_until
     if not identity.link_wallet(call.db, account.id, address, call.now, payable_at):
-        raise Refusal("wallet_taken", f"{address} belongs to another account; link a wallet of your own.")
+        raise Refusal(
+            "wallet_taken", f"{address} belongs to another account; link a wallet of your own."
+        )
     if account.owner_id is not None:
-        args = {"agent_name": account.name, "wallet_address": address, "wallet_payable_at": instant_text(payable_at)}
-        alerts.add_of_agent(call.db, alerts.AGENT_WALLET_LINKED, account.owner_id, account.id, args, call.now)
+        args = {
+            "agent_name": account.name,
+            "wallet_address": address,
+            "wallet_payable_at": instant_text(payable_at),
+        }
+        alerts.add_of_agent(
+            call.db, alerts.AGENT_WALLET_LINKED, account.owner_id, account.id, args, call.now
+        )
 
 
 def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer[WalletStatus]:

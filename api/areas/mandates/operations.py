@@ -1,7 +1,21 @@
-"""The operations of the area mandates: mandates: drafts, signatures, vaults, the agent's actions, records and statements."""
+"""The operations of the area mandates: mandates: drafts, signatures, vaults, the agent's actions,
+records and statements.
+"""
 
 from api.areas.mandates.schemas import answers, commands
-from api.areas.mandates.service import acting, alerts, door, drafts, owner_calls, policy, reading, reports, signing, statements, venues
+from api.areas.mandates.service import (
+    acting,
+    alerts,
+    door,
+    drafts,
+    owner_calls,
+    policy,
+    reading,
+    reports,
+    signing,
+    statements,
+    venues,
+)
 from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
 from api.kernel.operation import Area, Family, Lines, NoInput, Read, Reason, Write
 from api.kernel.tool import Profile, Tool, ToolKind
@@ -18,7 +32,8 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="Read what a mandate is and how to come by one; 402, free.",
-            more="Always 402, with X-Payable: none and without PAYMENT-REQUIRED: nothing can be paid here, and no payment is read.",
+            more="Always 402, with X-Payable: none and without PAYMENT-REQUIRED: nothing can be "
+            "paid here, and no payment is read.",
             command=NoInput,
             answer=answers.Door,
             handler=door.door,
@@ -67,7 +82,9 @@ AREA = Area(
             path="/mandate-wallet/agents/{id}/policy",
             auth=BY_OWNER,
             family=Family.WALLET,
-            summary="Replace an agent's whole policy; a body without accepts_mandates sets it to false.",
+            summary=(
+                "Replace an agent's whole policy; a body without accepts_mandates sets it to false."
+            ),
             command=commands.ReplacePolicy,
             answer=answers.Policy,
             handler=policy.replace,
@@ -108,7 +125,9 @@ AREA = Area(
             command=commands.MandatePath,
             answer=answers.Approvals,
             handler=reading.approvals,
-            tool=Tool("mandate_approvals", "Read the owner's approvals", ToolKind.READ, Profile.FULL),
+            tool=Tool(
+                "mandate_approvals", "Read the owner's approvals", ToolKind.READ, Profile.FULL
+            ),
         ),
         Write(
             key="mandates.propose",
@@ -252,7 +271,12 @@ AREA = Area(
             command=commands.MandatePath,
             answer=answers.OneMandate,
             handler=acting.accept,
-            refuses=("wrong_status", "agent_not_designated", "agent_owner_mismatch", "agent_not_accepting"),
+            refuses=(
+                "wrong_status",
+                "agent_not_designated",
+                "agent_owner_mismatch",
+                "agent_not_accepting",
+            ),
             idempotent=True,
             tool=Tool("mandate_accept", "Accept a mandate", ToolKind.WRITE, Profile.FULL),
         ),
@@ -296,7 +320,8 @@ AREA = Area(
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="read",
-            summary="Download the whole record as canonical JSON lines with row hashes, to verify it against the chain.",
+            summary="Download the whole record as canonical JSON lines with row hashes, to verify it "
+            "against the chain.",
             command=commands.MandatePath,
             answer=Lines,
             handler=reading.record,
@@ -308,7 +333,8 @@ AREA = Area(
             auth=BY_KEY,
             family=Family.WALLET,
             scope="tx",
-            summary="Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.",
+            summary="Report what you did, with the chain call's tx_hash; a rule break is stored and "
+            "flagged.",
             command=commands.ReportEvent,
             answer=answers.EventStored,
             handler=reports.event,
@@ -329,7 +355,9 @@ AREA = Area(
             handler=reports.refusal,
             refuses=("wrong_status",),
             idempotent=True,
-            tool=Tool("mandate_report_refusal", "Report a refused attempt", ToolKind.WRITE, Profile.FULL),
+            tool=Tool(
+                "mandate_report_refusal", "Report a refused attempt", ToolKind.WRITE, Profile.FULL
+            ),
         ),
         Write(
             key="mandates.execute_call",
@@ -341,7 +369,12 @@ AREA = Area(
             command=commands.ExecuteCall,
             answer=answers.ExecuteBuilt,
             handler=acting.execute_call,
-            refuses=("wrong_status", "mandate_budget_exceeded", "spend_limit_reached", "server_guard"),
+            refuses=(
+                "wrong_status",
+                "mandate_budget_exceeded",
+                "spend_limit_reached",
+                "server_guard",
+            ),
             tool=Tool("mandate_execute_call", "Build an execute call", ToolKind.READ, Profile.FULL),
         ),
         Write(
@@ -408,7 +441,8 @@ AREA = Area(
             path="/mandate-wallet/me/alerts",
             auth=BY_OWNER,
             family=Family.WALLET,
-            summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a wallet linked to it.",
+            summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a "
+            "wallet linked to it.",
             command=commands.AlertsQuery,
             answer=answers.Alerts,
             handler=alerts.alerts,
@@ -418,7 +452,9 @@ AREA = Area(
             path="/mandate-wallet/me/statement",
             auth=BY_OWNER,
             family=Family.WALLET,
-            summary="Read the week's statement of all mandates, or download it as CSV or PDF (format).",
+            summary=(
+                "Read the week's statement of all mandates, or download it as CSV or PDF (format)."
+            ),
             command=commands.AllWeeksQuery,
             answer=answers.AllStatements,
             handler=statements.statement_all,
@@ -427,33 +463,47 @@ AREA = Area(
     ),
     reasons={
         "agent_not_designated": Reason(
-            409, False, "owner", ("mandates.offers",), example="This mandate names another agent, or none; accept one that names you."
+            409,
+            False,
+            "owner",
+            ("mandates.offers",),
+            example="This mandate names another agent, or none; accept one that names you.",
         ),
         "agent_not_accepting": Reason(
             409,
             False,
             "owner",
             ("mandates.policy",),
-            example="The policy of agent 1001 does not accept mandates; its owner sets accepts_mandates to true.",
+            example="The policy of agent 1001 does not accept mandates; its owner sets "
+            "accepts_mandates to true.",
         ),
         "agent_owner_mismatch": Reason(
             403,
             False,
             "owner",
             ("agents.mine",),
-            example="Agent 1001 is not owned by you; designate an agent of your own, or use open_board.",
+            example=(
+                "Agent 1001 is not owned by you; designate an agent of your own, or use open_board."
+            ),
         ),
         "mandate_budget_exceeded": Reason(
             402,
             True,
             "owner",
             ("mandates.read",),
-            example="The mandate's own cash is 12.500000 USDC; ask for that at most, or wait until money comes back.",
+            example="The mandate's own cash is 12.500000 USDC; ask for that at most, or wait until "
+            "money comes back.",
         ),
         "spend_limit_reached": Reason(
-            403, True, "owner", ("agents.scopes",), example="The call is above what the owner lets this key spend a day."
+            403,
+            True,
+            "owner",
+            ("agents.scopes",),
+            example="The call is above what the owner lets this key spend a day.",
         ),
-        "server_guard": Reason(403, False, "agent", (), example="The relay guard refused the attempt."),
+        "server_guard": Reason(
+            403, False, "agent", (), example="The relay guard refused the attempt."
+        ),
     },
     capabilities=("mandates",),
 )

@@ -35,7 +35,8 @@ AREA = Area(
             path="/playbooks/{pb}/{path}",
             auth=ANYBODY_OR_KEY_OR_OWNER,
             scope="read",
-            summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by x402.",
+            summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by "
+            "x402.",
             command=schemas.PagePath,
             answer=Text,
             handler=service.read,

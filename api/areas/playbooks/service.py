@@ -46,5 +46,9 @@ def _page(command: PagePath) -> Guide | None:
 
 def _found(page: Guide | None) -> Answer[Text]:
     if page is None:
-        raise Refusal("not_found", "There is no such guide; GET /playbook lists every one.", next_calls=("playbooks.index",))
+        raise Refusal(
+            "not_found",
+            "There is no such guide; GET /playbook lists every one.",
+            next_calls=("playbooks.index",),
+        )
     return Answer(Text(text=page.text))

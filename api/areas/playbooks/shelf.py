@@ -1,4 +1,7 @@
-"""The guides as docs/playbooks/manifest.json lists them, read once. What is asked for is looked up by its name, never opened by it."""
+"""The guides as docs/playbooks/manifest.json lists them, read once.
+
+What is asked for is looked up by its name, never opened by it.
+"""
 
 import json
 from collections.abc import Mapping
@@ -37,7 +40,9 @@ def shelf(folder: Path = FOLDER) -> Shelf:
     listed = json.loads((folder / MANIFEST).read_text())
     atoms = {name: _guide(folder, entry) for name, entry in listed["atoms"].items()}
     playbooks = {
-        name: Playbook(book["title"], {path: _guide(folder, entry) for path, entry in book["pages"].items()})
+        name: Playbook(
+            book["title"], {path: _guide(folder, entry) for path, entry in book["pages"].items()}
+        )
         for name, book in listed["playbooks"].items()
     }
     return Shelf(atoms, playbooks)

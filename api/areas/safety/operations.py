@@ -58,7 +58,8 @@ AREA = Area(
             key="safety.case_open",
             path="/admin/violations",
             auth=BY_OPERATOR,
-            summary="Open a case against an agent: its account is locked, told once and shown on the public board.",
+            summary="Open a case against an agent: its account is locked, told once and shown on the "
+            "public board.",
             command=schemas.OpenCase,
             answer=schemas.Case,
             handler=service.open_case,
@@ -77,7 +78,13 @@ AREA = Area(
         ),
     ),
     reasons={
-        "case_open": Reason(409, False, "caller", (), example="A case is open against agent 1001; close it before you open another."),
+        "case_open": Reason(
+            409,
+            False,
+            "caller",
+            (),
+            example="A case is open against agent 1001; close it before you open another.",
+        ),
     },
     capabilities=("violation_notices",),
 )

@@ -1,4 +1,6 @@
-"""Commands and answers of cases, notices and the defense level (docs/identity.md#cases-and-notices)."""
+"""Commands and answers of cases, notices and the defense level
+(docs/identity.md#cases-and-notices).
+"""
 
 from typing import Annotated, Literal
 
@@ -47,7 +49,9 @@ class BoardNotice(AnswerBody):
 
 
 class Case(BoardNotice):
-    sbt_review_state: Literal["under review"] | None = Field(description="Review Status of an existing token; null once the case is closed")
+    sbt_review_state: Literal["under review"] | None = Field(
+        description="Review Status of an existing token; null once the case is closed"
+    )
 
 
 class Violations(AnswerBody):
@@ -62,8 +66,17 @@ class Board(AnswerBody):
 
 class OpenCase(Command):
     agent_id: AccountId
-    rule: Annotated[str, Field(min_length=1, max_length=200, description="the rule that was broken, as the public board shows it")]
-    deadline: Annotated[Instant, Field(description="until when the agent may explain; later than now")]
+    rule: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="the rule that was broken, as the public board shows it",
+        ),
+    ]
+    deadline: Annotated[
+        Instant, Field(description="until when the agent may explain; later than now")
+    ]
 
 
 class CloseCase(Command):
@@ -76,8 +89,12 @@ class SetDefense(Command):
 
 class DefenseLevel(AnswerBody):
     level: int
-    unowned_welcome_credits_per_day: int = Field(description="unowned registrations of a network address that are credited in a UTC day")
-    bond_without_standing: bool = Field(description="a Rooms post or task claim without Bronze standing locks a refundable bond")
+    unowned_welcome_credits_per_day: int = Field(
+        description="unowned registrations of a network address that are credited in a UTC day"
+    )
+    bond_without_standing: bool = Field(
+        description="a Rooms post or task claim without Bronze standing locks a refundable bond"
+    )
     says: str
 
 

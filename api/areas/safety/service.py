@@ -1,7 +1,8 @@
 """Cases, notices and the defense level (docs/identity.md#cases-and-notices; ADR 0005).
 
 open   a lock: one notice in the agent's inbox, a row on the public board, status locked, Review Status under review
-close  the lock ends: status active, the review state clears; the notice and the row stay and say closed
+close  the lock ends: status active, the review state clears; the notice and the row stay and say
+closed
 """
 
 import secrets
@@ -39,15 +40,23 @@ Shown = TypeVar("Shown")
 # Read
 
 
-def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst) -> Answer[Notices]:
+def notices(
+    call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst
+) -> Answer[Notices]:
     """The account's inbox, newest first; an owner reads those of the owner's agents."""
     found = safety.notices_of(call.db, caller.account_id, command.cursor, command.limit + 1)
-    page, next_cursor = _page([(notice.id, _notice(call, notice, case)) for notice, case in found], command.limit)
+    page, next_cursor = _page(
+        [(notice.id, _notice(call, notice, case)) for notice, case in found], command.limit
+    )
     return Answer(Notices(notices=page, next_cursor=next_cursor))
 
 
-def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst) -> Answer[Violations]:
-    """The cases against the account, newest first; an owner reads those against the owner's agents."""
+def violations(
+    call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst
+) -> Answer[Violations]:
+    """The cases against the account, newest first; an owner reads those against the owner's
+    agents.
+    """
     found = safety.cases_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page, next_cursor = _page([(case.id, _case(case)) for case in found], command.limit)
     return Answer(Violations(violations=page, next_cursor=next_cursor))
@@ -62,7 +71,9 @@ def board(call: Call, caller: Nobody, command: NewestFirst) -> Answer[Board]:
 
 def _page(found: Sequence[tuple[int, Shown]], limit: int) -> tuple[list[Shown], str | None]:
     """The page and where the next one begins; one more row than the page was asked for."""
-    return [view for _, view in found[:limit]], str(found[limit - 1][0]) if len(found) > limit else None
+    return [view for _, view in found[:limit]], str(found[limit - 1][0]) if len(
+        found
+    ) > limit else None
 
 
 def _on_board(case: ViolationCase) -> BoardNotice:
@@ -78,7 +89,10 @@ def _on_board(case: ViolationCase) -> BoardNotice:
 
 
 def _case(case: ViolationCase) -> Case:
-    return Case(**_on_board(case).model_dump(), sbt_review_state="under review" if case.closed_at is None else None)
+    return Case(
+        **_on_board(case).model_dump(),
+        sbt_review_state="under review" if case.closed_at is None else None,
+    )
 
 
 def _notice(call: Call, notice: Notice, case: ViolationCase) -> LockNotice:
@@ -103,15 +117,25 @@ def _status(case: ViolationCase) -> CaseStatus:
 
 
 def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer[Case]:
-    """Lock the agent's account. Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past."""
+    """Lock the agent's account.
+
+    Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past.
+    """
     if command.deadline <= call.now:
         raise InvalidParameterError("deadline", "name a time later than now")
     if identity.find_agent(call.db, command.agent_id) is None:
-        raise Refusal("not_found", f"agent_id: no agent has the id {command.agent_id}.", next_calls=("safety.board",))
+        raise Refusal(
+            "not_found",
+            f"agent_id: no agent has the id {command.agent_id}.",
+            next_calls=("safety.board",),
+        )
     identity.lock_account(call.db, command.agent_id)
     standing = safety.find_open_case(call.db, command.agent_id, command.rule)
     if standing is not None:
-        detail = f"Case {standing.reference} of this rule is open against agent {command.agent_id}; close it before you open another."
+        detail = (
+            f"Case {standing.reference} of this rule is open against agent {command.agent_id}; "
+            "close it before you open another."
+        )
         raise Refusal("case_open", detail, next_calls=("safety.board",))
     case = ViolationCase(
         reference="v_" + "".join(secrets.choice(REFERENCE_CHARACTERS) for _ in range(10)),
@@ -150,7 +174,9 @@ def defense(call: Call, caller: Nobody, command: NoInput) -> Answer[Defense]:
 
 
 def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) -> Answer[Defense]:
-    """Who changed it from what and when is logged; setting the level that it is already logs nothing."""
+    """Who changed it from what and when is logged; setting the level that it is already logs
+    nothing.
+    """
     safety.lock_defense(call.db)
     safety.change_defense(call.db, command.level, caller.account_id, call.now)
     return defense(call, Nobody(), NoInput())
@@ -158,9 +184,21 @@ def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) ->
 
 def _level(call: Call, level: int) -> DefenseLevel:
     credited = welcomes_a_day(level, call.deps.limits.welcome_per_address_per_day)
-    credit = f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; an owner's first agent always is."
-    bond = " A Rooms post or task claim without Bronze standing locks a refundable bond." if takes_bond(level) else ""
-    return DefenseLevel(level=level, unowned_welcome_credits_per_day=credited, bond_without_standing=takes_bond(level), says=credit + bond)
+    credit = (
+        f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; an "
+        "owner's first agent always is."
+    )
+    bond = (
+        " A Rooms post or task claim without Bronze standing locks a refundable bond."
+        if takes_bond(level)
+        else ""
+    )
+    return DefenseLevel(
+        level=level,
+        unowned_welcome_credits_per_day=credited,
+        bond_without_standing=takes_bond(level),
+        says=credit + bond,
+    )
 
 
 def _count(credited: int) -> str:

@@ -38,13 +38,16 @@ AREA = Area(
         ),
     ),
     reasons={
-        "duplicate_transfer": Reason(409, False, "caller", (), example="You reported this transaction; it is confirmed."),
+        "duplicate_transfer": Reason(
+            409, False, "caller", (), example="You reported this transaction; it is confirmed."
+        ),
         "record_short": Reason(
             503,
             True,
             "service",
             (),
-            example="What is idle is not known: facts of the chain are held back from the account's record. Report it again later.",
+            example="What is idle is not known: facts of the chain are held back from the account's "
+            "record. Report it again later.",
         ),
     },
 )

@@ -12,7 +12,11 @@ from core.transfers.rules import USDC, Direction, Failure, ReportStatus
 
 def _asset(value: object) -> str:
     if not isinstance(value, str) or value.upper() != USDC:
-        raise PydanticCustomError("invalid_parameter", "write {asset}, the asset that the chain is read for", {"asset": USDC})
+        raise PydanticCustomError(
+            "invalid_parameter",
+            "write {asset}, the asset that the chain is read for",
+            {"asset": USDC},
+        )
     return USDC
 
 
@@ -20,7 +24,9 @@ Asset = Annotated[str, BeforeValidator(_asset), WithJsonSchema({"type": "string"
 
 
 class ReportTransfer(Command):
-    """`amount`: all that the transaction brought to the agent's linked wallet (in), or took from it (out)."""
+    """`amount`: all that the transaction brought to the agent's linked wallet (in), or took from it
+    (out).
+    """
 
     chain_id: Int
     asset: Asset
@@ -30,7 +36,10 @@ class ReportTransfer(Command):
 
 
 class ReportedTransfer(AnswerBody):
-    """Times are UTC, amounts text with six decimals. `override_reason`: why an amount above idle was taken."""
+    """Times are UTC, amounts text with six decimals.
+
+    `override_reason`: why an amount above idle was taken.
+    """
 
     agent_id: str
     chain_id: int
@@ -49,12 +58,17 @@ class ReportedTransfer(AnswerBody):
 class AccountAnswer(AnswerBody):
     """What is made of an account's ledger, which may lack facts of the chain."""
 
-    data_issue: Literal[True] | None = Field(default=None, description="there when what is shown is not the whole truth")
+    data_issue: Literal[True] | None = Field(
+        default=None, description="there when what is shown is not the whole truth"
+    )
     data_issue_reason: str | None = None
 
 
 class Balance(AccountAnswer):
-    """The four states of one asset on one chain. With `data_issue`, what facts of the chain move is null."""
+    """The four states of one asset on one chain.
+
+    With `data_issue`, what facts of the chain move is null.
+    """
 
     chain_id: int
     asset: str

@@ -1,6 +1,7 @@
 """An agent in ten lines: accept, look at the limits, act, report, read the record.
 
-`python -m api.client.examples.agent [.local]` with `make up` running beside it. What the owner does first stands in owner.py.
+`python -m api.client.examples.agent [.local]` with `make up` running beside it. What the owner does
+first stands in owner.py.
 """
 
 import sys
@@ -13,14 +14,31 @@ def work(agent: Client, wallet: Wallet, adapter: str) -> None:
     offer = agent.mandates.offers(agent.user_id)["offers"][0]
     mandate_id = str(agent.mandates.accept(offer["public_id"])["mandate"]["public_id"])
     used = agent.mandates.read(mandate_id)["limits"]["used"]
-    print(f"{mandate_id}: {used['per_action_max']['value']} USDC an action, {used['left_today']['value']} left today")
-    call = agent.mandates.execute_call(mandate_id, target=adapter, function="buy(uint256)", args=["50000000"], amount_usdc="50.000000")
+    print(
+        f"{mandate_id}: {used['per_action_max']['value']} USDC an action, "
+        f"{used['left_today']['value']} left today"
+    )
+    call = agent.mandates.execute_call(
+        mandate_id,
+        target=adapter,
+        function="buy(uint256)",
+        args=["50000000"],
+        amount_usdc="50.000000",
+    )
     sent = wallet.send(call)
     position = {"id": "unit", "name": "Test venue unit"}
-    report = {"amount_usdc": "50.000000", "tx_hash": sent["tx_hash"], "why": "50 is below the cap of clause 2."}
-    agent.mandates.report_event(mandate_id, kind="buy", payload={"target": adapter, "position": position}, **report)
+    report = {
+        "amount_usdc": "50.000000",
+        "tx_hash": sent["tx_hash"],
+        "why": "50 is below the cap of clause 2.",
+    }
+    agent.mandates.report_event(
+        mandate_id, kind="buy", payload={"target": adapter, "position": position}, **report
+    )
     for step in agent.mandates.steps(mandate_id)["steps"]:
-        print(f"{step['at']}  {step['reported_by']:<7}{step['code']:<22}{step['amount_usdc'] or ''}")
+        print(
+            f"{step['at']}  {step['reported_by']:<7}{step['code']:<22}{step['amount_usdc'] or ''}"
+        )
 
 
 def main(directory: str = ".local") -> None:

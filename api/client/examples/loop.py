@@ -1,13 +1,17 @@
-"""A complete agent: it works every mandate that names it, until it has done its actions, and leaves nothing open.
+"""A complete agent: it works every mandate that names it, until it has done its actions, and leaves
+nothing open.
 
-`python -m api.client.examples.owner` writes .local/agent.json; then `python -m api.client.examples.loop .local/agent.json`.
-The file: {base_url, rpc_url, api_key, private_key, adapter}; `adapter` is the venue where it buys and sells.
+`python -m api.client.examples.owner` writes .local/agent.json; then `python -m
+api.client.examples.loop .local/agent.json`.
+The file: {base_url, rpc_url, api_key, private_key, adapter}; `adapter` is the venue where it buys
+and sells.
 
     1 offers and their clauses -> 2 accept -> 3 read, look at the limits -> 4 build, send, report -> 5 sell, stop
                                               ^----------------------------------------|
 Laws
 - No action without knowing what is left: a limit of None is unknown, and unknown is no permission.
-- What was sent is reported, with its hash: a success as what it was, a revert as the refusal that the contract gave.
+- What was sent is reported, with its hash: a success as what it was, a revert as the refusal that
+  the contract gave.
 - A report carries a key made of the hash, so that telling it twice writes it once.
 Source: docs/agents.md#the-loop.
 """
@@ -30,7 +34,10 @@ POSITION = {"id": "unit", "name": "Test venue unit"}
 
 @dataclass
 class Loop:
-    """`amount_usdc_e6`: what one buy is meant to cost. `is_careless`: it sends without a look at limits or verdict."""
+    """`amount_usdc_e6`: what one buy is meant to cost.
+
+    `is_careless`: it sends without a look at limits or verdict.
+    """
 
     agent: Client
     wallet: Wallet
@@ -45,7 +52,10 @@ class Loop:
             clauses = "; ".join(f"{clause['n']} {clause['text_en']}" for clause in offer["clauses"])
             self.agent.mandates.accept(offer["public_id"])
             print(f"{offer['public_id']} accepted: {clauses}")
-        return [one["public_id"] for one in self.agent.items(self.agent.mandates.list, "mandates", status="working")]
+        return [
+            one["public_id"]
+            for one in self.agent.items(self.agent.mandates.list, "mandates", status="working")
+        ]
 
     def act(self, mandate_id: str) -> bool:
         """One buy, if the limits leave room for one; answers whether it came about."""
@@ -54,24 +64,44 @@ class Loop:
         if amount == 0:
             print(f"{mandate_id} nothing is left to spend, or what is left is not known")
             return False
-        moved = self._send(mandate_id, "buy", amount, amount, f"Within clauses {_numbers(read, 'per_action', 'per_day')}.")
+        moved = self._send(
+            mandate_id,
+            "buy",
+            amount,
+            amount,
+            f"Within clauses {_numbers(read, 'per_action', 'per_day')}.",
+        )
         return moved is not None
 
     def sell_all(self, mandate_id: str) -> None:
-        """An exit spends nothing, so no cap is in its way. The result goes into the record as a resolve, gain or loss."""
+        """An exit spends nothing, so no cap is in its way.
+
+        The result goes into the record as a resolve, gain or loss.
+        """
         units = self._units(mandate_id)
         if units == 0:
             return
         read = self.agent.mandates.read(mandate_id)
-        costs = [one["cost_usdc"] for one in read["progress"]["positions"] if one["id"] == POSITION["id"]]
+        costs = [
+            one["cost_usdc"] for one in read["progress"]["positions"] if one["id"] == POSITION["id"]
+        ]
         cost = sum(usdc_e6(one) for one in costs if one is not None)
         why = f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}."
         moved = self._send(mandate_id, "sell", units, 0, why)
         if moved is not None and self._units(mandate_id) == 0:
-            self._tell(mandate_id, "resolve", usdc_text(moved - cost), why, POSITION, f"end-{mandate_id}-{units}")
+            self._tell(
+                mandate_id,
+                "resolve",
+                usdc_text(moved - cost),
+                why,
+                POSITION,
+                f"end-{mandate_id}-{units}",
+            )
 
     def stop(self, mandate_id: str) -> None:
-        """Ask for the end and send the stop that the vault takes from its agent; only the owner can withdraw then."""
+        """Ask for the end and send the stop that the vault takes from its agent; only the owner can
+        withdraw then.
+        """
         call = self.agent.mandates.stop(mandate_id)["call"]
         if call is None:
             print(f"{mandate_id} stopped: nothing of it is on a chain")
@@ -82,13 +112,23 @@ class Loop:
     def _affordable(self, read: MandatesWholeMandate) -> int:
         """USDC base units: the wish, held to each limit; 0 while one of them is unknown."""
         used = read["limits"]["used"]
-        left = [room["value"] for room in (used["per_action_max"], used["left_today"], used["left_total"])]
+        left = [
+            room["value"]
+            for room in (used["per_action_max"], used["left_today"], used["left_total"])
+        ]
         return min(self.amount_usdc_e6, *(0 if value is None else usdc_e6(value) for value in left))
 
     def _send(self, mandate_id: str, kind: str, argument: int, amount: int, why: str) -> int | None:
-        """Build, look at the verdict, send, report. Answers the USDC base units that moved; None: none did."""
+        """Build, look at the verdict, send, report.
+
+        Answers the USDC base units that moved; None: none did.
+        """
         call = self.agent.mandates.execute_call(
-            mandate_id, target=self.adapter, function=f"{kind}(uint256)", args=[str(argument)], amount_usdc=usdc_text(amount)
+            mandate_id,
+            target=self.adapter,
+            function=f"{kind}(uint256)",
+            args=[str(argument)],
+            amount_usdc=usdc_text(amount),
         )
         if not call["check"]["ok"] and not self.is_careless:
             print(f"{mandate_id} the vault would refuse: {call['check']['reason']}")
@@ -99,15 +139,36 @@ class Loop:
             return None
         moved = self._moved(mandate_id, sent["tx_hash"])
         position = POSITION | {"qty": str(self._units(mandate_id))}
-        self._tell(mandate_id, kind, moved, why, position, f"{kind}-{sent['tx_hash'][2:34]}", sent["tx_hash"])
+        self._tell(
+            mandate_id,
+            kind,
+            moved,
+            why,
+            position,
+            f"{kind}-{sent['tx_hash'][2:34]}",
+            sent["tx_hash"],
+        )
         return usdc_e6(moved)
 
     def _tell(
-        self, mandate_id: str, kind: str, amount_usdc: str, why: str, position: dict[str, str], key: str, tx_hash: str | None = None
+        self,
+        mandate_id: str,
+        kind: str,
+        amount_usdc: str,
+        why: str,
+        position: dict[str, str],
+        key: str,
+        tx_hash: str | None = None,
     ) -> None:
         payload = {"target": self.adapter, "position": position}
         answer = self.agent.mandates.report_event(
-            mandate_id, kind=kind, amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, idempotency_key=key
+            mandate_id,
+            kind=kind,
+            amount_usdc=amount_usdc,
+            tx_hash=tx_hash,
+            why=why,
+            payload=payload,
+            idempotency_key=key,
         )
         print(f"{mandate_id} {kind} {amount_usdc} USDC, reported; violation: {answer['violation']}")
 
@@ -115,23 +176,37 @@ class Loop:
         """What the venue holds for the vault now, as the chain has it."""
         return int(self.agent.mandates.unwind_call(mandate_id, adapter=self.adapter)["units"] or 0)
 
-    def _report_refusal(self, mandate_id: str, call: MandatesExecuteBuilt, amount: int, tx_hash: str) -> None:
-        """The reason is the one that the vault gave when it was asked; the block scan proves it on its own."""
-        reason = cast("Any", call["check"]["reason"])  # the service says so where it is none that a report takes
+    def _report_refusal(
+        self, mandate_id: str, call: MandatesExecuteBuilt, amount: int, tx_hash: str
+    ) -> None:
+        """The reason is the one that the vault gave when it was asked; the block scan proves it on
+        its own.
+        """
+        # the service says so where it is none that a report takes
+        reason = cast("Any", call["check"]["reason"])
         self.agent.mandates.report_refusal(
-            mandate_id, reason=reason, tx_hash=tx_hash, amount_usdc=usdc_text(amount), idempotency_key=f"no-{tx_hash[2:34]}"
+            mandate_id,
+            reason=reason,
+            tx_hash=tx_hash,
+            amount_usdc=usdc_text(amount),
+            idempotency_key=f"no-{tx_hash[2:34]}",
         )
         print(f"{mandate_id} refused on chain: {reason}, reported")
 
     def _moved(self, mandate_id: str, tx_hash: str) -> str:
-        """What the chain's own row of a transaction says that it moved. The next limits that are read hold it."""
+        """What the chain's own row of a transaction says that it moved.
+
+        The next limits that are read hold it.
+        """
         ends = time.monotonic() + SEEN_WITHIN_S
         while time.monotonic() < ends:
             for step in self.agent.mandates.steps(mandate_id, limit=20)["steps"]:
                 if step["tx_hash"] == tx_hash and step["reported_by"] == "chain":
                     return str(step["amount_usdc"])
             time.sleep(0.1)
-        raise TimeoutError(f"{tx_hash} is not in the record after {SEEN_WITHIN_S} s; look at GET /health/ready")
+        raise TimeoutError(
+            f"{tx_hash} is not in the record after {SEEN_WITHIN_S} s; look at GET /health/ready"
+        )
 
 
 def _numbers(read: MandatesWholeMandate, *keys: str) -> str:
@@ -144,7 +219,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("agent", nargs="?", default=".local/agent.json", help="what owner.py wrote")
     parser.add_argument("--rounds", type=int, default=3, help="buys in each mandate")
     parser.add_argument("--amount", default="50.000000", help="USDC of a buy")
-    parser.add_argument("--careless", action="store_true", help="send without a look at the limits: the chain refuses then")
+    parser.add_argument(
+        "--careless",
+        action="store_true",
+        help="send without a look at the limits: the chain refuses then",
+    )
     parser.add_argument("--stop", action="store_true", help="end the mandates when done")
     return parser.parse_args()
 
@@ -152,7 +231,10 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     wanted = arguments()
     facts = json.loads(Path(wanted.agent).read_text())
-    with Client(facts["base_url"], facts["api_key"]) as agent, Wallet(facts["private_key"], facts["rpc_url"]) as wallet:
+    with (
+        Client(facts["base_url"], facts["api_key"]) as agent,
+        Wallet(facts["private_key"], facts["rpc_url"]) as wallet,
+    ):
         loop = Loop(agent, wallet, facts["adapter"], usdc_e6(wanted.amount), wanted.careless)
         for mandate_id in loop.take_offers():
             try:

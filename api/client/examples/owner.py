@@ -1,6 +1,8 @@
-"""The owner's side, on the local stack: hire an agent, give it a mandate of 1,000 USDC, write what the agent needs to a file.
+"""The owner's side, on the local stack: hire an agent, give it a mandate of 1,000 USDC, write what
+the agent needs to a file.
 
-`python -m api.client.examples.owner [.local]` with `make up` running beside it writes .local/agent.json for the loop.
+`python -m api.client.examples.owner [.local]` with `make up` running beside it writes
+.local/agent.json for the loop.
 """
 
 import json
@@ -40,7 +42,9 @@ def sign_in(stack: dict[str, Any]) -> tuple[Client, Wallet]:
 
 
 def hire(owner: Client, wallet: Wallet, name: str) -> tuple[Client, str]:
-    """A new agent with a wallet of its own and gas in it, which accepts mandates: its client and its private key."""
+    """A new agent with a wallet of its own and gas in it, which accepts mandates: its client and
+    its private key.
+    """
     private_key = "0x" + secrets.token_hex(32)
     account = account_of(private_key)
     wallet.send({"to": account.address, "value": GAS_WEI})
@@ -51,17 +55,27 @@ def hire(owner: Client, wallet: Wallet, name: str) -> tuple[Client, str]:
 
 
 def give_mandate(owner: Client, wallet: Wallet, agent_id: str, **changes: Any) -> str:
-    """Draft, sign, deploy and fund a mandate that names the agent; answers its id when the vault holds the budget."""
-    mandate_id = str(owner.mandates.create(**{**DRAFT, "agent_id": agent_id, **changes})["mandate"]["public_id"])
+    """Draft, sign, deploy and fund a mandate that names the agent; answers its id when the vault
+    holds the budget.
+    """
+    mandate_id = str(
+        owner.mandates.create(**{**DRAFT, "agent_id": agent_id, **changes})["mandate"]["public_id"]
+    )
     owner.sign_terms(mandate_id, wallet.account)
     document = owner.mandates.deploy_call(mandate_id, fund="authorization")["typed_data"]
     assert document is not None, "fund=authorization offers a document to sign"
     authorization = sign_typed_data(wallet.account, document)
-    wallet.send(owner.mandates.deploy_call(mandate_id, fund="authorization", authorization_signature=authorization))
+    wallet.send(
+        owner.mandates.deploy_call(
+            mandate_id, fund="authorization", authorization_signature=authorization
+        )
+    )
     ends = time.monotonic() + WORKING_WITHIN_S
     while owner.mandates.read(mandate_id)["mandate"]["status"] != "working":
         if time.monotonic() > ends:
-            raise TimeoutError(f"{mandate_id} is not working after {WORKING_WITHIN_S} s; look at GET /health/ready")
+            raise TimeoutError(
+                f"{mandate_id} is not working after {WORKING_WITHIN_S} s; look at GET /health/ready"
+            )
         time.sleep(0.2)
     return mandate_id
 
@@ -75,8 +89,15 @@ def main(directory: str = ".local") -> None:
     agent.close()
     file = Path(directory) / "agent.json"
     file.touch(mode=0o600)
-    facts = {"base_url": stack["base_url"], "rpc_url": stack["rpc_url"], "api_key": agent.key, "private_key": private_key}
-    file.write_text(json.dumps(facts | {"adapter": stack["contracts"]["test_venue_adapter"]}, indent=2) + "\n")
+    facts = {
+        "base_url": stack["base_url"],
+        "rpc_url": stack["rpc_url"],
+        "api_key": agent.key,
+        "private_key": private_key,
+    }
+    file.write_text(
+        json.dumps(facts | {"adapter": stack["contracts"]["test_venue_adapter"]}, indent=2) + "\n"
+    )
     print(f"{mandate_id} waits for agent {agent.user_id}; its key and wallet are in {file}")
 
 

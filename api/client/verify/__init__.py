@@ -1,4 +1,5 @@
-"""verify-record: checks an exported record of a mandate against any node, without trusting the service that exported it.
+"""verify-record: checks an exported record of a mandate against any node, without trusting the
+service that exported it.
 
 reading.py      the file: form, order, hash chain, head
 node.py         what is asked of the node, in batches

@@ -1,7 +1,8 @@
-"""The rows that the chain itself gives: every log of the vault, what the factory says of all vaults, and the vault's payments.
+"""The rows that the chain itself gives: every log of the vault, what the factory says of all
+vaults, and the vault's payments.
 
-The mapping from log to row is the indexer's own (core.mandate.rules.chain_rows), which is public; who was agent or keeper at
-a log is followed here from the logs alone.
+The mapping from log to row is the indexer's own (core.mandate.rules.chain_rows), which is public;
+who was agent or keeper at a log is followed here from the logs alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,14 +22,18 @@ from core.mandate.rules.terms import ZERO_ADDRESS
 
 # What the factory says of every vault at once: who is keeper, guard, admin or pauser.
 NOTED: Final = (
-    ev.KeeperProposed, ev.KeeperChanged, ev.KeeperProposalCancelled, ev.GuardProposed, ev.GuardChanged, ev.GuardProposalCancelled,
+    ev.KeeperProposed, ev.KeeperChanged, ev.KeeperProposalCancelled, ev.GuardProposed,
+    ev.GuardChanged, ev.GuardProposalCancelled,
     ev.RoleGranted, ev.RoleRevoked,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLogs:
-    """What the chain has of a vault between two heights. `keeper`: the factory's before the first of them."""
+    """What the chain has of a vault between two heights.
+
+    `keeper`: the factory's before the first of them.
+    """
 
     vault: str
     logs: tuple[RawLog, ...]
@@ -38,7 +43,10 @@ class ChainLogs:
 
 @dataclass(slots=True)
 class Expected:
-    """`rows` by base key, in the chain's order. `agents`: (height, agent), as the vault named them."""
+    """`rows` by base key, in the chain's order.
+
+    `agents`: (height, agent), as the vault named them.
+    """
 
     rows: dict[str, NewRow] = field(default_factory=dict)
     logs: dict[str, RawLog] = field(default_factory=dict)
@@ -56,17 +64,25 @@ def key_of(log: RawLog) -> str:
     return f"log:{log.tx_hash}:{log.log_index}"
 
 
-def chain_logs(subject: Subject, vault: str, x402_adapter: str | None, node: Node, first: int, last: Block) -> ChainLogs:
-    """Every log that concerns the vault, from `first` to the record's last block; payments of the x402 adapter alone.
+def chain_logs(
+    subject: Subject, vault: str, x402_adapter: str | None, node: Node, first: int, last: Block
+) -> ChainLogs:
+    """Every log that concerns the vault, from `first` to the record's last block; payments of the
+    x402 adapter alone.
 
     Errors: UncheckedError.
     """
     topic = "0x" + "00" * 12 + vault[2:].lower()
     noted = [topic_of(kind.__name__) for kind in NOTED]
     found = list(node.logs("logs of the vault", {"address": vault}, first, last.number))
-    own = {"address": subject.factory, "topics": [[topic_of("VaultCreated"), topic_of("TermsCancelled")], [topic, subject.digest]]}
+    own = {
+        "address": subject.factory,
+        "topics": [[topic_of("VaultCreated"), topic_of("TermsCancelled")], [topic, subject.digest]],
+    }
     found += node.logs("creation", own, first, last.number)
-    found += node.logs("logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number)
+    found += node.logs(
+        "logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number
+    )
     if x402_adapter is not None:
         paid = {"address": x402_adapter, "topics": [topic_of("X402Paid"), topic]}
         found += node.logs("payments", paid, first, last.number)
@@ -76,17 +92,34 @@ def chain_logs(subject: Subject, vault: str, x402_adapter: str | None, node: Nod
 
 
 def expected_rows(subject: Subject, found: ChainLogs, blocks: Mapping[int, Block]) -> Expected:
-    """The rows of these logs. Errors: UncheckedError when a log cannot be read or stands in a block that the node has otherwise."""
+    """The rows of these logs.
+
+    Errors: UncheckedError when a log cannot be read or stands in a block that the node has
+    otherwise.
+    """
     expected, keeper = Expected(), found.keeper
     for log, event in _events(found.logs):
         block = blocks.get(log.block_number)
         if block is None or block.hash != log.block_hash:
-            raise UncheckedError("logs of the vault", f"the node changed its mind about block {log.block_number}; try again")
+            raise UncheckedError(
+                "logs of the vault",
+                f"the node changed its mind about block {log.block_number}; try again",
+            )
         keeper = event.new_keeper if isinstance(event, ev.KeeperChanged) else keeper
         if isinstance(event, NOTED) and not _is_noted(expected, log.block_number):
             continue
-        ref = ev.LogRef(subject.chain_id, block.number, block.hash, block.at, log.tx_hash, log.log_index, log.address)
-        row = row_from_event(event, ref, keeper, subject.terms.owner, expected.last_agent, usdc=found.usdc)
+        ref = ev.LogRef(
+            subject.chain_id,
+            block.number,
+            block.hash,
+            block.at,
+            log.tx_hash,
+            log.log_index,
+            log.address,
+        )
+        row = row_from_event(
+            event, ref, keeper, subject.terms.owner, expected.last_agent, usdc=found.usdc
+        )
         if row is not None:
             expected.rows[row.base_key], expected.logs[row.base_key] = row, log
         _note(expected, event, log.block_number)
@@ -98,7 +131,9 @@ def _events(logs: Iterable[RawLog]) -> Iterable[tuple[RawLog, ev.ChainEvent]]:
         try:
             event = decode_log(log)
         except AbiDecodeError as error:
-            raise UncheckedError("logs of the vault", f"{log.tx_hash} log {log.log_index}: {error}") from error
+            raise UncheckedError(
+                "logs of the vault", f"{log.tx_hash} log {log.log_index}: {error}"
+            ) from error
         if event is not None:
             yield log, event
 
@@ -115,14 +150,19 @@ def _note(expected: Expected, event: ev.ChainEvent, number: int) -> None:
 
 
 def _is_noted(expected: Expected, number: int) -> bool:
-    """The factory's events stand in the books of vaults made in earlier blocks and not settled before."""
+    """The factory's events stand in the books of vaults made in earlier blocks and not settled
+    before.
+    """
     if expected.created is None or number <= expected.created_block:
         return False
     return expected.settled_block is None or number <= expected.settled_block
 
 
 def _keeper_before(subject: Subject, found: Iterable[RawLog], node: Node, last: int) -> str:
-    """The keeper before the first of the logs: the next change names the one that it replaced. No past state is asked for."""
+    """The keeper before the first of the logs: the next change names the one that it replaced.
+
+    No past state is asked for.
+    """
     newest = node.ask("the newest block", node.reader.block_number)
     wanted = {"address": subject.factory, "topics": [topic_of("KeeperChanged")]}
     for logs in (found, node.logs("changes of the keeper", wanted, last + 1, newest)):

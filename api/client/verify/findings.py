@@ -1,4 +1,6 @@
-"""What a check can say: a difference, by name and row; a part that could not be checked; a remark."""
+"""What a check can say: a difference, by name and row; a part that could not be checked; a
+remark.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -78,7 +80,10 @@ class Finding:
 
 
 class UncheckedError(Exception):
-    """A part could not be checked: the node is away, refuses, or no longer has the state. Never a reason to call a record sound."""
+    """A part could not be checked: the node is away, refuses, or no longer has the state.
+
+    Never a reason to call a record sound.
+    """
 
     def __init__(self, part: str, reason: str) -> None:
         super().__init__(f"{part}: {reason}")
@@ -96,7 +101,9 @@ class Verdict(IntEnum):
 
 @dataclass(slots=True)
 class Report:
-    """What the checks found so far. `claims` are the seqs of rows that only their author vouches for.
+    """What the checks found so far.
+
+    `claims` are the seqs of rows that only their author vouches for.
 
     `shown`: limits, progress and statement, as the rows give them.
     """
@@ -122,7 +129,9 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         return {
             "verdict": self.verdict.name.lower(),
-            "differences": [{"name": one.name, "seq": one.seq, "text": one.text} for one in self.findings],
+            "differences": [
+                {"name": one.name, "seq": one.seq, "text": one.text} for one in self.findings
+            ],
             "by_name": dict(Counter(one.name for one in self.findings)),
             "unchecked": self.unchecked,
             "remarks": self.remarks,

@@ -1,4 +1,7 @@
-"""verify-record FILE --rpc URL: the command. Exit code 0 sound, 1 differences, 2 could not be (fully) checked."""
+"""verify-record FILE --rpc URL: the command.
+
+Exit code 0 sound, 1 differences, 2 could not be (fully) checked.
+"""
 
 import json
 import re
@@ -12,7 +15,14 @@ from typing import Annotated, BinaryIO
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from api.client.verify.findings import Report, Verdict
@@ -37,21 +47,45 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="the record, as the service exported it")],
-    rpc: Annotated[list[str], typer.Option(help="a node of the record's chain; more of them must agree with the first")],
-    factory: Annotated[str | None, typer.Option(help="the factory that you trust, from the published deployment")] = None,
-    x402_adapter: Annotated[
-        str | None, typer.Option(help="the x402 adapter that you trust, from the published deployment: only its payments count")
+    file: Annotated[
+        Path,
+        typer.Argument(exists=True, dir_okay=False, help="the record, as the service exported it"),
+    ],
+    rpc: Annotated[
+        list[str],
+        typer.Option(help="a node of the record's chain; more of them must agree with the first"),
+    ],
+    factory: Annotated[
+        str | None, typer.Option(help="the factory that you trust, from the published deployment")
     ] = None,
-    head: Annotated[str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")] = None,
-    scan: Annotated[Scan, typer.Option(help="look through every block for reverted calls that were left out")] = Scan.AUTO,
+    x402_adapter: Annotated[
+        str | None,
+        typer.Option(
+            help="the x402 adapter that you trust, from the published deployment: only its payments "
+            "count"
+        ),
+    ] = None,
+    head: Annotated[
+        str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
+    ] = None,
+    scan: Annotated[
+        Scan, typer.Option(help="look through every block for reverted calls that were left out")
+    ] = Scan.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Check a mandate's record against the chain, row by row. Nothing of the service that wrote it is asked or trusted."""
+    """Check a mandate's record against the chain, row by row.
+
+    Nothing of the service that wrote it is asked or trusted.
+    """
     begun = time.monotonic()
-    rpcs = [Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc]
+    rpcs = [
+        Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc
+    ]
     options = Options(
-        factory=_address(factory, "--factory"), x402_adapter=_address(x402_adapter, "--x402-adapter"), kept_head=_kept_head(head), scan=scan
+        factory=_address(factory, "--factory"),
+        x402_adapter=_address(x402_adapter, "--x402-adapter"),
+        kept_head=_kept_head(head),
+        scan=scan,
     )
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
         report = _verified(lines, rpcs, options, tell)
@@ -66,7 +100,8 @@ def main(
 def _verified(lines: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
     try:
         return verify(lines, rpcs, options, tell)
-    except Exception as error:  # the process's edge: a file that no check foresaw is not checked, and never sound
+    # the process's edge: a file that no check foresaw is not checked, and never sound
+    except Exception as error:
         return Report(unchecked=[f"the checks ended with {type(error).__name__}: {error}"])
 
 
@@ -74,7 +109,9 @@ def _address(text: str | None, option: str) -> str | None:
     try:
         return None if text is None else address_from_text(text, option)
     except MandateError as error:
-        raise typer.BadParameter("write an address: 0x and 40 hex digits", param_hint=option) from error
+        raise typer.BadParameter(
+            "write an address: 0x and 40 hex digits", param_hint=option
+        ) from error
 
 
 def _kept_head(text: str | None) -> tuple[int, str] | None:
@@ -82,7 +119,9 @@ def _kept_head(text: str | None) -> tuple[int, str] | None:
         return None
     found = re.fullmatch(r"(\d+):(0x[0-9a-f]{64})", text)
     if found is None:
-        raise typer.BadParameter("write SEQ:HASH, such as 12:0x and 64 hex digits", param_hint="--head")
+        raise typer.BadParameter(
+            "write SEQ:HASH, such as 12:0x and 64 hex digits", param_hint="--head"
+        )
     return int(found[1]), found[2]
 
 
@@ -98,9 +137,16 @@ def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Tell]:
     """A bar a part, on stderr, gone when all is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=quiet or not console.is_terminal
+    ) as progress:
         bars: dict[str, TaskID] = {}
 
         def tell(part: str, done: int, of: int) -> None:
@@ -113,7 +159,13 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
 
 def _show(report: Report, console: Console) -> None:
     if report.findings:
-        table = Table("row", "what", "difference", title=f"{len(report.findings)} differences", title_justify="left")
+        table = Table(
+            "row",
+            "what",
+            "difference",
+            title=f"{len(report.findings)} differences",
+            title_justify="left",
+        )
         for one in report.findings[:SHOWN]:
             table.add_row("" if one.seq is None else str(one.seq), one.name, escape(one.text))
         console.print(table)
@@ -124,7 +176,10 @@ def _show(report: Report, console: Console) -> None:
     for text in report.remarks:
         console.print(f"remark: {escape(text)}")
     if report.claims:
-        console.print(f"claims, which only their author vouches for: {len(report.claims)} rows ({_seqs(report.claims)})")
+        console.print(
+            f"claims, which only their author vouches for: {len(report.claims)} rows "
+            f"({_seqs(report.claims)})"
+        )
     for name, value in report.figures.items():
         console.print(f"  {name:16} {escape(str(value))}", highlight=False)
     console.print(WORDS[report.verdict])

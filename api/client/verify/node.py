@@ -1,7 +1,9 @@
-"""What is asked of the node: blocks, receipts and logs, in batches that grow and shrink with what comes back.
+"""What is asked of the node: blocks, receipts and logs, in batches that grow and shrink with what
+comes back.
 
-Errors of everything here: UncheckedError when the node is away or refuses. A node's word is not doubted here, but compared:
-the same logs come once by range and once by receipt, and several nodes are asked for the same block.
+Errors of everything here: UncheckedError when the node is away or refuses. A node's word is not
+doubted here, but compared: the same logs come once by range and once by receipt, and several nodes
+are asked for the same block.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,7 +22,8 @@ MOST_CALLS = 300  # in one HTTP request
 FIRST_CALLS = 32
 LOGS_A_REQUEST = 20_000
 TRANSACTIONS_A_REQUEST = 5_000
-FIRST_RANGE, WIDEST_RANGE = 200, 10_000  # blocks of one eth_getLogs; more is refused by many providers
+# blocks of one eth_getLogs; more is refused by many providers
+FIRST_RANGE, WIDEST_RANGE = 200, 10_000
 
 T = TypeVar("T")
 Tell = Callable[[str, int, int], None]  # part, done, of how many
@@ -35,7 +38,10 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of the chain as it stands. `to_vault`: its transactions to the vault, when they were asked for."""
+    """A block of the chain as it stands.
+
+    `to_vault`: its transactions to the vault, when they were asked for.
+    """
 
     number: int
     hash: str
@@ -70,25 +76,44 @@ class Node:
             raise UncheckedError(part, str(error)) from error
 
     def blocks(self, numbers: Sequence[int], vault: str | None = None) -> dict[int, Block]:
-        """By height; one that the node does not have is left out. With `vault` the transactions to it as well."""
-        requests: list[Request] = [("eth_getBlockByNumber", [hex(number), vault is not None]) for number in numbers]
+        """By height; one that the node does not have is left out.
+
+        With `vault` the transactions to it as well.
+        """
+        requests: list[Request] = [
+            ("eth_getBlockByNumber", [hex(number), vault is not None]) for number in numbers
+        ]
         weigh = (lambda raw: 1 + len(raw["transactions"])) if vault else (lambda raw: 1)
         answers = self._batched("blocks", requests, weigh, TRANSACTIONS_A_REQUEST)
-        return {number: _block(raw, vault) for number, raw in zip(numbers, answers, strict=True) if raw is not None}
+        return {
+            number: _block(raw, vault)
+            for number, raw in zip(numbers, answers, strict=True)
+            if raw is not None
+        }
 
     def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, Outcome]:
         """Of these transactions, with the logs of these indices; an unknown one is left out."""
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
-        answers = self._batched("receipts", requests, lambda raw: 1 + len(raw["logs"]), LOGS_A_REQUEST)
-        return {tx: _outcome(raw, indices) for (tx, indices), raw in zip(wanted.items(), answers, strict=True) if raw is not None}
+        answers = self._batched(
+            "receipts", requests, lambda raw: 1 + len(raw["logs"]), LOGS_A_REQUEST
+        )
+        return {
+            tx: _outcome(raw, indices)
+            for (tx, indices), raw in zip(wanted.items(), answers, strict=True)
+            if raw is not None
+        }
 
     def logs(self, part: str, wanted: Mapping[str, Any], first: int, last: int) -> Iterator[RawLog]:
-        """The logs of these heights that pass the filter {address, topics}, in the order of the chain."""
+        """The logs of these heights that pass the filter {address, topics}, in the order of the
+        chain.
+        """
         at, width = first, FIRST_RANGE
         while at <= last:
             until = min(last, at + width - 1)
             try:
-                found = self.rpc.call("eth_getLogs", [{**wanted, "fromBlock": hex(at), "toBlock": hex(until)}])
+                found = self.rpc.call(
+                    "eth_getLogs", [{**wanted, "fromBlock": hex(at), "toBlock": hex(until)}]
+                )
             except RpcError as error:
                 if width == 1:
                     raise UncheckedError(part, str(error)) from error
@@ -97,9 +122,13 @@ class Node:
             yield from map(log_of, found)
             self._tell(part, until - first + 1, last - first + 1)
             at = until + 1
-            width = max(1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found))))
+            width = max(
+                1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found)))
+            )
 
-    def _batched(self, part: str, requests: Sequence[Request], weigh: Callable[[Any], int], most: int) -> Iterator[Any]:
+    def _batched(
+        self, part: str, requests: Sequence[Request], weigh: Callable[[Any], int], most: int
+    ) -> Iterator[Any]:
         done, size, widest = 0, FIRST_CALLS, MOST_CALLS
         while done < len(requests):
             asked = requests[done : done + size]
@@ -118,13 +147,20 @@ class Node:
 
 
 def _block(raw: Mapping[str, Any], vault: str | None) -> Block:
-    sent = [] if vault is None else [tx for tx in raw["transactions"] if (tx.get("to") or "").lower() == vault.lower()]
+    sent = (
+        []
+        if vault is None
+        else [tx for tx in raw["transactions"] if (tx.get("to") or "").lower() == vault.lower()]
+    )
     return Block(
         number=int(raw["number"], 16),
         hash=raw["hash"].lower(),
         parent_hash=raw["parentHash"].lower(),
         at=int(raw["timestamp"], 16),
-        to_vault=tuple(Transaction(tx["hash"].lower(), checksum_address(tx["from"]), tx["input"]) for tx in sent),
+        to_vault=tuple(
+            Transaction(tx["hash"].lower(), checksum_address(tx["from"]), tx["input"])
+            for tx in sent
+        ),
     )
 
 

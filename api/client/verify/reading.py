@@ -1,6 +1,8 @@
-"""The file itself: is each line the canonical JSON of what it says, are the rows in order, does the hash chain hold?
+"""The file itself: is each line the canonical JSON of what it says, are the rows in order, does the
+hash chain hold?
 
-Nothing is asked of anybody here. What cannot be read is told and left out; the other lines are still checked.
+Nothing is asked of anybody here. What cannot be read is told and left out; the other lines are
+still checked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,10 @@ decode = msgspec.json.decode
 
 @dataclass(slots=True)
 class RecordFile:
-    """What could be read. `first` None: no terms, so nothing can be compared with a chain. Ids of rows are their seqs."""
+    """What could be read.
+
+    `first` None: no terms, so nothing can be compared with a chain. Ids of rows are their seqs.
+    """
 
     first: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
@@ -48,7 +53,8 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
         else:
             row = _row(number, line, expected_seq, before, report)
             count += 1
-            expected_seq = (expected_seq if row is None else row.seq) + 1  # one gap is one difference
+            # one gap is one difference
+            expected_seq = (expected_seq if row is None else row.seq) + 1
             before = str(line.get("row_hash"))
             if row is not None:
                 record.rows.append(row)
@@ -86,7 +92,9 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
 
 def _is_first(line: dict[str, Any], report: Report) -> bool:
     if not is_first_line(line):
-        report.say("format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}")
+        report.say(
+            "format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}"
+        )
         return False
     return True
 
@@ -94,11 +102,17 @@ def _is_first(line: dict[str, Any], report: Report) -> bool:
 def _genesis(first: dict[str, Any], report: Report) -> str:
     genesis = genesis_hash(str(first["mandate_id"]))
     if first["genesis_hash"] != genesis:
-        report.say("chain.genesis", None, f"genesis_hash is {first['genesis_hash']}, {first['mandate_id']} gives {genesis}")
+        report.say(
+            "chain.genesis",
+            None,
+            f"genesis_hash is {first['genesis_hash']}, {first['mandate_id']} gives {genesis}",
+        )
     return genesis
 
 
-def _row(number: int, line: dict[str, Any], seq: int, before: str, report: Report) -> LedgerRow | None:
+def _row(
+    number: int, line: dict[str, Any], seq: int, before: str, report: Report
+) -> LedgerRow | None:
     try:
         row = row_of_line(line)
     except MandateError as error:
@@ -107,14 +121,20 @@ def _row(number: int, line: dict[str, Any], seq: int, before: str, report: Repor
     if row.seq != seq:
         report.say("chain.seq", seq, f"says seq {row.seq}")
     if row.prev_hash != before:
-        report.say("chain.prev_hash", seq, f"prev_hash is {row.prev_hash}, the row before has {before}")
+        report.say(
+            "chain.prev_hash", seq, f"prev_hash is {row.prev_hash}, the row before has {before}"
+        )
     computed = row_hash(before, canonical_json(line["body"]))
     if row.row_hash != computed and row.prev_hash == before:
-        report.say("chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}")
+        report.say(
+            "chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}"
+        )
     return row
 
 
-def _head(line: dict[str, Any], last_hash: str, count: int, report: Report) -> dict[str, Any] | None:
+def _head(
+    line: dict[str, Any], last_hash: str, count: int, report: Report
+) -> dict[str, Any] | None:
     head = line["head"]
     if line.keys() != {"head"} or not is_head(head):
         report.say("format.head_missing", None, "the head has another form than a record's")
@@ -123,5 +143,7 @@ def _head(line: dict[str, Any], last_hash: str, count: int, report: Report) -> d
     if head["seq"] != count:
         report.say("head.seq", None, f"the head says {head['seq']} rows, there are {count}")
     if head["row_hash"] != last_hash:
-        report.say("head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}")
+        report.say(
+            "head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}"
+        )
     return found

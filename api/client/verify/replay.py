@@ -1,4 +1,5 @@
-"""Sums: of the record's rows, of the vault's logs replayed without the record, and the vault's own at the record's last block.
+"""Sums: of the record's rows, of the vault's logs replayed without the record, and the vault's own
+at the record's last block.
 
 rows -- fold --> state      == head.totals
 logs -- fold --> state      == the rows', and == totals(), status(), agent(), remaining(), balanceOf() of the vault
@@ -23,15 +24,30 @@ from core.mandate.rules.state import EMPTY_STATE, MandateFacts, MandateState
 from core.mandate.rules.told import ToldByTx
 from core.money import usdc_text
 
-MOVED = ("status", "cash_usdc", "deposited_usdc", "spent_usdc", "received_usdc", "withdrawn_usdc", "paid_out_usdc", "paused")
+MOVED = (
+    "status",
+    "cash_usdc",
+    "deposited_usdc",
+    "spent_usdc",
+    "received_usdc",
+    "withdrawn_usdc",
+    "paid_out_usdc",
+    "paused",
+)
 
 
-def fold_rows(rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: MandateFacts, report: Report) -> MandateState:
-    """The fold of the rows; each row's cash delta is compared with what it had to be when it was written."""
+def fold_rows(
+    rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: MandateFacts, report: Report
+) -> MandateState:
+    """The fold of the rows; each row's cash delta is compared with what it had to be when it was
+    written.
+    """
     state, told, is_stale = EMPTY_STATE, ToldByTx(), False
     for index, row in enumerate(rows):
         if row.reverses_id is not None:
-            is_stale = True  # a reversal changes the past: fold again before the next row, once for all that come together
+            # a reversal changes the past: fold again before the next row, once for all that come
+            # together
+            is_stale = True
             continue
         if is_stale:
             told, is_stale = ToldByTx(), False
@@ -39,12 +55,19 @@ def fold_rows(rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: 
         wanted = priced(expected.get(row.base_key, row), state, facts).cash_delta_usdc_e6
         if row.cash_delta_usdc_e6 != wanted:
             name = "row.cash_delta" if row.base_key.startswith("log:") else "row.cash_without_proof"
-            report.say(name, row.seq, f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be {usdc_text(wanted)}")
+            report.say(
+                name,
+                row.seq,
+                f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be "
+                f"{usdc_text(wanted)}",
+            )
         state = fold_on(state, [row], facts, told)
     return fold(rows, facts) if is_stale else state
 
 
-def replay_logs(expected: Iterable[NewRow], facts: MandateFacts) -> tuple[MandateState, list[LedgerRow]]:
+def replay_logs(
+    expected: Iterable[NewRow], facts: MandateFacts
+) -> tuple[MandateState, list[LedgerRow]]:
     """The fold of the vault's logs alone, and the rows that they make."""
     state, told, rows = EMPTY_STATE, ToldByTx(), list[LedgerRow]()
     for seq, wanted in enumerate(expected, start=1):
@@ -55,7 +78,15 @@ def replay_logs(expected: Iterable[NewRow], facts: MandateFacts) -> tuple[Mandat
 
 
 def _row(row: NewRow, seq: int) -> LedgerRow:
-    about: dict[str, Any] = {"id": seq, "mandate_id": 0, "seq": seq, "incarnation": 1, "reverses_id": None, "prev_hash": "", "row_hash": ""}
+    about: dict[str, Any] = {
+        "id": seq,
+        "mandate_id": 0,
+        "seq": seq,
+        "incarnation": 1,
+        "reverses_id": None,
+        "prev_hash": "",
+        "row_hash": "",
+    }
     values = {name: getattr(row, name) for name in NewRow.__dataclass_fields__}
     return LedgerRow(**values, **about, created_at=row.occurred_at)
 
@@ -63,7 +94,11 @@ def _row(row: NewRow, seq: int) -> LedgerRow:
 def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -> None:
     for name, value in totals_of(state).items():
         if head["totals"].get(name) != value:
-            report.say("head.totals", None, f"{name}: the head says {head['totals'].get(name)}, the rows give {value}")
+            report.say(
+                "head.totals",
+                None,
+                f"{name}: the head says {head['totals'].get(name)}, the rows give {value}",
+            )
     for name in head["totals"].keys() - totals_of(state).keys():
         report.say("head.totals", None, f"{name}: no such total")
 
@@ -72,13 +107,27 @@ def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> No
     told, given = totals_of(rows), totals_of(logs)
     for name in MOVED:
         if told[name] != given[name]:
-            report.say("replay.sum", None, f"{name}: the rows give {told[name]}, the vault's logs {given[name]}")
+            report.say(
+                "replay.sum",
+                None,
+                f"{name}: the rows give {told[name]}, the vault's logs {given[name]}",
+            )
 
 
 def compare_vault(
-    subject: Subject, vault: str, state: MandateState, rows: Sequence[LedgerRow], usdc: str, node: Node, at: Block, report: Report
+    subject: Subject,
+    vault: str,
+    state: MandateState,
+    rows: Sequence[LedgerRow],
+    usdc: str,
+    node: Node,
+    at: Block,
+    report: Report,
 ) -> None:
-    """The rows' state against the vault's own views at the record's last block. Errors: UncheckedError when that state is gone."""
+    """The rows' state against the vault's own views at the record's last block.
+
+    Errors: UncheckedError when that state is gone.
+    """
     reader = VaultReader(node.rpc, {"usdc": usdc})
     totals = node.ask("the vault's totals", lambda: reader.totals(vault, at.hash))
     status = node.ask("the vault's status", lambda: reader.status(vault, at.hash))
@@ -94,17 +143,37 @@ def compare_vault(
     }
     for name, (told, own) in sums.items():
         if told != own:
-            report.say("vault.sum", None, f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}")
+            report.say(
+                "vault.sum",
+                None,
+                f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}",
+            )
     if OF_VAULT[status] is not state.status:
-        report.say("vault.status", None, f"the rows give {state.status.value}, the vault {status.word}")
+        report.say(
+            "vault.status", None, f"the rows give {state.status.value}, the vault {status.word}"
+        )
     left = left_today_usdc_e6(spend_window(rows, subject.facts), subject.terms.daily_cap, at.at)
     if left != remaining.today:
-        report.say("vault.window", None, f"left for the day: the rows give {usdc_text(left)}, the vault {usdc_text(remaining.today)}")
+        report.say(
+            "vault.window",
+            None,
+            f"left for the day: the rows give {usdc_text(left)}, the vault "
+            f"{usdc_text(remaining.today)}",
+        )
     if balance < state.cash_usdc_e6:
-        report.say("vault.balance", None, f"the rows give {usdc_text(state.cash_usdc_e6)}, the vault holds {usdc_text(balance)}")
+        report.say(
+            "vault.balance",
+            None,
+            f"the rows give {usdc_text(state.cash_usdc_e6)}, the vault holds {usdc_text(balance)}",
+        )
     elif balance > state.cash_usdc_e6:
         report.remarks.append(
-            f"{usdc_text(balance - state.cash_usdc_e6)} USDC in the vault were given by others and are no part of the mandate"
+            f"{usdc_text(balance - state.cash_usdc_e6)} USDC in the vault were given by "
+            "others and are no part of the mandate"
         )
-    report.figures["vault"] = {key: usdc_text(value) for key, value in asdict(totals).items() if key not in ("nonce", "last_mark_block")}
+    report.figures["vault"] = {
+        key: usdc_text(value)
+        for key, value in asdict(totals).items()
+        if key not in ("nonce", "last_mark_block")
+    }
     report.figures |= {"balance_usdc": usdc_text(balance), "left_today_usdc": usdc_text(left)}

@@ -1,7 +1,8 @@
 """Reverted calls: those that the record tells of, and those that it leaves out.
 
-A reverted call leaves no log. What the record tells is checked by receipt and call data; what it leaves out is found only by
-looking through every block, so that is done for as many blocks as asked.
+A reverted call leaves no log. What the record tells is checked by receipt and call data; what it
+leaves out is found only by looking through every block, so that is done for as many blocks as
+asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,13 +37,18 @@ class RevertsCheck:
         """Each note of the record whose block is in the chain."""
         for row in filter(is_revert, self.rows.rows):
             if row.block_hash is None or row.block_number is None or row.tx_hash is None:
-                self.report.say("row.unproven", row.seq, f"{row.base_key} names no block or transaction")
+                self.report.say(
+                    "row.unproven", row.seq, f"{row.base_key} names no block or transaction"
+                )
             elif self.rows.is_canonical(row):
                 outcome = self.rows.outcomes.get(row.tx_hash)
                 if self._happened(row, outcome):
                     self._content(row, self.rows.blocks[row.block_number])
         if self.unexplained:
-            self.report.remarks.append(f"why {self.unexplained} reverted calls failed could not be run again and is the record's word")
+            self.report.remarks.append(
+                f"why {self.unexplained} reverted calls failed could not be run again and is "
+                "the record's word"
+            )
 
     def left_out(self, blocks: Sequence[Block], until: int) -> None:
         """Calls of the vault's agents, up to that height, that failed and have no row."""
@@ -51,39 +57,56 @@ class RevertsCheck:
             for block in blocks
             if block.number <= until
             for sent in block.to_vault
-            if self._is_agent(sent.sender, block.number) and f"revert:{sent.tx_hash}" not in self.rows.standing
+            if self._is_agent(sent.sender, block.number)
+            and f"revert:{sent.tx_hash}" not in self.rows.standing
         ]
         known = {log.tx_hash for log in self.expected.logs.values()}
-        outcomes = self.node.outcomes({sent.tx_hash: () for _, sent in suspects if sent.tx_hash not in known})
+        outcomes = self.node.outcomes(
+            {sent.tx_hash: () for _, sent in suspects if sent.tx_hash not in known}
+        )
         for block, sent in suspects:
             outcome = outcomes.get(sent.tx_hash)
             if outcome is not None and outcome.status == 0:
-                self.report.say("revert.left_out", None, f"{sent.tx_hash} in block {block.number} by {sent.sender}")
+                self.report.say(
+                    "revert.left_out",
+                    None,
+                    f"{sent.tx_hash} in block {block.number} by {sent.sender}",
+                )
 
     def _is_agent(self, sender: str, number: int) -> bool:
         return any(agent == sender and since <= number for since, agent in self.expected.agents)
 
     def _happened(self, row: LedgerRow, outcome: Outcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
-            self.report.say("revert.transaction", row.seq, f"there is no {row.tx_hash} in block {row.block_number}")
+            self.report.say(
+                "revert.transaction",
+                row.seq,
+                f"there is no {row.tx_hash} in block {row.block_number}",
+            )
             return False
         if outcome.status != 0:
             self.report.say("revert.status", row.seq, f"{row.tx_hash} did not fail")
             return False
         if outcome.to != self.vault or not self._is_agent(outcome.sender, outcome.block_number):
-            self.report.say("revert.parties", row.seq, f"{row.tx_hash} is from {outcome.sender} to {outcome.to}")
+            self.report.say(
+                "revert.parties", row.seq, f"{row.tx_hash} is from {outcome.sender} to {outcome.to}"
+            )
             return False
         return True
 
     def _content(self, row: LedgerRow, block: Block) -> None:
-        raw = self.node.ask("a reverted call", lambda: self.node.reader.transaction(row.tx_hash or ""))
+        raw = self.node.ask(
+            "a reverted call", lambda: self.node.reader.transaction(row.tx_hash or "")
+        )
         refusal = row.payload.get("refusal")
         if raw is None or not isinstance(refusal, Mapping):
             self.report.say("revert.content", row.seq, "it tells no refusal")
             return
         said = str(refusal.get("contract_error", refusal.get("reason")))
         # What the service could not look up stands without the attempt.
-        attempted = None if said == UNKNOWN and "attempted" not in refusal else attempted_of(raw["input"])
+        attempted = (
+            None if said == UNKNOWN and "attempted" not in refusal else attempted_of(raw["input"])
+        )
         wanted = revert_note(
             chain_id=self.rows.subject.chain_id,
             tx_hash=row.tx_hash or "",
@@ -95,16 +118,27 @@ class RevertsCheck:
             proves_event_id=self._proven(row),
         )
         if _facts(row) != _facts(wanted):
-            self.report.say("revert.content", row.seq, f"the row says {_facts(row)}, the call gives {_facts(wanted)}")
+            self.report.say(
+                "revert.content",
+                row.seq,
+                f"the row says {_facts(row)}, the call gives {_facts(wanted)}",
+            )
         self._reason(row, said, raw, block)
 
     def _proven(self, row: LedgerRow) -> int | None:
         """The agent's own report of this call, if it came before."""
-        reports = [one.seq for one in self.rows.rows if one.base_key == f"refusal:{row.tx_hash}" and one.seq < row.seq]
+        reports = [
+            one.seq
+            for one in self.rows.rows
+            if one.base_key == f"refusal:{row.tx_hash}" and one.seq < row.seq
+        ]
         return max(reports, default=None)
 
     def _reason(self, row: LedgerRow, said: str, raw: Mapping[str, str], block: Block) -> None:
-        """Run the call again on the state before its block. A node without that state leaves the reason the record's word."""
+        """Run the call again on the state before its block.
+
+        A node without that state leaves the reason the record's word.
+        """
         try:
             data = self.node.reader.replay(raw, block.parent_hash, block.number, block.at)
         except RpcError:
@@ -113,9 +147,21 @@ class RevertsCheck:
         if decoded is None:
             self.unexplained += 1
         elif said not in (UNKNOWN, decoded.name):
-            self.report.say("revert.reason", row.seq, f"the row says {said}, run again it fails with {decoded.name}")
+            self.report.say(
+                "revert.reason",
+                row.seq,
+                f"the row says {said}, run again it fails with {decoded.name}",
+            )
 
 
 def _facts(row: NewRow) -> str:
-    place = [row.kind.value, row.reported_by.value, row.amount_usdc_e6, row.cash_delta_usdc_e6, row.chain_id, row.tx_hash, row.log_index]
+    place = [
+        row.kind.value,
+        row.reported_by.value,
+        row.amount_usdc_e6,
+        row.cash_delta_usdc_e6,
+        row.chain_id,
+        row.tx_hash,
+        row.log_index,
+    ]
     return canonical_json([*place, row.occurred_at.isoformat(), row.base_key, row.payload]).decode()

@@ -1,7 +1,8 @@
 """Each row against what the chain gives; reversals and incarnations against one another.
 
-A row of the chain is judged by the block that it names: in the chain, it must be exactly the expected row; not in the chain,
-a later row must take it back. A row without a block is its author's word, and may move no cash.
+A row of the chain is judged by the block that it names: in the chain, it must be exactly the
+expected row; not in the chain, a later row must take it back. A row without a block is its author's
+word, and may move no cash.
 """
 
 from collections import Counter
@@ -19,7 +20,12 @@ from core.mandate.rules.violations import reserved_keys_in
 from core.quarantine.rules import ShortLedger
 
 NOTE: Final = (Kind.NOTE,)
-OWNER, AGENT, KEEPER, CHAIN = (ReportedBy.OWNER,), (ReportedBy.AGENT,), (ReportedBy.KEEPER,), (ReportedBy.CHAIN,)
+OWNER, AGENT, KEEPER, CHAIN = (
+    (ReportedBy.OWNER,),
+    (ReportedBy.AGENT,),
+    (ReportedBy.KEEPER,),
+    (ReportedBy.CHAIN,),
+)
 # Rows that no log proves, by their key up to the colon: who may say so, and of which kind it is.
 SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[Kind, ...]]]] = {
     "signed": (OWNER, (Kind.SIGNED,)),
@@ -70,7 +76,8 @@ class RowsCheck:
             self._count(row)
             if row.base_key.startswith("log:"):
                 self._log_row(row)
-                if row.payload.get("factory") is True:  # written in slices: a ledger may say of later blocks before
+                # written in slices: a ledger may say of later blocks before
+                if row.payload.get("factory") is True:
                     last_note = self._in_order(row, last_note)
                 else:
                     last = self._in_order(row, last)
@@ -87,28 +94,47 @@ class RowsCheck:
     def _count(self, row: LedgerRow) -> None:
         before = self.standing.get(row.base_key)
         if before is not None:
-            self.report.say("row.doubled", row.seq, f"{row.base_key} stands in row {before.seq} already")
+            self.report.say(
+                "row.doubled", row.seq, f"{row.base_key} stands in row {before.seq} already"
+            )
         self.incarnations[row.base_key] += 1
         if row.incarnation != self.incarnations[row.base_key]:
-            text = f"incarnation {row.incarnation}, it is number {self.incarnations[row.base_key]} of {row.base_key}"
+            text = (
+                f"incarnation {row.incarnation}, it is number {self.incarnations[row.base_key]} "
+                f"of {row.base_key}"
+            )
             self.report.say("row.incarnation", row.seq, text)
         self.standing[row.base_key] = row
-        if row.block_hash is not None and not self.is_canonical(row) and row.seq not in self.reversed_by:
-            self.report.say("row.orphaned_block", row.seq, f"block {row.block_number} {row.block_hash} is not in the chain")
+        if (
+            row.block_hash is not None
+            and not self.is_canonical(row)
+            and row.seq not in self.reversed_by
+        ):
+            self.report.say(
+                "row.orphaned_block",
+                row.seq,
+                f"block {row.block_number} {row.block_hash} is not in the chain",
+            )
 
     def _in_order(self, row: LedgerRow, last: tuple[int, int]) -> tuple[int, int]:
         if row.seq in self.reversed_by:
             return last
         place = (row.block_number or 0, row.log_index or 0)
         if place < last:
-            self.report.say("row.order", row.seq, f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}")
+            self.report.say(
+                "row.order",
+                row.seq,
+                f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}",
+            )
         return max(place, last)
 
     # Rows of logs
 
     def _log_row(self, row: LedgerRow) -> None:
         if row.block_hash is None or row.tx_hash is None or row.log_index is None:
-            self.report.say("row.unproven", row.seq, f"{row.base_key} names no block, transaction or log")
+            self.report.say(
+                "row.unproven", row.seq, f"{row.base_key} names no block, transaction or log"
+            )
         elif self.is_canonical(row):
             wanted = self.expected.rows.get(row.base_key)
             if wanted is None or not self._has_receipt(row):
@@ -131,13 +157,23 @@ class RowsCheck:
         elif outcome.status != 1:
             self.report.say("row.status", row.seq, f"{row.tx_hash} failed")
         elif outcome.block_hash != row.block_hash:
-            self.report.say("row.place", row.seq, f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}")
+            self.report.say(
+                "row.place",
+                row.seq,
+                f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}",
+            )
         elif (log := outcome.logs.get(-1 if row.log_index is None else row.log_index)) is None:
             self.report.say("row.log_index", row.seq, f"{row.tx_hash} has no log {row.log_index}")
         elif key_of(log) != row.base_key:
-            self.report.say("row.place", row.seq, f"its key is {row.base_key}, its place {key_of(log)}")
+            self.report.say(
+                "row.place", row.seq, f"its key is {row.base_key}, its place {key_of(log)}"
+            )
         else:
-            self.report.say("row.foreign_log", row.seq, f"log {log.log_index} is of {log.address} and not of this mandate")
+            self.report.say(
+                "row.foreign_log",
+                row.seq,
+                f"log {log.log_index} is of {log.address} and not of this mandate",
+            )
 
     def _compare(self, row: LedgerRow, wanted: NewRow) -> None:
         """Everything but the cash delta, which depends on the rows before (replay.py)."""
@@ -150,22 +186,43 @@ class RowsCheck:
         }
         for name, (said, given) in pairs.items():
             if said != given:
-                self.report.say(name, row.seq, f"the row says {_shown(said)}, the log gives {_shown(given)}")
+                self.report.say(
+                    name, row.seq, f"the row says {_shown(said)}, the log gives {_shown(given)}"
+                )
         if canonical_json(row.payload) != canonical_json(wanted.payload):
-            self.report.say("row.payload", row.seq, f"the row says {dict(row.payload)}, the log gives {dict(wanted.payload)}")
+            self.report.say(
+                "row.payload",
+                row.seq,
+                f"the row says {dict(row.payload)}, the log gives {dict(wanted.payload)}",
+            )
 
     def _left_out(self) -> None:
-        """Logs without a row. Those that the record says it holds back are a gap and no difference; one more than it says is one."""
-        left_out = {key: wanted for key, wanted in self.expected.rows.items() if not self._has_row(key)}
+        """Logs without a row.
+
+        Those that the record says it holds back are a gap and no difference; one more than it says
+        is one.
+        """
+        left_out = {
+            key: wanted for key, wanted in self.expected.rows.items() if not self._has_row(key)
+        }
         held = self._held_among(left_out)
         for key, wanted in left_out.items():
             if key not in held:
-                self.report.say("row.left_out", None, f"{key} in block {wanted.block_number}: {wanted.kind.value} {dict(wanted.payload)}")
+                self.report.say(
+                    "row.left_out",
+                    None,
+                    f"{key} in block {wanted.block_number}: {wanted.kind.value} "
+                    f"{dict(wanted.payload)}",
+                )
 
     def _held_among(self, left_out: Mapping[str, NewRow]) -> set[str]:
         if self.short is None:
             return set()
-        held = {key for key, wanted in left_out.items() if (wanted.block_number or 0) >= self.short.from_block}
+        held = {
+            key
+            for key, wanted in left_out.items()
+            if (wanted.block_number or 0) >= self.short.from_block
+        }
         return held if len(held) <= self.short.facts else set()
 
     def _has_row(self, key: str) -> bool:
@@ -177,11 +234,23 @@ class RowsCheck:
     def _said(self, row: LedgerRow) -> None:
         prefix = row.base_key.partition(":")[0]
         authors, kinds = SAID.get(prefix, ((), ()))
-        if not authors or (row.block_hash, row.block_number, row.log_index) != (None, None, None) or row.reported_by is ReportedBy.CHAIN:
-            self.report.say("row.unproven", row.seq, f"{row.base_key} by {row.reported_by.value} names no log that proves it")
+        if (
+            not authors
+            or (row.block_hash, row.block_number, row.log_index) != (None, None, None)
+            or row.reported_by is ReportedBy.CHAIN
+        ):
+            self.report.say(
+                "row.unproven",
+                row.seq,
+                f"{row.base_key} by {row.reported_by.value} names no log that proves it",
+            )
             return
         if row.reported_by not in authors:
-            self.report.say("row.reported_by", row.seq, f"{prefix} is said by {authors[0].value}, not by {row.reported_by.value}")
+            self.report.say(
+                "row.reported_by",
+                row.seq,
+                f"{prefix} is said by {authors[0].value}, not by {row.reported_by.value}",
+            )
         if row.kind not in kinds:
             self.report.say("row.kind", row.seq, f"{prefix} is no {row.kind.value}")
         self._content(row, prefix)
@@ -189,7 +258,9 @@ class RowsCheck:
     def _content(self, row: LedgerRow, prefix: str) -> None:
         if prefix == "signed" and row.payload.get("terms_digest") != self.subject.digest:
             said = row.payload.get("terms_digest")
-            self.report.say("row.payload", row.seq, f"signed was {said}, the terms give {self.subject.digest}")
+            self.report.say(
+                "row.payload", row.seq, f"signed was {said}, the terms give {self.subject.digest}"
+            )
         if prefix == "mark" and row.payload.keys() != {"mark"}:
             self.report.say("row.payload", row.seq, "a mark says nothing but the mark")
         told = {key: value for key, value in row.payload.items() if key != VIOLATION}
@@ -200,20 +271,42 @@ class RowsCheck:
 
     def _reversal(self, row: LedgerRow) -> None:
         target = self.by_seq.get(row.reverses_id or 0)
-        if target is None or target.seq >= row.seq or target.reverses_id is not None or self.standing.get(target.base_key) is not target:
-            self.report.say("reversal.target", row.seq, f"row {row.reverses_id} is no earlier row that stands")
+        if (
+            target is None
+            or target.seq >= row.seq
+            or target.reverses_id is not None
+            or self.standing.get(target.base_key) is not target
+        ):
+            self.report.say(
+                "reversal.target", row.seq, f"row {row.reverses_id} is no earlier row that stands"
+            )
             return
         del self.standing[target.base_key]
         if canonical_json(_mirror(row)) != canonical_json(_mirrored(target)):
-            self.report.say("reversal.content", row.seq, f"differs from the mirror of row {target.seq}")
+            self.report.say(
+                "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
+            )
         if self.is_canonical(target) and not self._comes_back(target):
-            self.report.say("reversal.without_cause", row.seq, f"block {target.block_number} of row {target.seq} is in the chain")
+            self.report.say(
+                "reversal.without_cause",
+                row.seq,
+                f"block {target.block_number} of row {target.seq} is in the chain",
+            )
         if target.block_hash is None:
-            self.report.say("reversal.without_cause", row.seq, f"row {target.seq} is of no block that could be lost")
+            self.report.say(
+                "reversal.without_cause",
+                row.seq,
+                f"row {target.seq} is of no block that could be lost",
+            )
 
     def _comes_back(self, target: LedgerRow) -> bool:
-        """A block may be lost and found again with the same hash: then its facts return as the next incarnation."""
-        return any(row.base_key == target.base_key and row.seq > target.seq and row.reverses_id is None for row in self.rows)
+        """A block may be lost and found again with the same hash: then its facts return as the next
+        incarnation.
+        """
+        return any(
+            row.base_key == target.base_key and row.seq > target.seq and row.reverses_id is None
+            for row in self.rows
+        )
 
 
 def _place(row: NewRow) -> tuple[object, ...]:
@@ -226,11 +319,29 @@ def _shown(value: object) -> str:
 
 def _mirror(row: LedgerRow) -> list[object]:
     delta = row.cash_delta_usdc_e6
-    return [row.base_key, row.kind.value, row.amount_usdc_e6, delta, row.incarnation, row.reported_by.value, *_place(row)[:-1], row.payload]
+    return [
+        row.base_key,
+        row.kind.value,
+        row.amount_usdc_e6,
+        delta,
+        row.incarnation,
+        row.reported_by.value,
+        *_place(row)[:-1],
+        row.payload,
+    ]
 
 
 def _mirrored(target: LedgerRow) -> list[object]:
     key, delta = f"reversal:{target.base_key}", -target.cash_delta_usdc_e6
     payload = {"reversal": True, "reverses_seq": target.seq, "cause": "reorg"}
     by = ReportedBy.CHAIN.value
-    return [key, target.kind.value, target.amount_usdc_e6, delta, target.incarnation, by, *_place(target)[:-1], payload]
+    return [
+        key,
+        target.kind.value,
+        target.amount_usdc_e6,
+        delta,
+        target.incarnation,
+        by,
+        *_place(target)[:-1],
+        payload,
+    ]

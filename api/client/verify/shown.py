@@ -1,7 +1,9 @@
-"""What the mandate's pages should show, computed from the rows alone: limits, progress and the newest week's statement.
+"""What the mandate's pages should show, computed from the rows alone: limits, progress and the
+newest week's statement.
 
-Compare it with what the service shows you. Two fields are not in a record: what closing costs (`leave_now_est` is then as for an
-unknown spread) and the wording of the statement's steps, which is left out.
+Compare it with what the service shows you. Two fields are not in a record: what closing costs
+(`leave_now_est` is then as for an unknown spread) and the wording of the statement's steps, which
+is left out.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,13 @@ from core.money import usdc_text
 from core.quarantine.rules import ShortLedger
 
 
-def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: int, short: ShortLedger | None) -> dict[str, Any]:
+def shown(
+    subject: Subject,
+    rows: Sequence[LedgerRow],
+    state: MandateState,
+    at: int,
+    short: ShortLedger | None,
+) -> dict[str, Any]:
     """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows."""
     limits = LimitsFacts(
         status=state.status,
@@ -36,7 +44,9 @@ def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: 
         violation_codes=state.violation_codes,
         is_short=short is not None,
     )
-    about = ProgressFacts(facts=subject.facts, terms=subject.terms, spread_bps=None, now=at, short=short)
+    about = ProgressFacts(
+        facts=subject.facts, terms=subject.terms, spread_bps=None, now=at, short=short
+    )
     return {
         "limits": limits_block(limits, at),
         "progress": progress_block(state, about),
@@ -44,15 +54,21 @@ def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: 
     }
 
 
-def _statement(subject: Subject, rows: Sequence[LedgerRow], end: MandateState, at: int) -> dict[str, Any]:
-    """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the book does not balance."""
+def _statement(
+    subject: Subject, rows: Sequence[LedgerRow], end: MandateState, at: int
+) -> dict[str, Any]:
+    """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the book does not
+    balance.
+    """
     year, week, _ = datetime.fromtimestamp(at, UTC).isocalendar()
     of = IsoWeek(year, week)
     counted = effective(rows)
     start = fold((row for row in counted if row.occurred_at < of.start_at), subject.facts)
     flows = flows_of(row for row in counted if row.occurred_at >= of.start_at)
     unexplained = end.cash_usdc_e6 - start.cash_usdc_e6 - flows.net_usdc_e6
-    texts = {name.removesuffix("_usdc_e6"): usdc_text(amount) for name, amount in asdict(flows).items()}
+    texts = {
+        name.removesuffix("_usdc_e6"): usdc_text(amount) for name, amount in asdict(flows).items()
+    }
     return {
         "week": of.label,
         "cash": {"start": usdc_text(start.cash_usdc_e6), "end": usdc_text(end.cash_usdc_e6)},

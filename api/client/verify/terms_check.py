@@ -1,6 +1,8 @@
-"""Who signed what, and which vault that is: nothing of the record's first line is taken at its word.
+"""Who signed what, and which vault that is: nothing of the record's first line is taken at its
+word.
 
-terms -> digest (EIP-712, the factory's domain) -> the owner's signature;  digest -> predictVault -> the vault
+terms -> digest (EIP-712, the factory's domain) -> the owner's signature;  digest -> predictVault ->
+the vault
 """
 
 from collections.abc import Mapping
@@ -40,7 +42,9 @@ class Subject:
 
     @property
     def payment_adapters(self) -> list[str]:
-        """The targets of rules of kind COST: the adapter that the owner signed for payments, in honest terms one at most."""
+        """The targets of rules of kind COST: the adapter that the owner signed for payments, in
+        honest terms one at most.
+        """
         return sorted({rule.target for rule in self.rules if rule.kind is RuleKind.COST})
 
 
@@ -52,67 +56,126 @@ def subject_of(first: Mapping[str, Any], report: Report) -> Subject | None:
         version, factory = first["terms_version"], checksum_address(first["factory"])
         digest = terms_digest(terms, factory, first["chain_id"], version)
         mode, positions = MarketMode(first["market_mode"]), position_rules(rules)
-        facts = MandateFacts(market_mode=mode, budget_usdc_e6=terms.budget_usdc, positions=positions)
+        facts = MandateFacts(
+            market_mode=mode, budget_usdc_e6=terms.budget_usdc, positions=positions
+        )
         hashes = (rules_hash(rules), guard_targets_hash(first["guard_targets"]))
     except (MandateError, ValueError, TypeError, KeyError, AttributeError, EncodingError) as error:
         report.say("terms.form", None, f"{type(error).__name__}: {error}")
         return None
     if terms.public_id != first["mandate_id"]:
-        report.say("terms.mandate_id", None, f"the record is of {first['mandate_id']}, the terms are of {terms.public_id}")
+        report.say(
+            "terms.mandate_id",
+            None,
+            f"the record is of {first['mandate_id']}, the terms are of {terms.public_id}",
+        )
     if hashes[0] != terms.allowed_targets_hash:
-        report.say("terms.rules", None, f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}")
-    if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in {name for _, name in TERMS_FIELDS[version]}:
-        report.say("terms.guard_targets", None, f"the guard's targets give {hashes[1]}, signed was {terms.guard_targets_hash}")
+        report.say(
+            "terms.rules",
+            None,
+            f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}",
+        )
+    if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in {
+        name for _, name in TERMS_FIELDS[version]
+    }:
+        report.say(
+            "terms.guard_targets",
+            None,
+            f"the guard's targets give {hashes[1]}, signed was {terms.guard_targets_hash}",
+        )
     if digest != first["terms_digest"]:
-        report.say("terms.digest", None, f"the terms give {digest}, the record says {first['terms_digest']}")
+        report.say(
+            "terms.digest",
+            None,
+            f"the terms give {digest}, the record says {first['terms_digest']}",
+        )
     return Subject(first["chain_id"], factory, first["vault"], terms, rules, digest, facts)
 
 
-def check_signature(subject: Subject, signature: str | None, is_signed: bool, node: Node, report: Report) -> None:
-    """A key's signature needs no node; a contract wallet is asked. Without one, the factory's own check stands in (VaultCreated)."""
+def check_signature(
+    subject: Subject, signature: str | None, is_signed: bool, node: Node, report: Report
+) -> None:
+    """A key's signature needs no node; a contract wallet is asked.
+
+    Without one, the factory's own check stands in (VaultCreated).
+    """
     if signature is None:
         if is_signed:
-            report.say("terms.signature", None, "the rows say signed, the record has no signature and the factory no vault")
+            report.say(
+                "terms.signature",
+                None,
+                "the rows say signed, the record has no signature and the factory no vault",
+            )
         return
     owner = subject.terms.owner
-    if not node.ask("the owner's signature", lambda: verify_digest(owner, subject.digest, signature, node.reader)):
+    if not node.ask(
+        "the owner's signature",
+        lambda: verify_digest(owner, subject.digest, signature, node.reader),
+    ):
         report.say("terms.signature", None, f"{owner} did not sign {subject.digest}")
 
 
-def check_place(subject: Subject, node: Node, expected_factory: str | None, report: Report) -> str | None:
-    """The vault of these terms; None when node and record are of different chains or there is no such factory."""
+def check_place(
+    subject: Subject, node: Node, expected_factory: str | None, report: Report
+) -> str | None:
+    """The vault of these terms; None when node and record are of different chains or there is no
+    such factory.
+    """
     chain_id = node.ask("the chain's id", node.reader.chain_id)
     if chain_id != subject.chain_id:
-        report.say("terms.chain_id", None, f"the record is of chain {subject.chain_id}, the node of {chain_id}")
+        report.say(
+            "terms.chain_id",
+            None,
+            f"the record is of chain {subject.chain_id}, the node of {chain_id}",
+        )
         return None
     if expected_factory is not None and checksum_address(expected_factory) != subject.factory:
-        report.say("terms.factory", None, f"the record's factory is {subject.factory}, expected is {checksum_address(expected_factory)}")
+        report.say(
+            "terms.factory",
+            None,
+            f"the record's factory is {subject.factory}, expected is "
+            f"{checksum_address(expected_factory)}",
+        )
     if not node.ask("the factory's code", lambda: node.reader.code_at(subject.factory)):
         report.say("terms.factory", None, f"there is no contract at {subject.factory}")
         return None
     vault = node.ask("the vault's address", lambda: node.reader.predict_vault(subject.digest))
     if subject.vault_said is not None and subject.vault_said != vault:
-        report.say("terms.vault", None, f"the record's vault is {subject.vault_said}, these terms give {vault}")
+        report.say(
+            "terms.vault",
+            None,
+            f"the record's vault is {subject.vault_said}, these terms give {vault}",
+        )
     return vault
 
 
 def payment_adapter(subject: Subject, trusted: str | None, report: Report) -> str | None:
-    """The only contract whose X402Paid is believed: the one that the verifier trusts, else the one that the signed rules name.
+    """The only contract whose X402Paid is believed: the one that the verifier trusts, else the one
+    that the signed rules name.
 
-    Any contract can emit that event in any vault's name, so that a contract's own word never makes it the x402 adapter.
+    Any contract can emit that event in any vault's name, so that a contract's own word never makes
+    it the x402 adapter.
     Errors: UncheckedError when the rules name several and none is trusted.
     """
     named = subject.payment_adapters
     if trusted is None and len(named) > 1:
-        text = f"the rules name {len(named)} payment adapters ({', '.join(named)}); name the deployment's with --x402-adapter"
+        text = (
+            f"the rules name {len(named)} payment adapters ({', '.join(named)}); name the "
+            "deployment's with --x402-adapter"
+        )
         raise UncheckedError("payments", text)
     if trusted is None:
         if named:
-            report.remarks.append(f"payments are those of {named[0]}, which the owner signed for; --x402-adapter names the deployment's")
+            report.remarks.append(
+                f"payments are those of {named[0]}, which the owner signed for; --x402-adapter "
+                "names the deployment's"
+            )
         return named[0] if named else None
     believed = checksum_address(trusted)
     report.remarks += [
-        f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none" for other in named if other != believed
+        (f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none")
+        for other in named
+        if other != believed
     ]
     return believed
 
@@ -122,6 +185,10 @@ def compare_created(subject: Subject, created: VaultCreated, report: Report) -> 
     for field in fields(MandateTerms):
         said, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)
         if said != on_chain:
-            report.say("terms.on_chain", None, f"{field.name}: the record says {said}, the factory {on_chain}")
+            report.say(
+                "terms.on_chain",
+                None,
+                f"{field.name}: the record says {said}, the factory {on_chain}",
+            )
     if subject.rules != created.rules:
         report.say("terms.rules", None, "the rules are not those that the factory wrote down")

@@ -1,4 +1,6 @@
-"""A payment by authorization: claim, commit, settle, commit, serve, commit. It is charged once and serves once.
+"""A payment by authorization: claim, commit, settle, commit, serve, commit.
+
+It is charged once and serves once.
 
     (none) --verify--> claimed --settle--> settled --serve--> served
                           |  ^                ^
@@ -6,12 +8,16 @@
                          failed --------------+
 
 Laws
-- One call at a time works on a payment: it holds a lock that dies with its connection, so that a crash frees it at once.
-- Whether a payment has settled is read from the chain, never taken from the facilitator's word, be it yes or no.
-- A call that comes back with the same payment goes on where the last one ended: it waits for a transaction that is under way,
-  and what did not settle is judged again before it is sent again (judged.py). Settling twice is no danger to the payer, since
-  the token takes a nonce once. What another resource, account or signature is used with is a payment already used.
-- A call that comes back with its idempotency key and another payment is served by the first one, once that has settled.
+- One call at a time works on a payment: it holds a lock that dies with its connection, so that a
+  crash frees it at once.
+- Whether a payment has settled is read from the chain, never taken from the facilitator's word, be
+  it yes or no.
+- A call that comes back with the same payment goes on where the last one ended: it waits for a
+  transaction that is under way, and what did not settle is judged again before it is sent again
+  (judged.py). Settling twice is no danger to the payer, since the token takes a nonce once. What
+  another resource, account or signature is used with is a payment already used.
+- A call that comes back with its idempotency key and another payment is served by the first one,
+  once that has settled.
 """
 
 import hashlib
@@ -29,7 +35,14 @@ from api.kernel.idempotency import Slot
 from api.kernel.operation import Refusal
 from api.kernel.payments import gas
 from api.kernel.payments.gas import TX_HASH, Reserved
-from api.kernel.payments.judged import RETRY_S, Payment, purse_of, require_covered, require_valid, too_dear
+from api.kernel.payments.judged import (
+    RETRY_S,
+    Payment,
+    purse_of,
+    require_covered,
+    require_valid,
+    too_dear,
+)
 from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, receipt_header, unpaid
 from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
@@ -42,14 +55,18 @@ from core.payments.chain import Authorization, is_paid, settlement_of
 from core.payments.tables import X402Payment
 
 MAX_FAILURE: Final = 200  # characters of a reason that are kept
-LEASE: Final = timedelta(seconds=60)  # so long a payment that may have been sent keeps others of its idempotency key from being taken
+# so long a payment that may have been sent keeps others of its idempotency key from being taken
+LEASE: Final = timedelta(seconds=60)
 PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outcome not known
 
 log = structlog.get_logger("api")
 
 
 def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
-    """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    """Take the payment; answers the receipt's header.
+
+    Errors: Refusal payment_invalid, payment_already_used, settlement_pending.
+    """
     read, rails = till.read, till.rails
     offer = exact_requirements(read, rails)
     require_offered(read, payload.accepted, offer)
@@ -64,14 +81,17 @@ def _served(till: Till, identity: payments.Identity, payer: str, tx_hash: str) -
     if not payments.mark_served(till.session, identity, till.read.now):
         raise already_used(till.read)
     till.serve()
-    return receipt_header(SettleResponse(success=True, transaction=tx_hash, network=till.rails.network, payer=payer))
+    return receipt_header(
+        SettleResponse(success=True, transaction=tx_hash, network=till.rails.network, payer=payer)
+    )
 
 
 def paid_before(till: Till, slot: Slot, payload: PaymentPayload) -> dict[str, str] | None:
-    """Serve by another payment that was sent with this idempotency key and has settled: whoever sent it never heard so, and signed again.
+    """Serve by another payment that was sent with this idempotency key and has settled: whoever
+    sent it never heard so, and signed again.
 
-    What was sent now is then not touched. None: no other payment has paid for this call. Errors: Refusal settlement_pending while one
-    still may; errors of chain reads.
+    What was sent now is then not touched. None: no other payment has paid for this call. Errors:
+    Refusal settlement_pending while one still may; errors of chain reads.
     """
     authorization = payload.payload.get("authorization")
     sent_now = str(authorization.get("nonce")).lower() if isinstance(authorization, dict) else None
@@ -89,19 +109,29 @@ def paid_before(till: Till, slot: Slot, payload: PaymentPayload) -> dict[str, st
 
 
 def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
-    """The transaction that has settled it after all; None: nothing will. Errors: Refusal settlement_pending."""
+    """The transaction that has settled it after all; None: nothing will.
+
+    Errors: Refusal settlement_pending.
+    """
     chain, now = till.read.deps.chain, till.read.now
     used = chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce)
     found = settlement_of(chain, wanted, row.claimed_block) if used else None
     if found is not None:
-        payments.mark_settled(till.session, (row.asset, row.payer, row.nonce), hex_bytes(found), now)
+        payments.mark_settled(
+            till.session, (row.asset, row.payer, row.nonce), hex_bytes(found), now
+        )
         return found
     is_over = row.valid_before is not None and now.timestamp() >= row.valid_before
-    if used or is_over or row.state == "failed" or (row.claimed_at + LEASE <= now and not _is_waiting(chain, row.tx_hash)):
+    if (
+        used
+        or is_over
+        or row.state == "failed"
+        or (row.claimed_at + LEASE <= now and not _is_waiting(chain, row.tx_hash))
+    ):
         return None
     detail = (
-        "An earlier payment with this Idempotency-Key may still settle, and this one was not touched; send the same call again, "
-        "with either payment."
+        "An earlier payment with this Idempotency-Key may still settle, and this one was not "
+        "touched; send the same call again, with either payment."
     )
     raise Refusal("settlement_pending", detail, retry_at=now + timedelta(seconds=RETRY_S))
 
@@ -123,9 +153,13 @@ def _is_waiting(chain: ChainReader, tx_hash: bytes | None) -> bool:
 
 
 def _alone_as_signed(payload: PaymentPayload, offer: PaymentRequirements) -> PaymentPayload:
-    """What was looked at and nothing else: other forms of payment beside it, and extensions, would settle by transactions of their own."""
+    """What was looked at and nothing else: other forms of payment beside it, and extensions, would
+    settle by transactions of their own.
+    """
     kept = {name: payload.payload[name] for name in ("authorization", "signature")}
-    return PaymentPayload(x402_version=payload.x402_version, payload=kept, accepted=offer, resource=payload.resource)
+    return PaymentPayload(
+        x402_version=payload.x402_version, payload=kept, accepted=offer, resource=payload.resource
+    )
 
 
 @contextmanager
@@ -153,11 +187,16 @@ def _settled(payment: Payment) -> str:
     if row is None:
         return _settle(payment, *_claim(payment))
     found = _on_chain(payment, row.claimed_block) or _judged_again(payment, row)
-    return _keep_settled(payment, found) if found is not None else _settle(payment, row.claimed_block, _reclaim(payment))
+    return (
+        _keep_settled(payment, found)
+        if found is not None
+        else _settle(payment, row.claimed_block, _reclaim(payment))
+    )
 
 
 def _claim(payment: Payment) -> tuple[int, Reserved | None]:
-    """Judge it, and write the row; answers the height below which it can't have settled, and what its gas was reserved by.
+    """Judge it, and write the row; answers the height below which it can't have settled, and what
+    its gas was reserved by.
 
     Errors: Refusal payment_invalid, temporarily_unavailable.
     """
@@ -190,7 +229,8 @@ def _claim(payment: Payment) -> tuple[int, Reserved | None]:
 def _judged_again(payment: Payment, row: X402Payment) -> str | None:
     """Whether what did not settle is still valid: None, it is. The hash: it has settled meanwhile.
 
-    Errors: Refusal payment_invalid, the row is failed; settlement_pending while its transaction is under way.
+    Errors: Refusal payment_invalid, the row is failed; settlement_pending while its transaction is
+    under way.
     """
     if row.tx_hash is not None and _is_under_way(payment, row.tx_hash):
         raise _pending(payment.read)
@@ -199,7 +239,9 @@ def _judged_again(payment: Payment, row: X402Payment) -> str | None:
     except Refusal as refusal:
         found = _on_chain(payment, row.claimed_block)
         if found is None:
-            payments.mark_failed(payment.session, payment.identity, refusal.detail[:MAX_FAILURE], sent=False)
+            payments.mark_failed(
+                payment.session, payment.identity, refusal.detail[:MAX_FAILURE], sent=False
+            )
             payment.session.commit()
             raise
         return found
@@ -223,7 +265,10 @@ def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
 
 
 def _settle(payment: Payment, from_block: int, reserved: Reserved | None) -> str:
-    """Settle, and ask the chain what came of it. Errors: Refusal payment_invalid, settlement_pending, temporarily_unavailable."""
+    """Settle, and ask the chain what came of it.
+
+    Errors: Refusal payment_invalid, settlement_pending, temporarily_unavailable.
+    """
     try:
         answer: SettleResponse | None = payment.rails.settle(payment.payload, payment.offer)
     except NotSentError as error:
@@ -253,8 +298,13 @@ def _not_sent(payment: Payment, reserved: Reserved | None, error: NotSentError) 
     payment.session.commit()
     if isinstance(error, DearGasError):
         return too_dear(payment, error)
-    detail = "The payment could not be sent, and nothing was charged; send the same call with the same payment again."
-    return Refusal("temporarily_unavailable", detail, retry_at=payment.read.now + timedelta(seconds=RETRY_S))
+    detail = (
+        "The payment could not be sent, and nothing was charged; send the same call with the "
+        "same payment again."
+    )
+    return Refusal(
+        "temporarily_unavailable", detail, retry_at=payment.read.now + timedelta(seconds=RETRY_S)
+    )
 
 
 def _keep_sent(payment: Payment, answer: SettleResponse | None) -> None:
@@ -269,7 +319,11 @@ def _by_receipt(payment: Payment, answer: SettleResponse | None) -> str | None:
     if answer is None or not TX_HASH.fullmatch(answer.transaction):
         return None
     receipt = payment.read.deps.chain.receipt(answer.transaction.lower())
-    return receipt.tx_hash if receipt is not None and is_paid(receipt, payment.signed.authorization) else None
+    return (
+        receipt.tx_hash
+        if receipt is not None and is_paid(receipt, payment.signed.authorization)
+        else None
+    )
 
 
 def _on_chain(payment: Payment, from_block: int, *, sent: bool = False) -> str | None:
@@ -282,9 +336,15 @@ def _on_chain(payment: Payment, from_block: int, *, sent: bool = False) -> str |
         return None
     found = settlement_of(chain, wanted, from_block)
     if found is None:
-        payments.mark_failed(payment.session, payment.identity, "nonce used for something else", sent=sent)
+        payments.mark_failed(
+            payment.session, payment.identity, "nonce used for something else", sent=sent
+        )
         payment.session.commit()
-        raise unpaid(payment.read, "payment_invalid", "The payment's nonce was cancelled or used for something else; sign a new payment.")
+        raise unpaid(
+            payment.read,
+            "payment_invalid",
+            "The payment's nonce was cancelled or used for something else; sign a new payment.",
+        )
     return found
 
 
@@ -298,23 +358,37 @@ def _failed(payment: Payment, answer: SettleResponse) -> Refusal:
     reason = answer.error_reason or NO_REASON
     payments.mark_failed(payment.session, payment.identity, reason[:MAX_FAILURE], sent=True)
     payment.session.commit()
-    detail = f"The payment did not settle: {sentence_of(reason)}; nothing was charged. Send it again, or sign a new one."
+    detail = (
+        f"The payment did not settle: {sentence_of(reason)}; nothing was charged. Send it again, "
+        "or sign a new one."
+    )
     return unpaid(payment.read, "payment_invalid", detail, failed=answer)
 
 
 def _require_same(payment: Payment, row: X402Payment) -> None:
     read = payment.read
-    same = (row.resource, row.account_id, row.signature_hash) == (read.resource, _account_id(read), _signature_hash(payment.signed))
+    same = (row.resource, row.account_id, row.signature_hash) == (
+        read.resource,
+        _account_id(read),
+        _signature_hash(payment.signed),
+    )
     if row.state == "served" or not same:
         raise already_used(read)
 
 
 def already_used(read: MeteredRead) -> Refusal:
-    return unpaid(read, "payment_already_used", "This payment has served a call, or serves one now; sign a new payment for this one.")
+    return unpaid(
+        read,
+        "payment_already_used",
+        "This payment has served a call, or serves one now; sign a new payment for this one.",
+    )
 
 
 def _pending(read: MeteredRead) -> Refusal:
-    detail = "The payment is being settled and is not on the chain yet; send the same call with the same payment again."
+    detail = (
+        "The payment is being settled and is not on the chain yet; send the same call with the "
+        "same payment again."
+    )
     return Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
 
 

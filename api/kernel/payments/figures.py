@@ -1,4 +1,6 @@
-"""The settler's gas in figures: the day's, over all processes, read from the database at the scrape."""
+"""The settler's gas in figures: the day's, over all processes, read from the database at the
+scrape.
+"""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -44,4 +46,8 @@ class SettlerGas(Collector):
         return GaugeMetricFamily(PREFIX + "settler_gas_wei", says, labels=["of"])
 
     def _budget(self) -> GaugeMetricFamily:
-        return GaugeMetricFamily(PREFIX + "settler_gas_budget_wei", "Gas that settling may use in a UTC day, in wei.", labels=["of"])
+        return GaugeMetricFamily(
+            PREFIX + "settler_gas_budget_wei",
+            "Gas that settling may use in a UTC day, in wei.",
+            labels=["of"],
+        )

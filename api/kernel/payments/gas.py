@@ -1,10 +1,12 @@
-"""What settling with a key of ours may cost: reserved before anything is sent, corrected by the receipt.
+"""What settling with a key of ours may cost: reserved before anything is sent, corrected by the
+receipt.
 
     claim + reserve --commit--> send --> the receipt's cost, or nothing sent: 0 --> what was reserved beyond it is free again
                                    '--> not known: all of it stays used for that day, until the receipt is found
 
 Laws
-- One row a UTC day, changed by one statement: the budget holds for all calls and all processes together.
+- One row a UTC day, changed by one statement: the budget holds for all calls and all processes
+  together.
 - Unknown is never zero: what has no receipt counts with the most that it can cost.
 - A facilitator pays its own gas: with one, nothing here applies.
 """
@@ -43,7 +45,8 @@ class Reserved:
 
 
 def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
-    """Take what the settlement may cost out of the day's budget, with the row of the payment; None: it costs us nothing.
+    """Take what the settlement may cost out of the day's budget, with the row of the payment; None:
+    it costs us nothing.
 
     Errors: Refusal temporarily_unavailable, until the next UTC day.
     """
@@ -52,7 +55,14 @@ def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
         return None
     budget = Budget(gas.wei_per_day, gas.contract_wei_per_day)
     most = gas.most_wei(payment.signed.authorization.amount)
-    found = settlements.reserve(payment.session, payment.identity, most, budget, is_contract=is_contract, now=payment.read.now)
+    found = settlements.reserve(
+        payment.session,
+        payment.identity,
+        most,
+        budget,
+        is_contract=is_contract,
+        now=payment.read.now,
+    )
     if found is None:
         raise _used_up(payment, budget, most)
     return Reserved(found, is_contract)
@@ -62,29 +72,46 @@ def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
     now = payment.read.now
     used, again = settlements.used_on(payment.session, now.date()), next_day(now)
     is_all = used.all_wei + most > budget.all_wei
-    log.error("gas_budget_used_up", used_wei=used.all_wei, contract_wei=used.contract_wei, of_contracts=not is_all)
+    log.error(
+        "gas_budget_used_up",
+        used_wei=used.all_wei,
+        contract_wei=used.contract_wei,
+        of_contracts=not is_all,
+    )
     holds = payment.signed.valid_before > again.timestamp()
     later = f"send this payment again from {instant_text(again)} on"
     if not holds:
         later = f"sign a new payment from {instant_text(again)} on, since this one ends before"
     whose, instead = ("", "") if is_all else (" of contract wallets", "an account without code, ")
     detail = (
-        f"Today's gas for settling payments{whose} is used up; nothing was sent and nothing charged. Pay with {instead}free reads, "
-        f"credits or a vault, which go on working, or {later}."
+        f"Today's gas for settling payments{whose} is used up; nothing was sent and nothing "
+        f"charged. Pay with {instead}free reads, credits or a vault, which go on working, or "
+        f"{later}."
     )
     next_calls = NEXT_OF_NOBODY if isinstance(payment.read.caller, Nobody) else NEXT
-    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=next_calls, block={"retry_safe": holds})
+    return Refusal(
+        "temporarily_unavailable",
+        detail,
+        retry_at=again,
+        next_calls=next_calls,
+        block={"retry_safe": holds},
+    )
 
 
 def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:
     """All that was reserved is free again."""
     if reserved is not None:
-        settlements.close(payment.session, reserved.id, Cost(0, is_reverted=False, bars_payer=False))
+        settlements.close(
+            payment.session, reserved.id, Cost(0, is_reverted=False, bars_payer=False)
+        )
         payment.session.commit()
 
 
 def account_for(payment: Payment, reserved: Reserved | None, answer: SettleResponse | None) -> None:
-    """What the settler's answer says of the cost. Errors: those of all reads; the settlement then counts with what was reserved."""
+    """What the settler's answer says of the cost.
+
+    Errors: those of all reads; the settlement then counts with what was reserved.
+    """
     if reserved is None or answer is None:
         return
     if not answer.transaction and not answer.success:
@@ -96,8 +123,9 @@ def account_for(payment: Payment, reserved: Reserved | None, answer: SettleRespo
 
 
 def account_for_late_ones(payment: Payment) -> None:
-    """Of all that this payer made us send, what is mined meanwhile; the keeper's job `settlements` sees to the rest. Errors: those of all
-    reads."""
+    """Of all that this payer made us send, what is mined meanwhile; the keeper's job `settlements`
+    sees to the rest. Errors: those of all reads.
+    """
     if payment.rails.gas is None:
         return
     chain = payment.read.deps.chain
@@ -105,6 +133,15 @@ def account_for_late_ones(payment: Payment) -> None:
     payment.session.commit()  # no transaction is open while a node is asked
     for one in sent:
         cost = cost_of(chain, one)
-        if cost is not None and settlements.close(payment.session, one.id, cost) and cost.is_reverted:
-            log.warning("settlement_reverted", payer=one.payer, cost_wei=cost.wei, bars_payer=cost.bars_payer)
+        if (
+            cost is not None
+            and settlements.close(payment.session, one.id, cost)
+            and cost.is_reverted
+        ):
+            log.warning(
+                "settlement_reverted",
+                payer=one.payer,
+                cost_wei=cost.wei,
+                bars_payer=cost.bars_payer,
+            )
         payment.session.commit()

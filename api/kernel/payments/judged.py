@@ -1,11 +1,14 @@
-"""Whether a payment may be sent to settle: each that reverts is a transaction at our cost, so it is judged before every try.
+"""Whether a payment may be sent to settle: each that reverts is a transaction at our cost, so it is
+judged before every try.
 
 Laws
 - It is in time and the facilitator calls it valid now, whatever it was called before.
-- What the payer holds covers it beside all that is promised: other payments that are claimed, in time and not on the chain yet.
-- After three failed settlements within an hour nothing more of this payer is sent, and what is under way may fail as well.
-- A contract wallet can be valid when it is asked and not when it pays: at our gas it has one payment under way, and after one that
-  reverted it pays nothing here for BARRED.
+- What the payer holds covers it beside all that is promised: other payments that are claimed, in
+  time and not on the chain yet.
+- After three failed settlements within an hour nothing more of this payer is sent, and what is
+  under way may fail as well.
+- A contract wallet can be valid when it is asked and not when it pays: at our gas it has one
+  payment under way, and after one that reverted it pays nothing here for BARRED.
 - The payer's lock is held for statements of the database alone, never while a node is asked.
 """
 
@@ -55,7 +58,8 @@ class Payment:
 def require_valid(payment: Payment) -> None:
     """Nobody asks a node about a payer whose payments are not sent anyway.
 
-    Errors: Refusal payment_invalid, temporarily_unavailable while gas is dear; FacilitatorError, errors of chain reads.
+    Errors: Refusal payment_invalid, temporarily_unavailable while gas is dear; FacilitatorError,
+    errors of chain reads.
     """
     require_in_time(payment.read, payment.signed)
     _require_few_failures(payment)
@@ -71,10 +75,16 @@ def require_valid(payment: Payment) -> None:
 def too_dear(payment: Payment, error: DearGasError) -> Refusal:
     again = payment.read.now + timedelta(seconds=CHEAPER_S)
     detail = (
-        f"Gas costs {error.asked_wei} wei a unit now, and settling this payment is worth {error.most_wei}; nothing was sent and nothing "
-        "charged. Pay with credits, or send this again later."
+        f"Gas costs {error.asked_wei} wei a unit now, and settling this payment is worth "
+        f"{error.most_wei}; nothing was sent and nothing charged. Pay with credits, or send this "
+        "again later."
     )
-    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=("credits.balance", "credits.prices"))
+    return Refusal(
+        "temporarily_unavailable",
+        detail,
+        retry_at=again,
+        next_calls=("credits.balance", "credits.prices"),
+    )
 
 
 def _invalid(payment: Payment, sentence: str) -> Refusal:
@@ -83,14 +93,19 @@ def _invalid(payment: Payment, sentence: str) -> Refusal:
     held = payment.read.deps.chain.usdc_balance(wanted.payer)
     if held < wanted.amount:
         sentence += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
-    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {sentence}; sign a new one.")
+    return unpaid(
+        payment.read, "payment_invalid", f"The payment was refused: {sentence}; sign a new one."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """What a payer holds (base units), and what of it was promised then. Read from the chain before the payer is locked.
+    """What a payer holds (base units), and what of it was promised then.
 
-    `under_way`: amounts of its payments that were claimed and not used. `has_code`: it is a contract, or delegates to one (EIP-7702).
+    Read from the chain before the payer is locked.
+
+    `under_way`: amounts of its payments that were claimed and not used. `has_code`: it is a
+    contract, or delegates to one (EIP-7702).
     """
 
     held: int
@@ -100,15 +115,25 @@ class Purse:
 
 
 def purse_of(payment: Payment) -> Purse:
-    """No lock is held and no transaction open while the node is asked. Errors: those of all reads."""
+    """No lock is held and no transaction open while the node is asked.
+
+    Errors: those of all reads.
+    """
     chain, payer = payment.read.deps.chain, payment.signed.authorization.payer
-    promised = payments.promised(payment.session, payment.identity, int(payment.read.now.timestamp()))
+    promised = payments.promised(
+        payment.session, payment.identity, int(payment.read.now.timestamp())
+    )
     payment.session.commit()
     by_nonce = {hex_text(nonce): amount for nonce, amount in promised.amounts.items()}
     used = chain.used_authorizations(payer, list(by_nonce)) if by_nonce else frozenset()
     has_code = bool(chain.code_at(payer))
     held = chain.usdc_balance(payer)  # read last: what a nonce was used for is gone from it
-    return Purse(held, [amount for nonce, amount in by_nonce.items() if nonce not in used], promised.tally, has_code)
+    return Purse(
+        held,
+        [amount for nonce, amount in by_nonce.items() if nonce not in used],
+        promised.tally,
+        has_code,
+    )
 
 
 def require_covered(payment: Payment, purse: Purse) -> None:
@@ -121,19 +146,26 @@ def require_covered(payment: Payment, purse: Purse) -> None:
     most = _most_under_way(payment, purse, _require_few_failures(payment))
     under_way = len(purse.under_way) + tally.claims - purse.tally.claims
     if under_way >= most:
-        detail = f"The payment was refused: {payer} has {under_way} payments under way, of {most}; send it again when one has ended."
+        detail = (
+            f"The payment was refused: {payer} has {under_way} payments under way, of {most}; "
+            "send it again when one has ended."
+        )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
     promised = sum(purse.under_way) + tally.claimed_usdc_e6 - purse.tally.claimed_usdc_e6
     if purse.held < wanted + promised:
         detail = (
-            f"The payment was refused: {payer} holds {purse.held} base units, {promised} of them for payments under way, "
-            f"{wanted} are needed; send this payment again when those have ended."
+            f"The payment was refused: {payer} holds {purse.held} base units, {promised} of them "
+            f"for payments under way, {wanted} are needed; send this payment again when those "
+            "have ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
 
 
 def _most_under_way(payment: Payment, purse: Purse, failed: int) -> int:
-    """Each of them may fail as well. A contract's may do so whatever it says when it is asked, so that it has one."""
+    """Each of them may fail as well.
+
+    A contract's may do so whatever it says when it is asked, so that it has one.
+    """
     if payment.rails.gas is not None and purse.has_code:
         return 1
     return MAX_FAILURES - failed if failed else MAX_PROMISED
@@ -145,15 +177,19 @@ def _require_few_failures(payment: Payment) -> int:
     barred = settlements.barred_since(payment.session, payment.identity, now - BARRED)
     if barred is not None and payment.rails.gas is not None:
         detail = (
-            f"The payment was refused: {payer} is a contract, and reverted in the block what it allowed when it was asked; "
-            f"pay from another account, with credits, or from {instant_text(barred + BARRED)} on."
+            f"The payment was refused: {payer} is a contract, and reverted in the block what it "
+            "allowed when it was asked; pay from another account, with credits, or from "
+            f"{instant_text(barred + BARRED)} on."
         )
         raise _later(payment, detail, barred + BARRED - now)
     failed = payments.failures(payment.session, payment.identity, now - WINDOW)
     reverted, first = settlements.reverted_after(payment.session, payment.identity, now - WINDOW)
     count, since = max((failed.count, failed.since), (reverted, first), key=lambda one: one[0])
     if since is not None and count >= MAX_FAILURES:
-        detail = f"The payment was refused: {count} settlements of {payer} failed within an hour; pay from another account or later."
+        detail = (
+            f"The payment was refused: {count} settlements of {payer} failed within an hour; pay "
+            "from another account or later."
+        )
         raise _later(payment, detail, since + WINDOW - now)
     return count
 

@@ -1,13 +1,17 @@
-"""How a metered read is paid: one function decides and charges, last, when the answer is ready (docs/rules.md#paid-reads).
+"""How a metered read is paid: one function decides and charges, last, when the answer is ready
+(docs/rules.md#paid-reads).
 
     a free read of today's -> credits -> a payment in USDC -> 402
 
 Laws
 - A read that was refused or failed does not come here: it costs nothing.
-- Free reads are counted for the agent and its pools in one statement (core.credits.rules.free_reads, core.credits.queries).
-- A payment is not looked at while a free read or credits cover the call; it can be used for another one.
-- One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
-  a repeated call gets it again, uncharged. While a payment for it is settled, the key is held, and no other payment is looked at.
+- Free reads are counted for the agent and its pools in one statement
+  (core.credits.rules.free_reads, core.credits.queries).
+- A payment is not looked at while a free read or credits cover the call; it can be used for another
+  one.
+- One call is charged at most once. With an Idempotency-Key the first answer is kept in the
+  transaction that charges, and a repeated call gets it again, uncharged. While a payment for it is
+  settled, the key is held, and no other payment is looked at.
 - HEAD has no body to sell: it is answered as a call that pays nothing (RFC 9110, 9.3.2).
 """
 
@@ -42,7 +46,9 @@ FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
 
 Settle = Callable[[], Outcome]
-"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain, and serve."""
+"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
+and serve.
+"""
 
 Pay = Callable[[Till, PaymentPayload], dict[str, str]]
 
@@ -51,7 +57,10 @@ _SCHEMES: Final[Mapping[str, Pay]] = {EXACT: exact.pay, VAULT: vault.pay}
 
 @dataclass(frozen=True, slots=True)
 class _Shortfall:
-    """Why neither a free read nor credits cover the call. `available` None: the caller has no credits at all."""
+    """Why neither a free read nor credits cover the call.
+
+    `available` None: the caller has no credits at all.
+    """
 
     needed: int
     available: int | None = None
@@ -59,10 +68,12 @@ class _Shortfall:
 
 
 def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
-    """The outcome once it is paid, with headers that say how; what is left to do, where a payment was sent for it.
+    """The outcome once it is paid, with headers that say how; what is left to do, where a payment
+    was sent for it.
 
-    Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used, settlement_pending,
-    agent_key_scope, idempotency_in_flight, idempotency_key_reused; FacilitatorError and errors of chain reads.
+    Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used,
+    settlement_pending, agent_key_scope, idempotency_in_flight, idempotency_key_reused;
+    FacilitatorError and errors of chain reads.
     """
     if read.payment.only_asks:
         raise _unpaid(read, _Shortfall(read.price.credits or 0))
@@ -75,8 +86,11 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
             kept = idempotency.claim(session, read.slot)
             if kept is not None:
                 return replace(kept, media_type=outcome.media_type)
-            read.slot.keep(session, outcome, read.now)  # first, since what pays holds rows that other calls wait for
-            paid = _free_read(read, lambda: nullcontext(driver_of(session))) or _by_credits(read, partial(credit_ledger.spend, session))
+            # first, since what pays holds rows that other calls wait for
+            read.slot.keep(session, outcome, read.now)
+            paid = _free_read(read, lambda: nullcontext(driver_of(session))) or _by_credits(
+                read, partial(credit_ledger.spend, session)
+            )
             if not isinstance(paid, _Shortfall):
                 return _with(outcome, paid)
             session.rollback()
@@ -84,19 +98,31 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
 
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
-    """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement that commits itself."""
-    return _free_read(read, read.deps.database.statements) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
+    """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement
+    that commits itself.
+    """
+    return _free_read(read, read.deps.database.statements) or _by_credits(
+        read, partial(credit_ledger.spend_alone, read.deps.database)
+    )
 
 
 def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
     return replace(outcome, headers={**outcome.headers, **headers})
 
 
-def _free_read(read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection[Any]]]) -> dict[str, str] | None:
-    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its own or a pool's."""
+def _free_read(
+    read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection[Any]]]
+) -> dict[str, str] | None:
+    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its
+    own or a pool's.
+    """
     if not isinstance(read.caller, AgentCaller):
         return None
-    free, day, used_up = free_reads_of(read.caller, read.deps.limits), read.now.date(), read.deps.used_up
+    free, day, used_up = (
+        free_reads_of(read.caller, read.deps.limits),
+        read.now.date(),
+        read.deps.used_up,
+    )
     if any(used_up.has(name, day, limit) for name, limit in free.counts):
         return None
     with connect() as connection:
@@ -114,7 +140,11 @@ def free_reads_of(caller: AgentCaller, limits: Limits) -> FreeReads:
         of_address=limits.free_reads_per_address_per_day,
         of_owners_address=limits.free_reads_per_owners_address_per_day,
     )
-    return FreeReads(caller.account_id, limits.free_reads_per_day, pools_of(caller.owner_id, caller.came_from, of_pools))
+    return FreeReads(
+        caller.account_id,
+        limits.free_reads_per_day,
+        pools_of(caller.owner_id, caller.came_from, of_pools),
+    )
 
 
 def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
@@ -127,16 +157,25 @@ def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, st
     try:
         spend(read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
-        return _Shortfall(error.needed, error.available, free_reads_of(read.caller, read.deps.limits))
+        return _Shortfall(
+            error.needed, error.available, free_reads_of(read.caller, read.deps.limits)
+        )
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
 
 
 def _require_spend(caller: AgentCaller) -> None:
     """Free reads need the scope read alone; what costs something needs spend too."""
     if caller.scopes is not None and SPEND_SCOPE not in caller.scopes:
-        detail = "Today's free reads are used up and this key lacks the scope spend; its owner can grant it."
+        detail = (
+            "Today's free reads are used up and this key lacks the scope spend; its owner can "
+            "grant it."
+        )
         raise Refusal(
-            "agent_key_scope", detail, missing=SPEND_SCOPE, extra={"error": "agent_key_scope", "scope": SPEND_SCOPE}, next_calls=()
+            "agent_key_scope",
+            detail,
+            missing=SPEND_SCOPE,
+            extra={"error": "agent_key_scope", "scope": SPEND_SCOPE},
+            next_calls=(),
         )
 
 
@@ -148,12 +187,17 @@ def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Sett
     payload = payload_of(read, read.payment.v2)
     pay = _SCHEMES.get(payload.accepted.scheme)
     if pay is None:
-        detail = f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of {', '.join(_SCHEMES)}."
+        detail = (
+            f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of "
+            f"{', '.join(_SCHEMES)}."
+        )
         raise unpaid(read, "payment_invalid", detail)
     return partial(_settle, read, rails, payload, pay, outcome)
 
 
-def _settle(read: MeteredRead, rails: Rails, payload: PaymentPayload, pay: Pay, outcome: Outcome) -> Outcome:
+def _settle(
+    read: MeteredRead, rails: Rails, payload: PaymentPayload, pay: Pay, outcome: Outcome
+) -> Outcome:
     """One connection for all of it: what it holds, the slot and the payment, ends with it."""
     with read.deps.database.pinned() as session:
         till = Till(session, read, rails, outcome)
@@ -167,12 +211,15 @@ def _settle(read: MeteredRead, rails: Rails, payload: PaymentPayload, pay: Pay, 
 
 def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
     if read.payment.v1 is not None:
-        detail = "X-PAYMENT is x402 version 1; this service speaks version 2: answer PAYMENT-REQUIRED with PAYMENT-SIGNATURE."
+        detail = (
+            "X-PAYMENT is x402 version 1; this service speaks version 2: answer PAYMENT-REQUIRED "
+            "with PAYMENT-SIGNATURE."
+        )
         return unpaid(read, "payment_invalid", detail)
     if shortfall.available is None or shortfall.free is None:
         detail = (
-            f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as accepts says; "
-            "a registered agent has free reads every day."
+            f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as "
+            "accepts says; a registered agent has free reads every day."
         )
         return unpaid(read, "payment_required", detail)
     return _credit_insufficient(read, shortfall.needed, shortfall.available, shortfall.free)
@@ -182,12 +229,14 @@ def _text(amount: int) -> str:
     return "1 credit" if amount == 1 else f"{amount} credits"
 
 
-def _credit_insufficient(read: MeteredRead, needed: int, available: int, free: FreeReads) -> Refusal:
+def _credit_insufficient(
+    read: MeteredRead, needed: int, available: int, free: FreeReads
+) -> Refusal:
     again = next_day(read.now)
     detail = (
-        f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
-        f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: "
-        f"an agent has {free.says}."
+        f"Today's free reads are used up and this read costs {_text(needed)}; you have "
+        f"{available}. Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: an "
+        f"agent has {free.says}."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}
     refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})

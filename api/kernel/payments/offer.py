@@ -1,7 +1,8 @@
-"""The payable 402: what a call costs, and the forms of payment that it takes (x402 version 2; docs/rules.md#kinds-of-402).
+"""The payable 402: what a call costs, and the forms of payment that it takes (x402 version 2;
+docs/rules.md#kinds-of-402).
 
-Body and header PAYMENT-REQUIRED carry the same `accepts`: first `exact`, an EIP-3009 authorization that any x402 client signs,
-then `vault`, the adapter's event of a vault, which signs nothing.
+Body and header PAYMENT-REQUIRED carry the same `accepts`: first `exact`, an EIP-3009 authorization
+that any x402 client signs, then `vault`, the adapter's event of a vault, which signs nothing.
 """
 
 import base64
@@ -39,7 +40,10 @@ class SentPayment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredRead:
-    """A read that has a price and an answer, before it is paid. `resource` is its URL; `slot`: of its idempotency key."""
+    """A read that has a price and an answer, before it is paid.
+
+    `resource` is its URL; `slot`: of its idempotency key.
+    """
 
     operation: Operation
     caller: Caller
@@ -61,7 +65,9 @@ class MeteredRead:
 
 @dataclass(frozen=True, slots=True)
 class Till:
-    """Where a payment is taken: a session that stays on one connection, and the answer that it pays for."""
+    """Where a payment is taken: a session that stays on one connection, and the answer that it pays
+    for.
+    """
 
     session: WriteSession
     read: MeteredRead
@@ -85,10 +91,14 @@ def vault_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements |
     adapter = read.deps.contracts.get(ADAPTER)
     if adapter is None:
         return None
-    return _requirements(read, rails, VAULT, {"adapter": adapter, "resourceHash": resource_hash(read.resource)})
+    return _requirements(
+        read, rails, VAULT, {"adapter": adapter, "resourceHash": resource_hash(read.resource)}
+    )
 
 
-def _requirements(read: MeteredRead, rails: Rails, scheme: str, extra: Mapping[str, Any]) -> PaymentRequirements:
+def _requirements(
+    read: MeteredRead, rails: Rails, scheme: str, extra: Mapping[str, Any]
+) -> PaymentRequirements:
     return PaymentRequirements(
         scheme=scheme,
         network=rails.network,
@@ -101,22 +111,40 @@ def _requirements(read: MeteredRead, rails: Rails, scheme: str, extra: Mapping[s
 
 
 def unpaid(
-    read: MeteredRead, reason: str, detail: str, *, failed: SettleResponse | None = None, block: Mapping[str, Any] | None = None
+    read: MeteredRead,
+    reason: str,
+    detail: str,
+    *,
+    failed: SettleResponse | None = None,
+    block: Mapping[str, Any] | None = None,
 ) -> Refusal:
-    """The 402 that says how to pay. `failed` adds the facilitator's answer in PAYMENT-RESPONSE, `block` fields to the block."""
+    """The 402 that says how to pay.
+
+    `failed` adds the facilitator's answer in PAYMENT-RESPONSE, `block` fields to the block.
+    """
     rails = read.deps.rails
     if rails is None or read.amount_usdc_e6 is None:
         return Refusal(reason, detail, block=block)
     offers = (exact_requirements(read, rails), vault_requirements(read, rails))
     required = PaymentRequired(
         error=detail,
-        resource=ResourceInfo(url=read.resource, description=read.operation.summary, mime_type=read.operation.media_type),
+        resource=ResourceInfo(
+            url=read.resource,
+            description=read.operation.summary,
+            mime_type=read.operation.media_type,
+        ),
         accepts=[offer for offer in offers if offer is not None],
     )
     headers = {PAYMENT_REQUIRED_HEADER: _header(required)}
     if failed is not None:
         headers[PAYMENT_RESPONSE_HEADER] = _header(failed)
-    return Refusal(reason, detail, extra=required.model_dump(by_alias=True, exclude_none=True), block=block, headers=headers)
+    return Refusal(
+        reason,
+        detail,
+        extra=required.model_dump(by_alias=True, exclude_none=True),
+        block=block,
+        headers=headers,
+    )
 
 
 def receipt_header(settled: SettleResponse) -> dict[str, str]:
@@ -124,4 +152,6 @@ def receipt_header(settled: SettleResponse) -> dict[str, str]:
 
 
 def _header(model: PaymentRequired | SettleResponse) -> str:
-    return base64.b64encode(model.model_dump_json(by_alias=True, exclude_none=True).encode()).decode()
+    return base64.b64encode(
+        model.model_dump_json(by_alias=True, exclude_none=True).encode()
+    ).decode()

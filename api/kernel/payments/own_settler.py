@@ -1,13 +1,17 @@
-"""Settles payments of the scheme `exact` with a key of ours, by the token's transferWithAuthorization.
+"""Settles payments of the scheme `exact` with a key of ours, by the token's
+transferWithAuthorization.
 
     verify:  price --> simulate                               settle:  price --> simulate --> sign, send --> wait for the receipt
 
 Laws
-- A payment is simulated as it is sent: from the settler, with its gas limit and its fees. What a payer's wallet does with less gas
-  or at another price, it does when it is asked as well.
-- A transaction has MOST_GAS units, at a price that all of them together, with the fee of layer 1, cost at most what the payment earns.
-- Nothing but this call is ever sent: no wallet is deployed, and what else a payment carries is not looked at.
-- What a node says of a transaction that was sent is no verdict: until its receipt is there, the settlement is pending.
+- A payment is simulated as it is sent: from the settler, with its gas limit and its fees. What a
+  payer's wallet does with less gas or at another price, it does when it is asked as well.
+- A transaction has MOST_GAS units, at a price that all of them together, with the fee of layer 1,
+  cost at most what the payment earns.
+- Nothing but this call is ever sent: no wallet is deployed, and what else a payment carries is not
+  looked at.
+- What a node says of a transaction that was sent is no verdict: until its receipt is there, the
+  settlement is pending.
 """
 
 import threading
@@ -44,7 +48,8 @@ FLOOR_GAS: Final = 10  # a byte of zero; any other counts four times
 ENVELOPE_BYTES: Final = 130  # of an unsigned type 2 transaction beside its data, upper bound
 CONFIRM_WITHIN_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
-BELIEVED_S: Final = 30.0  # for so long a node that knows nothing of what was sent lags; after that it was lost
+# for so long a node that knows nothing of what was sent lags; after that it was lost
+BELIEVED_S: Final = 30.0
 KEY_SIGNATURE_BYTES: Final = 65
 
 
@@ -86,13 +91,22 @@ class OwnSettler:
         self._believed_until = 0.0
 
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
-        """Whether the token would take the payment now. Errors: DearGasError, those of all reads."""
+        """Whether the token would take the payment now.
+
+        Errors: DearGasError, those of all reads.
+        """
         try:
             transfer = _transfer_of(payload, requirements)
         except ValueError:
-            return VerifyResponse(is_valid=False, invalid_reason=ERR_INVALID_SIGNATURE, payer=payload.payload["authorization"]["from"])
+            return VerifyResponse(
+                is_valid=False,
+                invalid_reason=ERR_INVALID_SIGNATURE,
+                payer=payload.payload["authorization"]["from"],
+            )
         refused = self._refused(transfer, self._price(transfer))
-        return VerifyResponse(is_valid=refused is None, invalid_reason=refused, payer=transfer.payer)
+        return VerifyResponse(
+            is_valid=refused is None, invalid_reason=refused, payer=transfer.payer
+        )
 
     def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> SettleResponse:
         """Send it, and wait for the receipt; `transaction` is empty when nothing was sent.
@@ -110,7 +124,8 @@ class OwnSettler:
         return self._awaited(transfer, self._send(transfer, price))
 
     def _price(self, transfer: _Transfer) -> _Price:
-        """The cap is what the payment earns, so that a price that rises meanwhile leaves nothing stuck below it.
+        """The cap is what the payment earns, so that a price that rises meanwhile leaves nothing
+        stuck below it.
 
         Errors: DearGasError, those of all reads.
         """
@@ -132,10 +147,18 @@ class OwnSettler:
             return 0  # a chain without the method has no tips
 
     def _refused(self, transfer: _Transfer, price: _Price) -> str | None:
-        """Why the token does not take it, in x402's words; None: it does. Errors: those of all reads."""
+        """Why the token does not take it, in x402's words; None: it does.
+
+        Errors: those of all reads.
+        """
         if transfer.ends_at < time.time() + LEAST_LEFT_S:
             return ERR_VALID_BEFORE_EXPIRED
-        call = {"from": self._signer.address, "to": transfer.token, "data": transfer.data, "gas": hex(MOST_GAS)}
+        call = {
+            "from": self._signer.address,
+            "to": transfer.token,
+            "data": transfer.data,
+            "gas": hex(MOST_GAS),
+        }
         call |= {name: hex(wei) for name, wei in price.as_fields().items()}
         try:
             self._chain.rpc.call("eth_call", [call, LATEST], results.code)
@@ -149,7 +172,14 @@ class OwnSettler:
         """The transaction's hash; a node has it, or may have it. Errors: NotSentError."""
         with self._sending:
             nonce = self._nonce()
-            fields = {"chainId": self._chain_id, "nonce": nonce, "to": transfer.token, "data": transfer.data, "value": 0, "gas": MOST_GAS}
+            fields = {
+                "chainId": self._chain_id,
+                "nonce": nonce,
+                "to": transfer.token,
+                "data": transfer.data,
+                "value": 0,
+                "gas": MOST_GAS,
+            }
             raw = self._signer.sign_transaction(fields | price.as_fields())
             tx_hash = hex_text(keccak(raw))
             try:
@@ -163,15 +193,19 @@ class OwnSettler:
             return tx_hash
 
     def _nonce(self) -> int:
-        """What nodes tell lags behind what they took. Where it stands still, the transaction of that nonce was lost, and all that was
-        sent after it waits for it, however much is sent meanwhile: it is sent anew. Errors: NotSentError.
+        """What nodes tell lags behind what they took.
+
+        Where it stands still, the transaction of that nonce was lost, and all that was sent after
+        it waits for it, however much is sent meanwhile: it is sent anew. Errors: NotSentError.
         """
         try:
             told = self._chain.transaction_count(self._signer.address, "pending")
         except RpcError as error:
             raise NotSentError(str(error)) from error
         now = time.monotonic()
-        is_lost = told < self._next_nonce and told <= self._told_nonce and now >= self._believed_until
+        is_lost = (
+            told < self._next_nonce and told <= self._told_nonce and now >= self._believed_until
+        )
         if is_lost:
             self._next_nonce = told
         if told >= self._next_nonce or told > self._told_nonce:
@@ -190,7 +224,9 @@ class OwnSettler:
         while time.monotonic() < until:
             status = self._status(tx_hash)
             if status == 1:
-                return SettleResponse(success=True, transaction=tx_hash, network=self._network, payer=transfer.payer)
+                return SettleResponse(
+                    success=True, transaction=tx_hash, network=self._network, payer=transfer.payer
+                )
             if status == 0:
                 return self._failed(transfer, ERR_TRANSACTION_FAILED, tx_hash)
             time.sleep(LOOK_EVERY_S)
@@ -204,16 +240,30 @@ class OwnSettler:
         return None if receipt is None else receipt.status
 
     def _failed(self, transfer: _Transfer, why: str, tx_hash: str = "") -> SettleResponse:
-        return SettleResponse(success=False, error_reason=why, transaction=tx_hash, network=self._network, payer=transfer.payer)
+        return SettleResponse(
+            success=False,
+            error_reason=why,
+            transaction=tx_hash,
+            network=self._network,
+            payer=transfer.payer,
+        )
 
 
 def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> _Transfer:
-    """Errors: ValueError for a signature that is no bytes, or more than MOST_GAS buys; KeyError for what was not read strictly before."""
+    """Errors: ValueError for a signature that is no bytes, or more than MOST_GAS buys; KeyError for
+    what was not read strictly before.
+    """
     sent: dict[str, Any] = payload.payload["authorization"]
     amount, ends_at = int(sent["value"]), int(sent["validBefore"])
     try:
         data = calldata.transfer_with_authorization(
-            sent["from"], sent["to"], amount, int(sent["validAfter"]), ends_at, sent["nonce"], _signature(payload.payload["signature"])
+            sent["from"],
+            sent["to"],
+            amount,
+            int(sent["validAfter"]),
+            ends_at,
+            sent["nonce"],
+            _signature(payload.payload["signature"]),
         )
     except AbiEncodeError as error:
         raise ValueError(str(error)) from error
@@ -228,7 +278,10 @@ def _floor_gas(data: bytes) -> int:
 
 
 def _signature(sent: str) -> str:
-    """Without the wrap of EIP-6492, with which a wallet can be deployed; a key's v is 27 or 28. Errors: ValueError."""
+    """Without the wrap of EIP-6492, with which a wallet can be deployed; a key's v is 27 or 28.
+
+    Errors: ValueError.
+    """
     inner = parse_erc6492_signature(hex_bytes(sent)).inner_signature
     if len(inner) == KEY_SIGNATURE_BYTES and inner[-1] < 2:
         inner = inner[:-1] + bytes([inner[-1] + 27])
@@ -236,7 +289,10 @@ def _signature(sent: str) -> str:
 
 
 def _reason_of(revert_data: bytes) -> str:
-    """In x402's words. Of an error that neither the token's ABI nor x402 knows: that the simulation failed."""
+    """In x402's words.
+
+    Of an error that neither the token's ABI nor x402 knows: that the simulation failed.
+    """
     decoded = decode_revert(revert_data)
     words = "" if decoded is None else f"{decoded.name} {' '.join(map(str, decoded.args.values()))}"
     known = parse_eip3009_transfer_error(ValueError(words))

@@ -1,4 +1,7 @@
-"""What a payment of a call goes over: who is paid, in what, and who settles it. Built in api/main.py, handed down in Deps."""
+"""What a payment of a call goes over: who is paid, in what, and who settles it.
+
+Built in api/main.py, handed down in Deps.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,15 +17,21 @@ from core.errors import OutsideError
 from core.money import USDC_E6_PER_USDC
 
 MAX_TIMEOUT_S = 60  # how long a payer's authorization should hold
-LEAST_LEFT_S = 6  # what ends sooner may end before it is mined; x402's facilitator has the same bound, not as a constant
+# what ends sooner may end before it is mined; x402's facilitator has the same bound, not as a
+# constant
+LEAST_LEFT_S = 6
 
 
 class Settler(Protocol):
     """x402's facilitators, in this process and behind a URL, have these two."""
 
-    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse: ...
+    def verify(
+        self, payload: PaymentPayload, requirements: PaymentRequirements
+    ) -> VerifyResponse: ...
 
-    def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> SettleResponse: ...
+    def settle(
+        self, payload: PaymentPayload, requirements: PaymentRequirements
+    ) -> SettleResponse: ...
 
 
 class FacilitatorError(OutsideError):
@@ -44,7 +53,9 @@ class DearGasError(NotSentError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasBudget:
-    """What settling may cost us, in wei: one settlement by what it earns, all of a UTC day, and of these those of contract wallets."""
+    """What settling may cost us, in wei: one settlement by what it earns, all of a UTC day, and of
+    these those of contract wallets.
+    """
 
     wei_per_usdc: int
     wei_per_day: int
@@ -57,7 +68,10 @@ class GasBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rails:
-    """`network` is CAIP-2. `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum form.
+    """`network` is CAIP-2.
+
+    `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum
+    form.
 
     `gas` None: settling costs us no gas.
     """
@@ -76,7 +90,8 @@ class Rails:
             verdict = self.settler.verify(payload, requirements)
         except _FAILURES as error:
             raise FacilitatorError(f"verify: {type(error).__name__}") from error
-        if verdict.invalid_reason == ERR_FAILED_TO_VERIFY_SIGNATURE:  # its word for: my node failed while I looked
+        # its word for: my node failed while I looked
+        if verdict.invalid_reason == ERR_FAILED_TO_VERIFY_SIGNATURE:
             raise FacilitatorError(f"verify: {verdict.invalid_message}")
         return verdict
 
@@ -88,5 +103,13 @@ class Rails:
             raise FacilitatorError(f"settle: {type(error).__name__}") from error
 
 
-# What the two kinds raise: no answer, an answer that is no x402, a node that fails (ValueError is x402's and web3's own).
-_FAILURES = (FacilitatorResponseError, httpx.HTTPError, RequestException, Web3Exception, ValueError, OSError)
+# What the two kinds raise: no answer, an answer that is no x402, a node that fails (ValueError is
+# x402's and web3's own).
+_FAILURES = (
+    FacilitatorResponseError,
+    httpx.HTTPError,
+    RequestException,
+    Web3Exception,
+    ValueError,
+    OSError,
+)

@@ -1,4 +1,6 @@
-"""The URL by which a metered read is offered and paid for, and the way back from a URL to what it buys."""
+"""The URL by which a metered read is offered and paid for, and the way back from a URL to what it
+buys.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +21,10 @@ def url_of(base_url: str, operation: Operation, fields: Mapping[str, Any]) -> st
 
 
 def priced_at(catalogue: Catalogue, base_url: str, url: str) -> Operation | None:
-    """The metered read that this very URL, character by character, is offered by. None: a payment for it buys nothing."""
+    """The metered read that this very URL, character by character, is offered by.
+
+    None: a payment for it buys nothing.
+    """
     return next((one for one in metered(catalogue) if _is_at(one, base_url, url)), None)
 
 
@@ -30,10 +35,16 @@ def metered(catalogue: Catalogue) -> list[Operation]:
 def _is_at(operation: Operation, base_url: str, url: str) -> bool:
     pattern, _, _ = compile_path(operation.path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}"))
     found = pattern.match(url.removeprefix(base_url))
-    fields = {} if found is None else {name: unquote(value) for name, value in found.groupdict().items()}
+    fields = (
+        {} if found is None else {name: unquote(value) for name, value in found.groupdict().items()}
+    )
     if found is None or operation.sells is None or url_of(base_url, operation, fields) != url:
         return False
     try:
-        return operation.sells(command_of(operation.command, {name: QueryText(value) for name, value in fields.items()}))
+        return operation.sells(
+            command_of(
+                operation.command, {name: QueryText(value) for name, value in fields.items()}
+            )
+        )
     except Refusal:
         return False

@@ -1,4 +1,6 @@
-"""The header PAYMENT-SIGNATURE, read strictly: what is not exactly an offer of ours is refused with the field's name."""
+"""The header PAYMENT-SIGNATURE, read strictly: what is not exactly an offer of ours is refused with
+the field's name.
+"""
 
 import base64
 import binascii
@@ -30,7 +32,10 @@ _SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){65,4096}")
 
 @dataclass(frozen=True, slots=True)
 class SignedAuthorization:
-    """What the scheme `exact` carries. Times are unix seconds: valid_after < time < valid_before."""
+    """What the scheme `exact` carries.
+
+    Times are unix seconds: valid_after < time < valid_before.
+    """
 
     authorization: Authorization
     valid_after: int
@@ -50,28 +55,48 @@ def payload_of(read: MeteredRead, header: str) -> PaymentPayload:
         raw = json.loads(base64.b64decode(header, validate=True))
         version = raw.get("x402Version") if isinstance(raw, dict) else None
         if version != VERSION:
-            raise _invalid(read, f"PAYMENT-SIGNATURE: x402Version is {str(version)[:20]}; this service speaks version 2")
+            raise _invalid(
+                read,
+                f"PAYMENT-SIGNATURE: x402Version is {str(version)[:20]}; this service speaks "
+                "version 2",
+            )
         payload = PaymentPayload.model_validate(raw)
     except (binascii.Error, ValueError, RecursionError, ValidationError):
-        raise _invalid(read, "PAYMENT-SIGNATURE: it is not the base64 of a JSON payment of x402 version 2") from None
+        raise _invalid(
+            read, "PAYMENT-SIGNATURE: it is not the base64 of a JSON payment of x402 version 2"
+        ) from None
     if payload.resource is not None and payload.resource.url != read.resource:
-        raise _invalid(read, f"PAYMENT-SIGNATURE: the payment names another resource; this one is {read.resource}")
+        raise _invalid(
+            read,
+            f"PAYMENT-SIGNATURE: the payment names another resource; this one is {read.resource}",
+        )
     return payload
 
 
-def require_offered(read: MeteredRead, accepted: PaymentRequirements, offer: PaymentRequirements) -> None:
-    """`accepted` is what the payer says that it pays. Errors: Refusal payment_invalid that names the first field that differs."""
+def require_offered(
+    read: MeteredRead, accepted: PaymentRequirements, offer: PaymentRequirements
+) -> None:
+    """`accepted` is what the payer says that it pays.
+
+    Errors: Refusal payment_invalid that names the first field that differs.
+    """
     for field in ("network", "asset", "amount", "pay_to"):
         said, wanted = str(getattr(accepted, field)), str(getattr(offer, field))
         if said.lower() != wanted.lower():
-            raise _invalid(read, f"PAYMENT-SIGNATURE: accepted.{_camel(field)} is {said[:80]}; pay {wanted}")
+            raise _invalid(
+                read, f"PAYMENT-SIGNATURE: accepted.{_camel(field)} is {said[:80]}; pay {wanted}"
+            )
 
 
-def authorization_of(read: MeteredRead, payload: PaymentPayload, offer: PaymentRequirements) -> SignedAuthorization:
+def authorization_of(
+    read: MeteredRead, payload: PaymentPayload, offer: PaymentRequirements
+) -> SignedAuthorization:
     """Errors: Refusal payment_invalid."""
     sent = payload.payload.get("authorization")
     if not isinstance(sent, dict):
-        raise _invalid(read, "PAYMENT-SIGNATURE: payload.authorization is missing; sign an EIP-3009 transfer")
+        raise _invalid(
+            read, "PAYMENT-SIGNATURE: payload.authorization is missing; sign an EIP-3009 transfer"
+        )
     payer = _text(read, sent, "from", _ADDRESS, "an address")
     pay_to = _text(read, sent, "to", _ADDRESS, "an address")
     amount = int(_text(read, sent, "value", _NUMBER, "base units in decimal digits"))
@@ -85,25 +110,42 @@ def authorization_of(read: MeteredRead, payload: PaymentPayload, offer: PaymentR
         ),
         valid_after=_unix_seconds(read, sent, "validAfter"),
         valid_before=_unix_seconds(read, sent, "validBefore"),
-        signature=_text(read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex").lower(),
+        signature=_text(
+            read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex"
+        ).lower(),
     )
     if pay_to.lower() != offer.pay_to.lower():
         raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.to is {pay_to}; pay {offer.pay_to}")
     if amount != int(offer.amount):
-        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.value is {amount}; pay exactly {offer.amount} base units")
+        raise _invalid(
+            read,
+            f"PAYMENT-SIGNATURE: authorization.value is {amount}; pay exactly {offer.amount} "
+            "base units",
+        )
     return signed
 
 
 def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:
-    """Errors: Refusal payment_invalid, for a payment that the token would not take now, or not for long enough to be mined."""
+    """Errors: Refusal payment_invalid, for a payment that the token would not take now, or not for
+    long enough to be mined.
+    """
     now = int(read.now.timestamp())
     if now <= signed.valid_after:
         raise _invalid(
-            read, f"PAYMENT-SIGNATURE: authorization.validAfter is unix second {signed.valid_after}, and it is {now}; it must be past"
+            read,
+            "PAYMENT-SIGNATURE: authorization.validAfter is unix second "
+            f"{signed.valid_after}, and it is {now}; it must be past",
         )
     if now + LEAST_LEFT_S > signed.valid_before:
-        rule = f"at least {LEAST_LEFT_S} s must be left; sign one that holds {MAX_TIMEOUT_S} s from now"
-        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.validBefore is unix second {signed.valid_before}, and it is {now}; {rule}")
+        rule = (
+            f"at least {LEAST_LEFT_S} s must be left; sign one that holds {MAX_TIMEOUT_S} s from "
+            "now"
+        )
+        raise _invalid(
+            read,
+            "PAYMENT-SIGNATURE: authorization.validBefore is unix second "
+            f"{signed.valid_before}, and it is {now}; {rule}",
+        )
 
 
 def _unix_seconds(read: MeteredRead, holder: dict[str, Any], field: str) -> int:
@@ -113,7 +155,9 @@ def _unix_seconds(read: MeteredRead, holder: dict[str, Any], field: str) -> int:
     return seconds
 
 
-def _text(read: MeteredRead, holder: dict[str, Any], field: str, form: re.Pattern[str], rule: str) -> str:
+def _text(
+    read: MeteredRead, holder: dict[str, Any], field: str, form: re.Pattern[str], rule: str
+) -> str:
     value = holder.get(field)
     if not isinstance(value, str) or not form.fullmatch(value):
         raise _misformed(read, field, rule)

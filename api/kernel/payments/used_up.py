@@ -1,6 +1,8 @@
-"""Which agents and pools have no free read left, as this process saw it: until the UTC day ends that stays so, and nobody asks again.
+"""Which agents and pools have no free read left, as this process saw it: until the UTC day ends
+that stays so, and nobody asks again.
 
-Forgotten at the turn of the day and with the process; what a database lost in a crash is given back only when the day ends.
+Forgotten at the turn of the day and with the process; what a database lost in a crash is given back
+only when the day ends.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +11,10 @@ from datetime import date
 
 @dataclass(slots=True)
 class UsedUp:
-    """(name of a count, its limit) of one day. Threads may share it: a race asks the database once more, no more than that."""
+    """(name of a count, its limit) of one day.
+
+    Threads may share it: a race asks the database once more, no more than that.
+    """
 
     _day: date = date.min
     _seen: set[tuple[str, int]] = field(default_factory=set)

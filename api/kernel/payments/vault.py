@@ -1,9 +1,11 @@
-"""A payment by a vault: the adapter's event X402Paid, that the chain has, is presented by its transaction and serves once.
+"""A payment by a vault: the adapter's event X402Paid, that the chain has, is presented by its
+transaction and serves once.
 
     PAYMENT-SIGNATURE: base64({"x402Version": 2, "accepted": <the offer of scheme vault>, "payload": {"transaction": "0x..."}})
 
 Laws
-- The event must name our payee, the price and the resource, in a transaction that is at or below the chain's `safe` block.
+- The event must name our payee, the price and the resource, in a transaction that is at or below
+  the chain's `safe` block.
 - An event is public, so that only the agent of the vault's mandate may present it.
 """
 
@@ -14,7 +16,14 @@ from x402.schemas import PaymentPayload, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import ADAPTER, MeteredRead, Till, receipt_header, unpaid, vault_requirements
+from api.kernel.payments.offer import (
+    ADAPTER,
+    MeteredRead,
+    Till,
+    receipt_header,
+    unpaid,
+    vault_requirements,
+)
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
@@ -32,21 +41,44 @@ HASH_CHARACTERS: Final = 66
 
 
 def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
-    """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    """Take the payment; answers the receipt's header.
+
+    Errors: Refusal payment_invalid, payment_already_used, settlement_pending.
+    """
     read, rails = till.read, till.rails
     offer = vault_requirements(read, rails)
     if offer is None:
-        raise unpaid(read, "payment_invalid", "Vaults can't pay here: no adapter is deployed; pay with the scheme exact.")
+        raise unpaid(
+            read,
+            "payment_invalid",
+            "Vaults can't pay here: no adapter is deployed; pay with the scheme exact.",
+        )
     if not isinstance(read.caller, AgentCaller):
-        raise unpaid(read, "payment_invalid", "A vault's payment is presented by its agent; send the agent's key too.")
+        raise unpaid(
+            read,
+            "payment_invalid",
+            "A vault's payment is presented by its agent; send the agent's key too.",
+        )
     require_offered(read, payload.accepted, offer)
     receipt = _safe_receipt(read, _transaction(read, payload))
-    paid = [(index, event) for index, event in vault_payments_of(receipt, read.deps.contracts[ADAPTER]) if _is_for(read, rails, event)]
+    paid = [
+        (index, event)
+        for index, event in vault_payments_of(receipt, read.deps.contracts[ADAPTER])
+        if _is_for(read, rails, event)
+    ]
     if not paid:
         wanted = f"{offer.amount} base units to {offer.pay_to} for {read.resource}"
-        raise unpaid(read, "payment_invalid", f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.")
+        raise unpaid(
+            read,
+            "payment_invalid",
+            f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.",
+        )
     vault = _serve(till, read.caller, receipt, paid)
-    return receipt_header(SettleResponse(success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault))
+    return receipt_header(
+        SettleResponse(
+            success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault
+        )
+    )
 
 
 def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
@@ -58,25 +90,43 @@ def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
             pass
         else:
             return sent.lower()
-    raise unpaid(read, "payment_invalid", "PAYMENT-SIGNATURE: payload.transaction is no transaction hash; write 0x and 64 hex characters.")
+    raise unpaid(
+        read,
+        "payment_invalid",
+        "PAYMENT-SIGNATURE: payload.transaction is no transaction hash; write 0x and 64 hex "
+        "characters.",
+    )
 
 
 def _safe_receipt(read: MeteredRead, tx_hash: str) -> Receipt:
-    """Errors: Refusal payment_invalid, settlement_pending while the transaction waits for its block, or for that to be safe."""
+    """Errors: Refusal payment_invalid, settlement_pending while the transaction waits for its
+    block, or for that to be safe.
+    """
     chain = read.deps.chain
     receipt, safe = chain.receipt(tx_hash), chain.header("safe")
     if receipt is None and not _may_be_mined(chain, tx_hash):
-        detail = f"There is no such transaction on chain {read.deps.chain_id}; send it again once it is mined."
+        detail = (
+            f"There is no such transaction on chain {read.deps.chain_id}; send it again once it "
+            "is mined."
+        )
         raise unpaid(read, "payment_invalid", detail)
     if receipt is None or safe is None or receipt.block_number > safe.number:
-        detail = "The vault's payment is not in a safe block yet; send the same call with the same payment again."
+        detail = (
+            "The vault's payment is not in a safe block yet; send the same call with the same "
+            "payment again."
+        )
         raise Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
     return receipt
 
 
 def _may_be_mined(chain: ChainReader, tx_hash: str) -> bool:
-    """False: of the nodes that answer none knows the transaction, mined or waiting. The one that it was sent to may be the only one yet."""
-    told = chain.rpc.batch_of_each([("eth_getTransactionByHash", [tx_hash])], ASKED_S, parse=[transaction_of(tx_hash)])
+    """False: of the nodes that answer none knows the transaction, mined or waiting.
+
+    The one that it was sent to may be the only one yet.
+    """
+    told = chain.rpc.batch_of_each(
+        [("eth_getTransactionByHash", [tx_hash])], ASKED_S, parse=[transaction_of(tx_hash)]
+    )
     answers = [answer for (answer,) in told.values() if not isinstance(answer, RpcRefusedError)]
     return not answers or any(answer is not None for answer in answers)
 
@@ -86,12 +136,25 @@ def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
     return said == (rails.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
 
 
-def _serve(till: Till, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]]) -> str:
-    """The vault whose payment serves; of several equal events of one transaction each serves once."""
+def _serve(
+    till: Till, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]]
+) -> str:
+    """The vault whose payment serves; of several equal events of one transaction each serves
+    once.
+    """
     read, chain_id = till.read, till.read.deps.chain_id
-    own = [(i, e) for i, e in paid if is_agent_of_vault(till.session, chain_id, hex_bytes(e.vault), agent.account_id)]
+    own = [
+        (i, e)
+        for i, e in paid
+        if is_agent_of_vault(till.session, chain_id, hex_bytes(e.vault), agent.account_id)
+    ]
     if not own:
-        raise unpaid(read, "payment_invalid", "The paying vault is of no mandate that names you; only its agent presents its payments.")
+        raise unpaid(
+            read,
+            "payment_invalid",
+            "The paying vault is of no mandate that names you; only its agent presents its "
+            "payments.",
+        )
     for log_index, event in own:
         is_new = payments.serve_vault_payment(
             till.session,
@@ -108,4 +171,8 @@ def _serve(till: Till, agent: AgentCaller, receipt: Receipt, paid: list[tuple[in
         if is_new:
             till.serve()
             return event.vault
-    raise unpaid(read, "payment_already_used", "This payment of the vault has served a call; pay again for this one.")
+    raise unpaid(
+        read,
+        "payment_already_used",
+        "This payment of the vault has served a call; pay again for this one.",
+    )

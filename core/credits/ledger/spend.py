@@ -1,11 +1,13 @@
-"""Spending in one statement: what `credit_ledger.spend` does on an account that can pay, in one round trip that commits itself.
+"""Spending in one statement: what `credit_ledger.spend` does on an account that can pay, in one
+round trip that commits itself.
 
     head under its lock -> drawn by bucket -> linked to the row before -> head moved, entry inserted
 
 Laws
-- The row is the one that `credit_ledger.spend` writes, hash included; the order of buckets is core.credits.rules.buckets'.
-- It is a short cut: where it does not apply (too little credit, no book yet, the key stands) it writes nothing, answers False,
-  and `credit_ledger.spend` decides.
+- The row is the one that `credit_ledger.spend` writes, hash included; the order of buckets is
+  core.credits.rules.buckets'.
+- It is a short cut: where it does not apply (too little credit, no book yet, the key stands) it
+  writes nothing, answers False, and `credit_ledger.spend` decides.
 """
 
 from collections.abc import Mapping
@@ -26,9 +28,12 @@ def _drawn(bucket: str) -> str:
     return f"least({bucket}, greatest({before}, 0))"
 
 
-# The entry's columns as SQL, and what is hashed of them as text of canonical JSON: names in order, integers as they print.
+# The entry's columns as SQL, and what is hashed of them as text of canonical JSON: names in order,
+# integers as they print.
 _NAMED: Final = ("kind", "base_key", "counter")
-_DELTAS: Final = {f"{bucket}_delta": f"-from_{bucket}" if bucket in SPEND_ORDER else "0" for bucket in BUCKETS}
+_DELTAS: Final = {
+    f"{bucket}_delta": f"-from_{bucket}" if bucket in SPEND_ORDER else "0" for bucket in BUCKETS
+}
 _COLUMNS: Final = {
     "account_id": "account_id",
     "seq": "seq",
@@ -73,15 +78,26 @@ def spend_at_once(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> bool:
-    """Whether it was posted, and with that committed. `names`: the entry's kind, base_key and counter.
+    """Whether it was posted, and with that committed.
 
-    The connection commits each statement (core.db.engine.Database.statements). Errors: InvalidParameterError for the payload.
+    `names`: the entry's kind, base_key and counter.
+
+    The connection commits each statement (core.db.engine.Database.statements). Errors:
+    InvalidParameterError for the payload.
     """
     created_at = now.astimezone(UTC)
     said = {**names, "payload": payload, "created_at": exact_instant_text(created_at)}
     texts = {f"{name}_json": canonical_json(value).decode() for name, value in said.items()}
-    values = {**names, **texts, "account_id": account_id, "amount": amount, "created_at": created_at}
+    values = {
+        **names,
+        **texts,
+        "account_id": account_id,
+        "amount": amount,
+        "created_at": created_at,
+    }
     try:
-        return amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
+        return (
+            amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
+        )
     except UniqueViolation:
         return False

@@ -1,9 +1,13 @@
-"""The credit book: the only writer of credit_entry and credit_head, with credit_spend, its short cut. Credits are integers.
+"""The credit book: the only writer of credit_entry and credit_head, with credit_spend, its short
+cut. Credits are integers.
 
 Laws
-- A posting is double entry: the account's net delta and the counter account's sum to zero (see `trial_balance`).
-- A posting happens once a base_key and account; the same key again is the first posting, whatever else is sent.
-- No bucket is below zero, ever. Which buckets an amount comes from is core.credits.rules.buckets, read under the head's lock.
+- A posting is double entry: the account's net delta and the counter account's sum to zero (see
+  `trial_balance`).
+- A posting happens once a base_key and account; the same key again is the first posting, whatever
+  else is sent.
+- No bucket is below zero, ever. Which buckets an amount comes from is core.credits.rules.buckets,
+  read under the head's lock.
 - Nothing here commits.
 """
 
@@ -25,7 +29,15 @@ from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head,
 from core.times import exact_instant_text
 
 BOOK = "credit"
-WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = "welcome", "earn", "convert", "spend", "bond", "release", "debt"
+WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = (
+    "welcome",
+    "earn",
+    "convert",
+    "spend",
+    "bond",
+    "release",
+    "debt",
+)
 
 # The service's accounts, on the other side of a posting.
 ISSUANCE = "issuance"  # credits that the service gives or pays out
@@ -34,7 +46,8 @@ SALES = "sales"  # what calls cost
 PENALTIES = "penalties"  # what debts are for
 BONDS = "bonds"  # bonds stay the account's own: this account never moves
 
-# The book is written and read as plain rows: a posting is three short statements under a lock that others may wait for.
+# The book is written and read as plain rows: a posting is three short statements under a lock that
+# others may wait for.
 _ENTRY: Final = cast("Table", CreditEntry.__table__)
 _HEAD: Final = cast("Table", CreditHead.__table__)
 
@@ -51,7 +64,9 @@ class CreditOverdraftError(MandateError):
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The entry that stands for the key, and the account's balance now; `is_new` when this call wrote the entry."""
+    """The entry that stands for the key, and the account's balance now; `is_new` when this call
+    wrote the entry.
+    """
 
     id: int
     seq: int
@@ -71,13 +86,39 @@ def is_any_welcomed(session: Session, account_ids: Collection[int]) -> bool:
     return bool(session.scalar(select(exists().where(*mine))))
 
 
-def spend(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+def spend(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
     """Take what a call costs. Errors: NotEnoughCreditsError, InvalidNumberError."""
-    return _post(session, account_id, SPEND, key, lambda balance: buckets.spend_deltas(balance, amount), SALES, payload, now)
+    return _post(
+        session,
+        account_id,
+        SPEND,
+        key,
+        lambda balance: buckets.spend_deltas(balance, amount),
+        SALES,
+        payload,
+        now,
+    )
 
 
-def spend_alone(database: Database, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> None:
-    """As `spend`, as a transaction of its own: one round trip where the account can pay. Errors: as `spend`."""
+def spend_alone(
+    database: Database,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """As `spend`, as a transaction of its own: one round trip where the account can pay.
+
+    Errors: as `spend`.
+    """
     names = {"kind": SPEND, "base_key": key, "counter": SALES}
     with database.statements() as connection:
         if spend_at_once(connection, account_id, amount, names, payload, now):
@@ -86,32 +127,110 @@ def spend_alone(database: Database, account_id: int, amount: int, key: str, payl
         spend(session, account_id, amount, key, payload, now)
 
 
-def earn(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+def earn(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
     """Pay for work; a debt is repaid first. Errors: InvalidNumberError."""
-    return _post(session, account_id, EARN, key, lambda balance: buckets.earn_deltas(balance, amount), ISSUANCE, payload, now)
+    return _post(
+        session,
+        account_id,
+        EARN,
+        key,
+        lambda balance: buckets.earn_deltas(balance, amount),
+        ISSUANCE,
+        payload,
+        now,
+    )
 
 
-def convert(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+def convert(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
     """Credit that was converted from the reserve token. Errors: InvalidNumberError."""
-    return _post(session, account_id, CONVERT, key, lambda balance: buckets.convert_deltas(balance, amount), RESERVE, payload, now)
+    return _post(
+        session,
+        account_id,
+        CONVERT,
+        key,
+        lambda balance: buckets.convert_deltas(balance, amount),
+        RESERVE,
+        payload,
+        now,
+    )
 
 
-def owe(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+def owe(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
     """A debt: it takes nothing now, later earnings repay it. Errors: InvalidNumberError."""
-    return _post(session, account_id, DEBT, key, lambda balance: buckets.owe_deltas(balance, amount), PENALTIES, payload, now)
+    return _post(
+        session,
+        account_id,
+        DEBT,
+        key,
+        lambda balance: buckets.owe_deltas(balance, amount),
+        PENALTIES,
+        payload,
+        now,
+    )
 
 
-def hold(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+def hold(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
     """Lock a bond. Errors: NotEnoughCreditsError, InvalidNumberError."""
-    return _post(session, account_id, BOND, key, lambda balance: buckets.hold_deltas(balance, amount), BONDS, payload, now)
+    return _post(
+        session,
+        account_id,
+        BOND,
+        key,
+        lambda balance: buckets.hold_deltas(balance, amount),
+        BONDS,
+        payload,
+        now,
+    )
 
 
 def release(session: WriteSession, account_id: int, bond_key: str, now: datetime) -> Posting:
-    """Give a bond back, once, to the buckets that it came from. Errors: InvalidParameterError when there is no such bond."""
+    """Give a bond back, once, to the buckets that it came from.
+
+    Errors: InvalidParameterError when there is no such bond.
+    """
     bond = _entry(session, account_id, bond_key)
     if bond is None or bond.kind != BOND:
-        raise InvalidParameterError("bond_key", "no bond of this account has this key; give back a bond that was held")
-    return post(session, account_id, RELEASE, f"{RELEASE}:{bond_key}", _deltas(bond).negated(), BONDS, {"bond": bond_key}, now)
+        raise InvalidParameterError(
+            "bond_key", "no bond of this account has this key; give back a bond that was held"
+        )
+    return post(
+        session,
+        account_id,
+        RELEASE,
+        f"{RELEASE}:{bond_key}",
+        _deltas(bond).negated(),
+        BONDS,
+        {"bond": bond_key},
+        now,
+    )
 
 
 def post(
@@ -143,7 +262,8 @@ def _post(
 ) -> Posting:
     """Post once; what the deltas are is decided on the balance as it stands under the lock."""
     head = _lock(session, account_id, now)
-    found = _entry(session, account_id, base_key)  # A statement of its own: it sees what was committed while the lock was waited for.
+    # A statement of its own: it sees what was committed while the lock was waited for.
+    found = _entry(session, account_id, base_key)
     balance = _balance(head)
     if found is not None:
         return Posting(found.id, found.seq, _deltas(found), balance, is_new=False)
@@ -162,7 +282,9 @@ def _post(
         "prev_hash": head.row_hash,
     }
     entry["row_hash"] = link_hash(head.row_hash, _body(entry))
-    after = Credits(**{bucket: getattr(balance, bucket) + getattr(deltas, bucket) for bucket in BUCKETS})
+    after = Credits(
+        **{bucket: getattr(balance, bucket) + getattr(deltas, bucket) for bucket in BUCKETS}
+    )
     return Posting(_write(session, entry, after), entry["seq"], deltas, after, is_new=True)
 
 
@@ -170,8 +292,18 @@ def _write(session: WriteSession, entry: Mapping[str, Any], after: Credits) -> i
     """The entry and its head, in one statement; answers the entry's id."""
     moved = {bucket: getattr(after, bucket) for bucket in BUCKETS}
     moved |= {"seq": entry["seq"], "row_hash": entry["row_hash"], "updated_at": entry["created_at"]}
-    head = update(_HEAD).where(_HEAD.c.account_id == entry["account_id"]).values(moved).returning(_HEAD.c.account_id).cte("moved")
-    return int(session.execute(insert(_ENTRY).values(entry).add_cte(head).returning(_ENTRY.c.id)).scalar_one())
+    head = (
+        update(_HEAD)
+        .where(_HEAD.c.account_id == entry["account_id"])
+        .values(moved)
+        .returning(_HEAD.c.account_id)
+        .cte("moved")
+    )
+    return int(
+        session.execute(
+            insert(_ENTRY).values(entry).add_cte(head).returning(_ENTRY.c.id)
+        ).scalar_one()
+    )
 
 
 def trial_balance(session: Session) -> dict[str, int]:
@@ -181,10 +313,15 @@ def trial_balance(session: Session) -> dict[str, int]:
     """
     signs = {bucket: -1 if bucket == "owed" else 1 for bucket in BUCKETS}
     sums = [
-        select(literal(f"accounts:{bucket}"), func.coalesce(func.sum(getattr(CreditEntry, f"{bucket}_delta")), 0) * sign)
+        select(
+            literal(f"accounts:{bucket}"),
+            func.coalesce(func.sum(getattr(CreditEntry, f"{bucket}_delta")), 0) * sign,
+        )
         for bucket, sign in signs.items()
     ]
-    counters = select(literal("service:") + CreditEntry.counter, func.sum(CreditEntry.counter_delta)).group_by(CreditEntry.counter)
+    counters = select(
+        literal("service:") + CreditEntry.counter, func.sum(CreditEntry.counter_delta)
+    ).group_by(CreditEntry.counter)
     return {name: int(total) for name, total in session.execute(union_all(*sums, counters))}
 
 
@@ -196,17 +333,30 @@ def load_balance(session: Session, account_id: int) -> Credits:
 
 def verify(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's book or its head; empty means sound."""
-    entries = session.execute(select(_ENTRY).where(_ENTRY.c.account_id == account_id).order_by(_ENTRY.c.seq)).all()
-    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry._asdict())) for entry in entries]
+    entries = session.execute(
+        select(_ENTRY).where(_ENTRY.c.account_id == account_id).order_by(_ENTRY.c.seq)
+    ).all()
+    links = [
+        Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry._asdict()))
+        for entry in entries
+    ]
     faults = chain_faults(links, genesis(BOOK, account_id))
     head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
     if head is None:
         return [*faults, "the book has rows and no head"] if entries else faults
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
     if (head.seq, head.row_hash) != last:
-        faults.append(f"head: it stands at seq {head.seq}, the book at seq {last[0]}, or their hashes differ")
-    totals = {bucket: sum(getattr(entry, f"{bucket}_delta") for entry in entries) for bucket in BUCKETS}
-    return faults + [f"head: {bucket} is not the sum of its rows" for bucket, total in totals.items() if getattr(head, bucket) != total]
+        faults.append(
+            f"head: it stands at seq {head.seq}, the book at seq {last[0]}, or their hashes differ"
+        )
+    totals = {
+        bucket: sum(getattr(entry, f"{bucket}_delta") for entry in entries) for bucket in BUCKETS
+    }
+    return faults + [
+        f"head: {bucket} is not the sum of its rows"
+        for bucket, total in totals.items()
+        if getattr(head, bucket) != total
+    ]
 
 
 def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
@@ -215,13 +365,20 @@ def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
     head = session.execute(query).one_or_none()
     if head is not None:
         return head
-    empty = {"seq": 0, "row_hash": genesis(BOOK, account_id), "updated_at": now, **dict.fromkeys(BUCKETS, 0)}
+    empty = {
+        "seq": 0,
+        "row_hash": genesis(BOOK, account_id),
+        "updated_at": now,
+        **dict.fromkeys(BUCKETS, 0),
+    }
     lock_head(session, CreditHead, {"account_id": account_id}, empty)
     return session.execute(query).one()
 
 
 def _entry(session: Session, account_id: int, base_key: str) -> Row[Any] | None:
-    return session.execute(select(_ENTRY).where(_ENTRY.c.account_id == account_id, _ENTRY.c.base_key == base_key)).one_or_none()
+    return session.execute(
+        select(_ENTRY).where(_ENTRY.c.account_id == account_id, _ENTRY.c.base_key == base_key)
+    ).one_or_none()
 
 
 def _refuse_overdraft(balance: Credits, deltas: Credits) -> None:
@@ -240,6 +397,18 @@ def _deltas(entry: Row[Any]) -> Credits:
 
 
 def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What is hashed of an entry: all but its id, its account (which the genesis names) and the hashes."""
-    names = ("seq", "kind", "base_key", "counter", *(f"{bucket}_delta" for bucket in BUCKETS), "counter_delta", "payload")
-    return {name: entry[name] for name in names} | {"created_at": exact_instant_text(entry["created_at"])}
+    """What is hashed of an entry: all but its id, its account (which the genesis names) and the
+    hashes.
+    """
+    names = (
+        "seq",
+        "kind",
+        "base_key",
+        "counter",
+        *(f"{bucket}_delta" for bucket in BUCKETS),
+        "counter_delta",
+        "payload",
+    )
+    return {name: entry[name] for name in names} | {
+        "created_at": exact_instant_text(entry["created_at"])
+    }

@@ -6,7 +6,8 @@
 
 Laws
 - Credits are integers. No bucket is ever below zero; a debt stands in a bucket of its own, `owed`.
-- Each function answers signed deltas of one posting; what they do not sum to is the counter account's.
+- Each function answers signed deltas of one posting; what they do not sum to is the counter
+  account's.
 Source: docs/credits.md#buckets.
 """
 
@@ -29,7 +30,10 @@ class NotEnoughCreditsError(MandateError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credits:
-    """Credits by bucket: a balance, or signed deltas. `bonded` is what bonds hold, `owed` what later earnings repay first."""
+    """Credits by bucket: a balance, or signed deltas.
+
+    `bonded` is what bonds hold, `owed` what later earnings repay first.
+    """
 
     welcome: int = 0
     earned: int = 0
@@ -72,7 +76,10 @@ def earn_deltas(balance: Credits, amount: int) -> Credits:
 
 
 def convert_deltas(balance: Credits, amount: int) -> Credits:
-    """Converted credit repays no debt: it was bought with the reserve token. Errors: InvalidNumberError."""
+    """Converted credit repays no debt: it was bought with the reserve token.
+
+    Errors: InvalidNumberError.
+    """
     return Credits(converted=_positive(amount))
 
 

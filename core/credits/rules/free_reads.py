@@ -1,23 +1,28 @@
-"""Who shares a day's free reads with whom, so that many accounts of one person read no more than a few.
+"""Who shares a day's free reads with whom, so that many accounts of one person read no more than a
+few.
 
     unowned agents     with the unowned agents that registered from the same network address
     owned agents       with the other agents of their owner, and these with the agents of all owners that signed up from the same address
 
 Laws
 - An agent reads while its own count and each of its pools have room; its pools never change.
-- An account with standing (Bronze: three verified claims of the task market) needs no pool. Nothing records such claims yet, so that no
-  account has standing, and every one has a pool.
+- An account with standing (Bronze: three verified claims of the task market) needs no pool. Nothing
+  records such claims yet, so that no account has standing, and every one has a pool.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-UNKNOWN_ADDRESS = "unknown"  # as api.kernel.client_address calls a caller whose address nobody knows
+# as api.kernel.client_address calls a caller whose address nobody knows
+UNKNOWN_ADDRESS = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """`limit`: free reads that its agents have together in a UTC day. `says`: who they are, in a refusal."""
+    """`limit`: free reads that its agents have together in a UTC day.
+
+    `says`: who they are, in a refusal.
+    """
 
     name: str
     limit: int
@@ -26,7 +31,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class FreeReads:
-    """What one agent may read free in a UTC day: `limit` of its own, as long as each of its pools has room."""
+    """What one agent may read free in a UTC day: `limit` of its own, as long as each of its pools
+    has room.
+    """
 
     account_id: int
     limit: int
@@ -45,10 +52,17 @@ class FreeReads:
     @property
     def says(self) -> str:
         """`100 a day, of 300 that the agents of its owner share`."""
-        return ", of ".join([f"{self.limit} a day", *(f"{pool.limit} that {pool.says} share" for pool in self.pools)])
+        return ", of ".join(
+            [
+                f"{self.limit} a day",
+                *(f"{pool.limit} that {pool.says} share" for pool in self.pools),
+            ]
+        )
 
     def shared_left(self, shared: Mapping[str, int]) -> int:
-        """`shared`: what each pool has taken today, by name; one that is left out has taken nothing."""
+        """`shared`: what each pool has taken today, by name; one that is left out has taken
+        nothing.
+        """
         return max(0, min(pool.limit - shared.get(pool.name, 0) for pool in self.pools))
 
     def left(self, taken: int, shared: Mapping[str, int]) -> int:
@@ -68,8 +82,9 @@ class PoolLimits:
 def pools_of(owner_id: int | None, address: str | None, limits: PoolLimits) -> tuple[Pool, ...]:
     """The pools of an agent, one at least.
 
-    `address`: the network address that its owner signed up from, or, without one, that it registered from, as limits count addresses
-    (IPv6 by /64). None: not known; such an owner's agents share with nobody else.
+    `address`: the network address that its owner signed up from, or, without one, that it
+    registered from, as limits count addresses (IPv6 by /64). None: not known; such an owner's
+    agents share with nobody else.
     """
     if owner_id is None:
         says = "the unowned agents registered from its network address"
@@ -77,4 +92,8 @@ def pools_of(owner_id: int | None, address: str | None, limits: PoolLimits) -> t
     of_owner = Pool(f"owner:{owner_id}", limits.of_owner, "the agents of its owner")
     if address is None:
         return (of_owner,)
-    return of_owner, Pool(f"owners:{address}", limits.of_owners_address, "the agents of all owners of one network address")
+    return of_owner, Pool(
+        f"owners:{address}",
+        limits.of_owners_address,
+        "the agents of all owners of one network address",
+    )

@@ -1,6 +1,9 @@
-"""Every fee of the service. A price that is charged is read from here and nowhere else; GET /prices shows it all.
+"""Every fee of the service.
 
-`credits` or `usdc_e6` None: the fee can't be paid that way. Source: docs/credits.md#prices, docs/rules.md#figures-in-settings.
+A price that is charged is read from here and nowhere else; GET /prices shows it all.
+
+`credits` or `usdc_e6` None: the fee can't be paid that way. Source: docs/credits.md#prices,
+docs/rules.md#figures-in-settings.
 """
 
 from collections.abc import Mapping
@@ -28,7 +31,12 @@ class Price:
     status: FeeStatus
 
 
-def _price(key: str, in_credits: int | None, usdc_e6: int | None = None, status: FeeStatus = FeeStatus.NOT_CHARGED_YET) -> Price:
+def _price(
+    key: str,
+    in_credits: int | None,
+    usdc_e6: int | None = None,
+    status: FeeStatus = FeeStatus.NOT_CHARGED_YET,
+) -> Price:
     return Price(key, in_credits, None if usdc_e6 is None else UsdcE6(usdc_e6), status)
 
 

@@ -1,4 +1,7 @@
-"""Alembic's environment. The connection is handed in by core.db.migrate; there is no alembic.ini."""
+"""Alembic's environment.
+
+The connection is handed in by core.db.migrate; there is no alembic.ini.
+"""
 
 from typing import Any, Literal
 
@@ -8,7 +11,8 @@ from sqlalchemy import Connection, text
 from core.db.base import Base, Uint256
 from core.db.migrations import grants
 
-MIGRATION_LOCK = 0x6D616E64617465  # "mandate": one process migrates at a time, others wait and find the work done
+# "mandate": one process migrates at a time, others wait and find the work done
+MIGRATION_LOCK = 0x6D616E64617465
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
@@ -17,7 +21,12 @@ def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
 
 
 def migrate(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=Base.metadata, render_item=render_item, compare_server_default=True)
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        render_item=render_item,
+        compare_server_default=True,
+    )
     with context.begin_transaction():
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
         context.run_migrations()

@@ -1,8 +1,9 @@
 """What the application's role may do, for deployments that do not connect as the tables' owner.
 
-Create the role `mandate_app` (with login and password), let the three processes connect as it, and migrate as the owner.
-The grants are set again after every migration: tables are read and written, but the rows of books and logs are only read
-and inserted (law 3). Where there is no such role nothing is done, and the triggers alone guard the books.
+Create the role `mandate_app` (with login and password), let the three processes connect as it, and
+migrate as the owner. The grants are set again after every migration: tables are read and written,
+but the rows of books and logs are only read and inserted (law 3). Where there is no such role
+nothing is done, and the triggers alone guard the books.
 """
 
 from sqlalchemy import Connection, text
@@ -14,10 +15,22 @@ APPLICATION_ROLE = "mandate_app"
 
 def apply(connection: Connection) -> None:
     """Grant and revoke. The connection must be the owner's; the caller commits."""
-    if connection.scalar(text("select 1 from pg_roles where rolname = :role"), {"role": APPLICATION_ROLE}) is None:
+    if (
+        connection.scalar(
+            text("select 1 from pg_roles where rolname = :role"), {"role": APPLICATION_ROLE}
+        )
+        is None
+    ):
         return
     kept = ", ".join(append_only())
     connection.execute(text(f"grant usage on schema public to {APPLICATION_ROLE}"))
-    connection.execute(text(f"grant select, insert, update, delete on all tables in schema public to {APPLICATION_ROLE}"))
+    connection.execute(
+        text(
+            "grant select, insert, update, delete on all tables in schema public to "
+            f"{APPLICATION_ROLE}"
+        )
+    )
     connection.execute(text(f"revoke update, delete, truncate on {kept} from {APPLICATION_ROLE}"))
-    connection.execute(text(f"revoke insert, update, delete on alembic_version from {APPLICATION_ROLE}"))
+    connection.execute(
+        text(f"revoke insert, update, delete on alembic_version from {APPLICATION_ROLE}")
+    )

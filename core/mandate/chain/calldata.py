@@ -1,7 +1,10 @@
-"""Call data for every function of our contracts that the product calls, and back. All builders answer 0x lower-case hex.
+"""Call data for every function of our contracts that the product calls, and back.
 
-Amounts are USDC base units, times unix seconds, addresses hex in any case, hashes and bytes 0x hex. Nothing here reads
-the chain; the contracts check every argument again. Errors of all builders: AbiEncodeError. Calls of adapters stand with their venues.
+All builders answer 0x lower-case hex.
+
+Amounts are USDC base units, times unix seconds, addresses hex in any case, hashes and bytes 0x hex.
+Nothing here reads the chain; the contracts check every argument again. Errors of all builders:
+AbiEncodeError. Calls of adapters stand with their venues.
 Source: contracts/interfaces/*.sol; core/mandate/venues.
 """
 
@@ -19,12 +22,17 @@ from core.chain.abi import (
 from core.hexes import hex_of
 from core.mandate.rules.terms import MandateTerms, Rule
 
-TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+TRANSFER_WITH_BYTES = (
+    "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the agent or of an unwind. `max_spend`: USDC base units the target may pull, inclusive."""
+    """One call of the agent or of an unwind.
+
+    `max_spend`: USDC base units the target may pull, inclusive.
+    """
 
     target: str
     max_spend: int
@@ -33,7 +41,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Funding:
-    """Money that arrives with the creation; amount 0 = none. Both time bounds are exclusive (EIP-3009)."""
+    """Money that arrives with the creation; amount 0 = none.
+
+    Both time bounds are exclusive (EIP-3009).
+    """
 
     amount: int = 0
     valid_after: int = 0
@@ -55,7 +66,10 @@ def rule_tuple(rule: Rule) -> tuple[str, str, int, int]:
 
 
 def ascii_word(text: str) -> str:
-    """A bytes32 that holds ASCII text, as reasons do. Errors: AbiEncodeError when it does not fit."""
+    """A bytes32 that holds ASCII text, as reasons do.
+
+    Errors: AbiEncodeError when it does not fit.
+    """
     if not text.isascii() or len(text) > 32:
         raise AbiEncodeError(f"{text!r} does not fit 32 ASCII characters")
     return hex_of(text.encode().ljust(32, b"\0"))
@@ -64,10 +78,14 @@ def ascii_word(text: str) -> str:
 # Factory
 
 
-def create_vault(terms: MandateTerms, rules: Sequence[Rule], signature: str = "0x", funding: Funding = NO_FUNDING) -> str:
+def create_vault(
+    terms: MandateTerms, rules: Sequence[Rule], signature: str = "0x", funding: Funding = NO_FUNDING
+) -> str:
     """Needs the owner's signature, or the owner as sender, or the owner's funding authorization."""
     rules_ = [rule_tuple(rule) for rule in rules]
-    return function("MandateVaultFactory", "createVault").encode(terms_tuple(terms), rules_, signature, astuple(funding))
+    return function("MandateVaultFactory", "createVault").encode(
+        terms_tuple(terms), rules_, signature, astuple(funding)
+    )
 
 
 def cancel_terms(terms: MandateTerms) -> str:
@@ -160,9 +178,19 @@ def transfer(to: str, amount: int) -> str:
     return function("MockUSDC", "transfer").encode(to, amount)
 
 
-def transfer_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:
+def transfer_with_authorization(
+    from_: str,
+    to: str,
+    amount: int,
+    valid_after: int,
+    valid_before: int,
+    nonce: str,
+    signature: str,
+) -> str:
     """EIP-3009 in the bytes form; anybody may send it."""
-    return function("MockUSDC", TRANSFER_WITH_BYTES).encode(from_, to, amount, valid_after, valid_before, nonce, signature)
+    return function("MockUSDC", TRANSFER_WITH_BYTES).encode(
+        from_, to, amount, valid_after, valid_before, nonce, signature
+    )
 
 
 # Any function

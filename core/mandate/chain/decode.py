@@ -1,4 +1,6 @@
-"""Log -> domain event, by the ABI alone. A foreign or unknown event is None; one of ours with a broken body is an error.
+"""Log -> domain event, by the ABI alone.
+
+A foreign or unknown event is None; one of ours with a broken body is an error.
 
 Who emitted the log is not looked at here: the reader decides which addresses it believes.
 """
@@ -36,11 +38,14 @@ def _field(name: str) -> str:
 
 def _vault_created(values: Mapping[str, Any]) -> VaultCreated:
     plain = {name: value for name, value in values.items() if name not in ("terms", "rules")}
-    return VaultCreated(**plain, terms=MandateTerms(*values["terms"]), rules=tuple(map(rule_of, values["rules"])))
+    return VaultCreated(
+        **plain, terms=MandateTerms(*values["terms"]), rules=tuple(map(rule_of, values["rules"]))
+    )
 
 
 def decode_log(log: RawLog) -> ChainEvent | None:
-    """The event of a log; None when its topic is none of ours, or one that the record has no use for.
+    """The event of a log; None when its topic is none of ours, or one that the record has no use
+    for.
 
     Errors: AbiDecodeError when the topic is ours and the body is not.
     """

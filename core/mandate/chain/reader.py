@@ -1,4 +1,6 @@
-"""Typed reads of the factory, its vaults and their adapters, each at a named block (core.chain.reader)."""
+"""Typed reads of the factory, its vaults and their adapters, each at a named block
+(core.chain.reader).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -44,7 +46,10 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """MandateVault.lock(). `reason` is the ASCII word, empty when withdrawable; `until` 0: no lock by time."""
+    """MandateVault.lock().
+
+    `reason` is the ASCII word, empty when withdrawable; `until` 0: no lock by time.
+    """
 
     withdrawable: bool
     reason: str
@@ -67,22 +72,30 @@ class VaultTotals:
 
 @dataclass(frozen=True, slots=True)
 class VaultPosition:
-    """What the chain says of a vault at one block. `balance`: USDC, with what anybody sent to it; `agent` zero: none."""
+    """What the chain says of a vault at one block.
+
+    `balance`: USDC, with what anybody sent to it; `agent` zero: none.
+    """
 
     totals: VaultTotals
     agent: str
     balance: int
 
 
-NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)  # where no vault stands at the address yet; known by `is`
+# where no vault stands at the address yet; known by `is`
+NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterReading:
-    """What one adapter says of one vault at one block. Each None: that answer failed or was no such value, so it is unknown.
+    """What one adapter says of one vault at one block.
 
-    `units`: IAdapter.positionOf, in the adapter's own units. `worth_usdc_e6`: valueOf, which is what counts.
-    `unit_price_e6`: unitPrice, USDC base units for 1e6 units; multiply it only when `is_linear` is True.
+    Each None: that answer failed or was no such value, so it is unknown.
+
+    `units`: IAdapter.positionOf, in the adapter's own units. `worth_usdc_e6`: valueOf, which is
+    what counts.
+    `unit_price_e6`: unitPrice, USDC base units for 1e6 units; multiply it only when `is_linear` is
+    True.
     """
 
     units: int | None
@@ -95,8 +108,13 @@ UNREAD_ADAPTER = AdapterReading(None, None, None, None)
 
 
 def _seen_output(view: FunctionAbi) -> Parse[Any]:
-    """As `_output_of`, within what a vault can say: a status that there is, and a time that a calendar has."""
-    parse, most = _output_of(view), {"status": len(VaultStatus), "stoppedAt": results.MOST_TIME}.get(view.name)
+    """As `_output_of`, within what a vault can say: a status that there is, and a time that a
+    calendar has.
+    """
+    parse, most = (
+        _output_of(view),
+        {"status": len(VaultStatus), "stoppedAt": results.MOST_TIME}.get(view.name),
+    )
 
     def parse_seen(content: bytes) -> Any:
         found = parse(content)
@@ -110,7 +128,10 @@ def _seen_output(view: FunctionAbi) -> Parse[Any]:
 _POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")]
 
 
-_POSITION_TOLD = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
+_POSITION_TOLD = [
+    Parameter.of_type(kind)
+    for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")
+]
 
 
 def _positions_of(count: int) -> Parse[list[VaultPosition]]:
@@ -120,7 +141,10 @@ def _positions_of(count: int) -> Parse[list[VaultPosition]]:
     def parse(content: bytes) -> list[VaultPosition]:
         try:
             answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
-            return [_position(*decode_values(_POSITION_TOLD, answer[start : start + size])) for start in range(0, len(answer), size)]
+            return [
+                _position(*decode_values(_POSITION_TOLD, answer[start : start + size]))
+                for start in range(0, len(answer), size)
+            ]
         except AbiDecodeError as error:
             raise ValueError(str(error)) from error
 
@@ -225,51 +249,99 @@ class VaultReader(ChainReader):
         return VaultTotals(*self._vault(vault, "totals", at))
 
     def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node says that none stands yet, and None where
-        it refuses: it has that state no more. Errors: RpcUnreachableError.
+        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node
+        says that none stands yet, and None where it refuses: it has that state no more. Errors:
+        RpcUnreachableError.
 
-        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each. Where that call
-        itself fails, because of one of them or of a node that runs no such call, each vault is asked for its own views.
+        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes
+        (EIP-170), 352 for each. Where that call itself fails, because of one of them or of a node
+        that runs no such call, each vault is asked for its own views.
         """
-        call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()}
+        call = {
+            "data": creation_code("VaultPositions")
+            + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()
+        }
         try:
-            return list(self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults))))
+            return list(
+                self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults)))
+            )
         except RpcRefusedError as error:
-            is_of_the_call = failure_of("eth_call", (), {"code": error.code, "message": error.node_message}) is None
+            is_of_the_call = (
+                failure_of("eth_call", (), {"code": error.code, "message": error.node_message})
+                is None
+            )
             return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
 
     def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
         """As `vault_positions`, three calls a vault; None also of one whose own call fails."""
         usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
         views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
-        own = [[(vault, views[0].encode()), (vault, views[1].encode()), (usdc, balance.encode(vault))] for vault in vaults]
+        own = [
+            [(vault, views[0].encode()), (vault, views[1].encode()), (usdc, balance.encode(vault))]
+            for vault in vaults
+        ]
         asked = [call for calls in own for call in calls]
-        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
+        requests = [
+            ("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked
+        ]
         try:
-            answers = self.rpc.batch_settled(requests, [_output_of(view) for view in views] * len(vaults))
+            answers = self.rpc.batch_settled(
+                requests, [_output_of(view) for view in views] * len(vaults)
+            )
         except RpcRefusedError:
             return [None] * len(vaults)
-        return [_own_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
+        return [
+            _own_position(*answers[start : start + len(views)])
+            for start in range(0, len(answers), len(views))
+        ]
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
-        """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""
+        """All of a vault in one request at one block: a tag is fixed to its block's hash first.
+
+        Errors: also NotSeenError.
+        """
         header = self.header(at)
         if header is None:
             raise NotSeenError(f"the node has no block {at}")
-        views, balance = [function("MandateVault", name) for name in VIEWS], function("MockUSDC", "balanceOf")
-        asked = [*((vault, view.encode()) for view in views), (self.contracts["usdc"], balance.encode(vault))]
-        requests = [("eth_call", [{"to": to, "data": data}, block_argument(header.hash)]) for to, data in asked]
-        answers = self.rpc.batch_settled(requests, [_seen_output(view) for view in (*views, balance)])
+        views, balance = (
+            [function("MandateVault", name) for name in VIEWS],
+            function("MockUSDC", "balanceOf"),
+        )
+        asked = [
+            *((vault, view.encode()) for view in views),
+            (self.contracts["usdc"], balance.encode(vault)),
+        ]
+        requests = [
+            ("eth_call", [{"to": to, "data": data}, block_argument(header.hash)])
+            for to, data in asked
+        ]
+        answers = self.rpc.batch_settled(
+            requests, [_seen_output(view) for view in (*views, balance)]
+        )
         return seen_of(vault, header.timestamp, answers)
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
-        """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
-        return bytes_of(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
+        """The error data that the agent's execute or executeBatch would revert with; empty: the
+        vault would let it pass.
+        """
+        return bytes_of(
+            str(
+                self._read(
+                    "MandateVault",
+                    "check",
+                    vault,
+                    at,
+                    [(c.target, c.max_spend, c.data) for c in calls],
+                )
+            )
+        )
 
     # Adapters and USDC
 
     def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
-        """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all.
+        """What a listed adapter publishes.
+
+        Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all.
 
         An answer too long for MAX_RULES is not decoded: its size is the adapter's choice.
         """
@@ -279,11 +351,15 @@ class VaultReader(ChainReader):
             raise AbiDecodeError(f"{len(answer)} bytes are more than {MAX_RULES} rules")
         return tuple(rule_of(rule) for rule in abi.decode_output(answer)[0])
 
-    def adapter_readings(self, adapters: Sequence[str], vault: str, at: At = LATEST) -> dict[str, AdapterReading]:
-        """What each adapter says of the vault, all at one block: a tag is fixed to its block's hash first.
+    def adapter_readings(
+        self, adapters: Sequence[str], vault: str, at: At = LATEST
+    ) -> dict[str, AdapterReading]:
+        """What each adapter says of the vault, all at one block: a tag is fixed to its block's hash
+        first.
 
-        An adapter that reverts, or answers anything but such a value, is unknown where it did, and hides no other; so is
-        all of it when the node does not have that block. Errors: RpcUnreachableError.
+        An adapter that reverts, or answers anything but such a value, is unknown where it did, and
+        hides no other; so is all of it when the node does not have that block. Errors:
+        RpcUnreachableError.
         """
         if not adapters:
             return {}
@@ -292,7 +368,8 @@ class VaultReader(ChainReader):
         try:
             return self._readings(adapters, vault, here)
         except RpcRefusedError:
-            # Some nodes word the failure of one contract's code as their own, and refuse the whole batch with it.
+            # Some nodes word the failure of one contract's code as their own, and refuse the whole
+            # batch with it.
             return {adapter: self._reading_alone(adapter, vault, here) for adapter in adapters}
 
     def _readings(self, adapters: Sequence[str], vault: str, at: At) -> dict[str, AdapterReading]:
@@ -302,7 +379,12 @@ class VaultReader(ChainReader):
             for data in _adapter_questions(vault)
         ]
         answers = iter(self.rpc.batch_settled(calls, [results.code] * len(calls)))
-        return {adapter: AdapterReading(*(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)) for adapter in adapters}
+        return {
+            adapter: AdapterReading(
+                *(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)
+            )
+            for adapter in adapters
+        }
 
     def _reading_alone(self, adapter: str, vault: str, at: At) -> AdapterReading:
         try:
@@ -310,10 +392,18 @@ class VaultReader(ChainReader):
         except RpcRefusedError:
             return UNREAD_ADAPTER
 
-    def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
-        """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
-        data = call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])
-        return int.from_bytes(self._said_by(str(self._factory("validator", at)), data, at), "big") == 1
+    def is_erc6492_signature(
+        self, wallet: str, digest: str, signature: str, at: At = LATEST
+    ) -> bool:
+        """The factory's validator's word on the signature of a wallet that may not exist yet;
+        nothing is created by asking.
+        """
+        data = call_by_signature(
+            "isValidSignature(address,bytes32,bytes)", [wallet, digest, signature]
+        )
+        return (
+            int.from_bytes(self._said_by(str(self._factory("validator", at)), data, at), "big") == 1
+        )
 
 
 # The views of IAdapter about one vault, in the order of AdapterReading's fields.

@@ -1,9 +1,9 @@
 """EIP-712: what wallets show and sign, and the digests that the contracts compute.
 
-Two faces of each document: `*_typed_data`, the JSON of eth_signTypedData_v4 (integers as decimal strings, since
-JavaScript has no uint256), and `*_digest`, the 32 bytes that are signed, computed here by hand from the type strings.
-Tests hold the two faces, the contracts and eth_account against one another. Source: contracts/libraries/TermsLib.sol,
-EIP-712, EIP-3009.
+Two faces of each document: `*_typed_data`, the JSON of eth_signTypedData_v4 (integers as decimal
+strings, since JavaScript has no uint256), and `*_digest`, the 32 bytes that are signed, computed
+here by hand from the type strings. Tests hold the two faces, the contracts and eth_account against
+one another. Source: contracts/libraries/TermsLib.sol, EIP-712, EIP-3009.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,12 @@ V2_ONLY = frozenset({"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardT
 TERMS_V1: TypeFields = tuple(field for field in TERMS_V2 if field[1] not in V2_ONLY)
 TERMS_FIELDS = {1: TERMS_V1, 2: TERMS_V2}
 
-DOMAIN: TypeFields = (("string", "name"), ("string", "version"), ("uint256", "chainId"), ("address", "verifyingContract"))
+DOMAIN: TypeFields = (
+    ("string", "name"),
+    ("string", "version"),
+    ("uint256", "chainId"),
+    ("address", "verifyingContract"),
+)
 AUTHORIZATION: TypeFields = (
     ("address", "from"),
     ("address", "to"),
@@ -88,14 +93,27 @@ def _word(kind: str, value: Any) -> bytes:
 
 
 def struct_hash(name: str, form: TypeFields, message: Mapping[str, Any]) -> bytes:
-    """hashStruct of EIP-712 for a struct of plain members. Errors: eth_abi's EncodingError on a value out of range."""
+    """hashStruct of EIP-712 for a struct of plain members.
+
+    Errors: eth_abi's EncodingError on a value out of range.
+    """
     type_text = f"{name}({','.join(f'{kind} {member}' for kind, member in form)})"
-    return keccak(keccak(text=type_text) + b"".join(_word(kind, message[member]) for kind, member in form))
+    return keccak(
+        keccak(text=type_text) + b"".join(_word(kind, message[member]) for kind, member in form)
+    )
 
 
-def digest(domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]) -> str:
+def digest(
+    domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]
+) -> str:
     """What is signed: keccak256(0x1901 . domain separator . struct hash), 0x lower-case hex."""
-    return hex_of(keccak(b"\x19\x01" + struct_hash("EIP712Domain", DOMAIN, domain) + struct_hash(name, form, message)))
+    return hex_of(
+        keccak(
+            b"\x19\x01"
+            + struct_hash("EIP712Domain", DOMAIN, domain)
+            + struct_hash(name, form, message)
+        )
+    )
 
 
 def _domain(name: str, version: str, chain_id: int, contract: str) -> dict[str, str | int]:
@@ -110,8 +128,12 @@ def _json_value(kind: str, value: Any) -> Any:
     return str(value) if kind.startswith("uint") else value
 
 
-def typed_data(domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]) -> dict[str, Any]:
-    """The document of eth_signTypedData_v4. chainId stays a number: wallets compare it with their own."""
+def typed_data(
+    domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The document of eth_signTypedData_v4. chainId stays a number: wallets compare it with their
+    own.
+    """
     return {
         "types": {"EIP712Domain": _json_form(DOMAIN), name: _json_form(form)},
         "primaryType": name,
@@ -121,49 +143,88 @@ def typed_data(domain: Mapping[str, Any], name: str, form: TypeFields, message: 
 
 
 def typed_data_parts(document: Mapping[str, Any]) -> dict[str, Any]:
-    """{domain, types, message} of such a document for libraries that derive EIP712Domain themselves and refuse it (ethers)."""
+    """{domain, types, message} of such a document for libraries that derive EIP712Domain themselves
+    and refuse it (ethers).
+    """
     types = {name: form for name, form in document["types"].items() if name != "EIP712Domain"}
     return {"domain": document["domain"], "types": types, "message": document["message"]}
 
 
-def terms_typed_data(terms: MandateTerms, factory: str, chain_id: int, version: int = 2) -> dict[str, Any]:
+def terms_typed_data(
+    terms: MandateTerms, factory: str, chain_id: int, version: int = 2
+) -> dict[str, Any]:
     """What the owner's wallet shows. docs/rules.md#terms; version 1 leaves out the caps."""
     domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
     return typed_data(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
 
 
 def terms_digest(terms: MandateTerms, factory: str, chain_id: int, version: int = 2) -> str:
-    """The digest that the owner signs; equals MandateVaultFactory.termsDigest(terms) for version 2."""
+    """The digest that the owner signs; equals MandateVaultFactory.termsDigest(terms) for version
+    2.
+    """
     domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
     return digest(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
 
 
 def rules_hash(rules: Sequence[Rule]) -> str:
-    """keccak256(abi.encode(Rule[])): `allowedTargetsHash`. The factory wants them strictly ascending by (target, selector)."""
-    encoded = [(target, bytes_of(selector), word, kind) for target, selector, word, kind in map(rule_tuple, rules)]
+    """keccak256(abi.encode(Rule[])): `allowedTargetsHash`. The factory wants them strictly
+    ascending by (target, selector).
+    """
+    encoded = [
+        (target, bytes_of(selector), word, kind)
+        for target, selector, word, kind in map(rule_tuple, rules)
+    ]
     return hex_of(keccak(abi_encode(["(address,bytes4,uint8,uint8)[]"], [encoded])))
 
 
 def guard_targets_hash(guard_targets: Sequence[Any]) -> str:
-    """keccak256 of the RFC 8785 JSON of what the relay guard enforces: `guardTargetsHash`. No targets: of `[]`."""
+    """keccak256 of the RFC 8785 JSON of what the relay guard enforces: `guardTargetsHash`. No
+    targets: of `[]`.
+    """
     return hex_of(keccak(rfc8785.dumps(list(guard_targets))))
 
 
-def _authorization(from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str) -> dict[str, Any]:
-    return {"from": from_, "to": to, "value": value, "validAfter": valid_after, "validBefore": valid_before, "nonce": nonce}
+def _authorization(
+    from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
+) -> dict[str, Any]:
+    return {
+        "from": from_,
+        "to": to,
+        "value": value,
+        "validAfter": valid_after,
+        "validBefore": valid_before,
+        "nonce": nonce,
+    }
 
 
 def receive_authorization_typed_data(
-    usdc: str, chain_id: int, from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
+    usdc: str,
+    chain_id: int,
+    from_: str,
+    to: str,
+    value: int,
+    valid_after: int,
+    valid_before: int,
+    nonce: str,
 ) -> dict[str, Any]:
-    """EIP-3009 ReceiveWithAuthorization: only `to` can submit it. Both time bounds exclusive; value in base units."""
+    """EIP-3009 ReceiveWithAuthorization: only `to` can submit it.
+
+    Both time bounds exclusive; value in base units.
+    """
     domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
     message = _authorization(from_, to, value, valid_after, valid_before, nonce)
     return typed_data(domain, "ReceiveWithAuthorization", AUTHORIZATION, message)
 
 
 def receive_authorization_digest(
-    usdc: str, chain_id: int, from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
+    usdc: str,
+    chain_id: int,
+    from_: str,
+    to: str,
+    value: int,
+    valid_after: int,
+    valid_before: int,
+    nonce: str,
 ) -> str:
     """The digest of `receive_authorization_typed_data`."""
     domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
@@ -172,29 +233,75 @@ def receive_authorization_digest(
 
 
 def transfer_authorization_digest(
-    usdc: str, chain_id: int, from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
+    usdc: str,
+    chain_id: int,
+    from_: str,
+    to: str,
+    value: int,
+    valid_after: int,
+    valid_before: int,
+    nonce: str,
 ) -> str:
-    """EIP-3009 TransferWithAuthorization: anybody can submit it. Both time bounds exclusive; value in base units."""
+    """EIP-3009 TransferWithAuthorization: anybody can submit it.
+
+    Both time bounds exclusive; value in base units.
+    """
     domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
     message = _authorization(from_, to, value, valid_after, valid_before, nonce)
     return digest(domain, "TransferWithAuthorization", AUTHORIZATION, message)
 
 
 def x402_payment_typed_data(
-    adapter: str, chain_id: int, vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int
+    adapter: str,
+    chain_id: int,
+    vault: str,
+    pay_to: str,
+    amount: int,
+    resource_hash: str,
+    nonce: str,
+    deadline: int,
 ) -> dict[str, Any]:
-    """What the relay guard signs for one payment. `amount` in USDC base units, `deadline` inclusive unix seconds."""
+    """What the relay guard signs for one payment.
+
+    `amount` in USDC base units, `deadline` inclusive unix seconds.
+    """
     domain = _domain(X402_DOMAIN_NAME, X402_DOMAIN_VERSION, chain_id, adapter)
-    return typed_data(domain, "X402Payment", X402_PAYMENT, _payment(vault, pay_to, amount, resource_hash, nonce, deadline))
+    return typed_data(
+        domain,
+        "X402Payment",
+        X402_PAYMENT,
+        _payment(vault, pay_to, amount, resource_hash, nonce, deadline),
+    )
 
 
 def x402_payment_digest(
-    adapter: str, chain_id: int, vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int
+    adapter: str,
+    chain_id: int,
+    vault: str,
+    pay_to: str,
+    amount: int,
+    resource_hash: str,
+    nonce: str,
+    deadline: int,
 ) -> str:
     """The digest of `x402_payment_typed_data`; equals X402Adapter.paymentDigest."""
     domain = _domain(X402_DOMAIN_NAME, X402_DOMAIN_VERSION, chain_id, adapter)
-    return digest(domain, "X402Payment", X402_PAYMENT, _payment(vault, pay_to, amount, resource_hash, nonce, deadline))
+    return digest(
+        domain,
+        "X402Payment",
+        X402_PAYMENT,
+        _payment(vault, pay_to, amount, resource_hash, nonce, deadline),
+    )
 
 
-def _payment(vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int) -> dict[str, Any]:
-    return {"vault": vault, "payTo": pay_to, "amount": amount, "resourceHash": resource_hash, "nonce": nonce, "deadline": deadline}
+def _payment(
+    vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int
+) -> dict[str, Any]:
+    return {
+        "vault": vault,
+        "payTo": pay_to,
+        "amount": amount,
+        "resourceHash": resource_hash,
+        "nonce": nonce,
+        "deadline": deadline,
+    }

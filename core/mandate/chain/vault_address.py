@@ -1,4 +1,6 @@
-"""Where the vault of signed terms is, or would be: it follows from the factory and the digest alone, so that no node has to be asked."""
+"""Where the vault of signed terms is, or would be: it follows from the factory and the digest
+alone, so that no node has to be asked.
+"""
 
 from functools import cache
 
@@ -17,6 +19,9 @@ def _shell_hash() -> bytes:
 
 
 def vault_address(factory: str, terms_digest: str) -> str:
-    """The vault's checksum address. Source: MandateVaultFactory.predictVault (EIP-1014, the salt is the digest)."""
+    """The vault's checksum address.
+
+    Source: MandateVaultFactory.predictVault (EIP-1014, the salt is the digest).
+    """
     packed = b"\xff" + bytes_of(factory) + bytes_of(terms_digest) + _shell_hash()
     return str(to_checksum_address(keccak(packed)[12:]))

@@ -7,7 +7,8 @@ from core.chain.rpc import RpcError, RpcRefusedError
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.seen import VaultSeen
 
-VIEWS: Final = ("worth", "status", "agent", "stoppedAt", "totals", "feeOwed")  # of MandateVault; the vault's USDC follows them
+# of MandateVault; the vault's USDC follows them
+VIEWS: Final = ("worth", "status", "agent", "stoppedAt", "totals", "feeOwed")
 
 
 class NotSeenError(RpcError):
@@ -15,7 +16,8 @@ class NotSeenError(RpcError):
 
 
 def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
-    """`answers`: of VIEWS and the balance, each within its bounds; a `worth` that was refused is unknown. `at`: the block's time.
+    """`answers`: of VIEWS and the balance, each within its bounds; a `worth` that was refused is
+    unknown. `at`: the block's time.
 
     Errors: RpcRefusedError of anything else that was refused.
     """

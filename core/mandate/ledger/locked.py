@@ -1,12 +1,16 @@
-"""Books of mandates held under their locks: opened together, grown in memory, saved together. Used by the mandate ledger alone.
+"""Books of mandates held under their locks: opened together, grown in memory, saved together.
+
+Used by the mandate ledger alone.
 
     open: lock mandates, then heads  ->  read_needs  ->  grow (touches no database)  ->  keep_undo, insert rows, save
 
 Laws
-- Every writer takes the mandates' rows first and their heads second, each by rising id in one statement. So nobody deadlocks.
-- What new rows need of the database is read before they grow: while rows are copied nothing else can be read.
-- A book in memory belongs to one call. An object of the session's that somebody holds is read anew under the lock and set as the
-  rows are, so that a savepoint that is rolled back leaves no trace.
+- Every writer takes the mandates' rows first and their heads second, each by rising id in one
+  statement. So nobody deadlocks.
+- What new rows need of the database is read before they grow: while rows are copied nothing else
+  can be read.
+- A book in memory belongs to one call. An object of the session's that somebody holds is read anew
+  under the lock and set as the rows are, so that a savepoint that is rolled back leaves no trace.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +19,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, Boolean, ColumnClause, Numeric, Text, any_, case, cast, column, func, insert, literal, select, update
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnClause,
+    Numeric,
+    Text,
+    any_,
+    case,
+    cast,
+    column,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
@@ -93,13 +112,20 @@ _OF_HEAD = (MandateHead.mandate_id, MandateHead.seq, MandateHead.row_hash, Manda
 
 
 class _Written:
-    """Payloads as they are stored and hashed. Thousands of books may get the same one, which is then checked and written once."""
+    """Payloads as they are stored and hashed.
+
+    Thousands of books may get the same one, which is then checked and written once.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Mapping[str, Any], dict[str, Any], bytes]] = {}  # by identity; the first field keeps it in use
+        # by identity; the first field keeps it in use
+        self._known: dict[int, tuple[Mapping[str, Any], dict[str, Any], bytes]] = {}
 
     def of(self, payload: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The payload as the database gives it back, and its canonical JSON. Errors: InvalidParameterError."""
+        """The payload as the database gives it back, and its canonical JSON.
+
+        Errors: InvalidParameterError.
+        """
         known = self._known.get(id(payload))
         if known is None:
             plain = plain_payload(payload)
@@ -109,11 +135,15 @@ class _Written:
 
 @dataclass(slots=True)
 class Book:
-    """A locked book. `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is added.
+    """A locked book.
 
-    `fresh` holds the rows that this call adds, `payloads` their payloads as canonical JSON, `went_out` those by which money went
-    out where no adapter values it; `projected` what the mandate's row says of the state; `stored` the state that the
-    head's row holds, None when another version of the fold wrote it.
+    `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is
+    added.
+
+    `fresh` holds the rows that this call adds, `payloads` their payloads as canonical JSON,
+    `went_out` those by which money went out where no adapter values it; `projected` what the
+    mandate's row says of the state; `stored` the state that the head's row holds, None when another
+    version of the fold wrote it.
     """
 
     mandate_id: int
@@ -130,8 +160,17 @@ class Book:
     payloads: list[bytes] = field(default_factory=list)
     went_out: tuple[WentOut, ...] = ()
 
-    def grow(self, rows: Sequence[NewRow], standing: Collection[str], incarnations: Mapping[str, int], now: datetime) -> list[bool]:
-        """Add the rows whose fact does not stand yet and fold them; which of them were new. What they need is there (`read_needs`)."""
+    def grow(
+        self,
+        rows: Sequence[NewRow],
+        standing: Collection[str],
+        incarnations: Mapping[str, int],
+        now: datetime,
+    ) -> list[bool]:
+        """Add the rows whose fact does not stand yet and fold them; which of them were new.
+
+        What they need is there (`read_needs`).
+        """
         is_new, stands = [], set(standing)
         for row in rows:
             is_new.append(row.base_key not in stands)
@@ -146,10 +185,20 @@ class Book:
         before, self.state = self.state, apply(self.state, added, self.facts, self.told.of(added))
         self.told.add(added)
         out_usdc_e6 = self.state.unvalued_out_usdc_e6
-        self.went_out = went_out_after(self.went_out, added, before_usdc_e6=before.unvalued_out_usdc_e6, out_usdc_e6=out_usdc_e6)
+        self.went_out = went_out_after(
+            self.went_out,
+            added,
+            before_usdc_e6=before.unvalued_out_usdc_e6,
+            out_usdc_e6=out_usdc_e6,
+        )
 
-    def add(self, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:
-        """Chain a row to the last one. It gets its id when it is inserted; until then 0, which no hash and no fold reads."""
+    def add(
+        self, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime
+    ) -> LedgerRow:
+        """Chain a row to the last one.
+
+        It gets its id when it is inserted; until then 0, which no hash and no fold reads.
+        """
         payload, written = self.written.of(row.payload)
         fields: dict[str, Any] = {
             "kind": row.kind,
@@ -175,7 +224,8 @@ class Book:
         }
         added = LedgerRow(**fields)
         hashed = row_hash(self.row_hash, canonical_row_with(added, written))
-        object.__setattr__(added, "row_hash", hashed)  # nobody has seen the row yet; making it twice is what a long COPY would mostly do
+        # nobody has seen the row yet; making it twice is what a long COPY would mostly do
+        object.__setattr__(added, "row_hash", hashed)
         self.fresh.append(added)
         self.payloads.append(written)
         self.seq, self.row_hash = self.seq + 1, hashed
@@ -191,30 +241,50 @@ class Book:
 
 
 def open_books(session: WriteSession, mandate_ids: Sequence[int]) -> list[Book]:
-    """Several books, locked in the order of their ids, which are given rising. One of an unknown mandate is left out."""
+    """Several books, locked in the order of their ids, which are given rising.
+
+    One of an unknown mandate is left out.
+    """
     mandates = _locked(session, Mandate, Mandate.id, mandate_ids, _OF_MANDATE)
-    heads = {head.mandate_id: head for head in _locked(session, MandateHead, MandateHead.mandate_id, mandate_ids, _OF_HEAD)}
+    heads = {
+        head.mandate_id: head
+        for head in _locked(session, MandateHead, MandateHead.mandate_id, mandate_ids, _OF_HEAD)
+    }
     missing = [_empty_head(mandate) for mandate in mandates if mandate.id not in heads]
     if missing:
         session.execute(upsert(MandateHead).on_conflict_do_nothing(), missing)
         ids = [head["mandate_id"] for head in missing]
-        heads |= {head.mandate_id: head for head in _locked(session, MandateHead, MandateHead.mandate_id, ids, _OF_HEAD)}
+        heads |= {
+            head.mandate_id: head
+            for head in _locked(session, MandateHead, MandateHead.mandate_id, ids, _OF_HEAD)
+        }
     written = _Written()
     return [_book(session, mandate, heads[mandate.id], written) for mandate in mandates]
 
 
-def _locked(session: WriteSession, table: type[Any], key: Any, ids: Sequence[int], columns: Sequence[Any]) -> Sequence[Any]:
-    """Rows by rising id, held until the transaction ends. As objects, read anew, only where the session holds one of them."""
+def _locked(
+    session: WriteSession, table: type[Any], key: Any, ids: Sequence[int], columns: Sequence[Any]
+) -> Sequence[Any]:
+    """Rows by rising id, held until the transaction ends.
+
+    As objects, read anew, only where the session holds one of them.
+    """
     is_held = not _held(session, table).isdisjoint(ids)
     query = select(table) if is_held else select(*columns)
-    query = query.where(key == any_(cast(list(ids), ARRAY(BigInteger)))).order_by(key).with_for_update(key_share=True)
+    query = (
+        query.where(key == any_(cast(list(ids), ARRAY(BigInteger))))
+        .order_by(key)
+        .with_for_update(key_share=True)
+    )
     if is_held:
         return session.scalars(query.execution_options(populate_existing=True)).all()
     return session.execute(query).all()
 
 
 def _held(session: WriteSession, table: type[Any]) -> set[int]:
-    """The ids of that table's objects that the session holds: none in the indexer, few elsewhere."""
+    """The ids of that table's objects that the session holds: none in the indexer, few
+    elsewhere.
+    """
     return {key[1][0] for key in session.identity_map.keys() if key[0] is table}  # noqa: SIM118 (not a dict: it cannot be iterated)
 
 
@@ -225,27 +295,48 @@ def _book(session: WriteSession, mandate: Any, head: Any, written: _Written) -> 
     except StateVersionError:
         state, stored = fold(_all_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in PROJECTED}
-    return Book(mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written)
+    return Book(
+        mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written
+    )
 
 
 def _empty_head(mandate: Any) -> dict[str, Any]:
     genesis = bytes.fromhex(genesis_hash(mandate.public_id)[2:])
-    return {"mandate_id": mandate.id, "seq": 0, "row_hash": genesis, "updated_at": mandate.created_at, **head_columns(EMPTY_STATE)}
+    return {
+        "mandate_id": mandate.id,
+        "seq": 0,
+        "row_hash": genesis,
+        "updated_at": mandate.created_at,
+        **head_columns(EMPTY_STATE),
+    }
 
 
-def read_needs(session: WriteSession, books: Sequence[Book], new: Mapping[int, Sequence[NewRow]]) -> None:
-    """Read what `new`, by mandate the rows that do not stand yet, need: what was told of their transactions, and the checkpoints of
-    books where one comes late, or whose head another version of the fold wrote."""
-    asked = {(id_, row.tx_hash.lower()) for id_, rows in new.items() for row in rows if row.tx_hash is not None and tells(row)}
+def read_needs(
+    session: WriteSession, books: Sequence[Book], new: Mapping[int, Sequence[NewRow]]
+) -> None:
+    """Read what `new`, by mandate the rows that do not stand yet, need: what was told of their
+    transactions, and the checkpoints of books where one comes late, or whose head another version
+    of the fold wrote.
+    """
+    asked = {
+        (id_, row.tx_hash.lower())
+        for id_, rows in new.items()
+        for row in rows
+        if row.tx_hash is not None and tells(row)
+    }
     told = standing_told(session, asked)
-    late = [book for book in books if book.stored is None or _comes_late(book, new[book.mandate_id])]
+    late = [
+        book for book in books if book.stored is None or _comes_late(book, new[book.mandate_id])
+    ]
     kept = mandate_weeks.load(session, [book.mandate_id for book in late]) if late else {}
     for book in books:
         book.told = ToldByTx(told.get(book.mandate_id, ()))
     for book in late:
         checkpoints = kept[book.mandate_id]
         if checkpoints is None:  # another version of the fold wrote them: all are made again
-            checkpoints = book.weeks.changed = mandate_weeks.folded(_all_rows(session, book.mandate_id), book.facts)
+            checkpoints = book.weeks.changed = mandate_weeks.folded(
+                _all_rows(session, book.mandate_id), book.facts
+            )
         book.weeks.kept = checkpoints
 
 
@@ -260,7 +351,11 @@ def _comes_late(book: Book, rows: Sequence[NewRow]) -> bool:
 
 
 def _all_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
-    query = select(MandateEvent.__table__).where(MandateEvent.mandate_id == mandate_id).order_by(MandateEvent.seq)
+    query = (
+        select(MandateEvent.__table__)
+        .where(MandateEvent.mandate_id == mandate_id)
+        .order_by(MandateEvent.seq)
+    )
     return [ledger_row(row) for row in session.execute(query)]
 
 
@@ -268,20 +363,33 @@ def _all_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
 
 
 def keep_undo(session: WriteSession, books: Sequence[Book]) -> None:
-    """Before `save`: keep what the heads say as what a rollback goes back to, when all fresh rows are of one block."""
+    """Before `save`: keep what the heads say as what a rollback goes back to, when all fresh rows
+    are of one block.
+    """
     blocks = {(row.block_hash, row.block_number) for book in books for row in book.fresh}
     if len(blocks) != 1:
         return
     block_hash, number = blocks.pop()
     if block_hash is not None and number is not None:
         ids = cast([book.mandate_id for book in books if book.fresh], ARRAY(BigInteger))
-        before = select(MandateHead.mandate_id, MandateHead.seq + 1, literal(number, BigInteger), MandateHead.state)
+        before = select(
+            MandateHead.mandate_id,
+            MandateHead.seq + 1,
+            literal(number, BigInteger),
+            MandateHead.state,
+        )
         names = ["mandate_id", "seq", "block_number", "state"]
-        session.execute(insert(MandateUndo).from_select(names, before.where(MandateHead.mandate_id == any_(ids))))
+        session.execute(
+            insert(MandateUndo).from_select(
+                names, before.where(MandateHead.mandate_id == any_(ids))
+            )
+        )
 
 
 def save(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
-    """Bring heads, projections and checkpoints of the books that grew to their states, each in one statement."""
+    """Bring heads, projections and checkpoints of the books that grew to their states, each in one
+    statement.
+    """
     grown = [book for book in books if book.fresh]
     if not grown:
         return
@@ -292,35 +400,65 @@ def save(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
 
 
 def _save_heads(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
-    """Of a state only what changed is written: most rows move few of its fields. One text of all is encoded in a third of the time."""
+    """Of a state only what changed is written: most rows move few of its fields.
+
+    One text of all is encoded in a third of the time.
+    """
     told = msgspec.json.encode([_moved(book) for book in books]).decode()
     listed = func.jsonb_to_recordset(cast(literal(told, Text), JSONB))
     moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
     is_whole = moved.c.state.has_key("version")
-    values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *_AMOUNTS)}
+    values: dict[str, Any] = {
+        name: moved.c[name] for name in ("seq", "status", "paused", *_AMOUNTS)
+    }
     values["state"] = case((is_whole, moved.c.state), else_=MandateHead.state.concat(moved.c.state))
     values |= {"row_hash": func.decode(moved.c.row_hash, "hex"), "updated_at": now}
-    statement = update(MandateHead).where(MandateHead.mandate_id == moved.c.mandate_id).values(values)
+    statement = (
+        update(MandateHead).where(MandateHead.mandate_id == moved.c.mandate_id).values(values)
+    )
     session.execute(statement.execution_options(synchronize_session=False))
     held = _held(session, MandateHead)
     for book in books:
         if book.mandate_id in held:
             place = {"seq": book.seq, "row_hash": bytes.fromhex(book.row_hash[2:])}
-            _tell_holders(session, MandateHead, book.mandate_id, place | head_columns(book.state) | {"updated_at": now})
+            _tell_holders(
+                session,
+                MandateHead,
+                book.mandate_id,
+                place | head_columns(book.state) | {"updated_at": now},
+            )
 
 
 def _moved(book: Book) -> dict[str, Any]:
-    state = state_to_json(book.state) if book.stored is None else changes_to_json(book.stored, book.state)
-    return {"mandate_id": book.mandate_id, "seq": book.seq, "row_hash": book.row_hash[2:], **_columns(book.state), "state": state}
+    state = (
+        state_to_json(book.state)
+        if book.stored is None
+        else changes_to_json(book.stored, book.state)
+    )
+    return {
+        "mandate_id": book.mandate_id,
+        "seq": book.seq,
+        "row_hash": book.row_hash[2:],
+        **_columns(book.state),
+        "state": state,
+    }
 
 
 def _save_projections(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
     wanted = [(book, projections(book.projected["status"], book.state)) for book in books]
-    changed = [(book.mandate_id, values) for book, values in wanted if any(book.projected[name] != value for name, value in values.items())]
+    changed = [
+        (book.mandate_id, values)
+        for book, values in wanted
+        if any(book.projected[name] != value for name, value in values.items())
+    ]
     if not changed:
         return
-    columns = {name: (kind, [values[name] for _, values in changed]) for name, kind in PROJECTED.items()}
-    moved = table_of("moved", {"mandate_id": (BigInteger, [mandate_id for mandate_id, _ in changed])} | columns)
+    columns = {
+        name: (kind, [values[name] for _, values in changed]) for name, kind in PROJECTED.items()
+    }
+    moved = table_of(
+        "moved", {"mandate_id": (BigInteger, [mandate_id for mandate_id, _ in changed])} | columns
+    )
     fresh = {name: moved.c[name] for name in PROJECTED} | {"updated_at": now}
     statement = update(Mandate).where(Mandate.id == moved.c.mandate_id).values(fresh)
     session.execute(statement.execution_options(synchronize_session=False))
@@ -328,8 +466,13 @@ def _save_projections(session: WriteSession, books: Sequence[Book], now: datetim
         _tell_holders(session, Mandate, mandate_id, values | {"updated_at": now})
 
 
-def _tell_holders(session: WriteSession, table: type[Any], mandate_id: int, values: Mapping[str, Any]) -> None:
-    """Set an object that the session holds as its row is now. A savepoint that is rolled back takes it back with the row."""
+def _tell_holders(
+    session: WriteSession, table: type[Any], mandate_id: int, values: Mapping[str, Any]
+) -> None:
+    """Set an object that the session holds as its row is now.
+
+    A savepoint that is rolled back takes it back with the row.
+    """
     held = session.identity_map.get(identity_key(table, mandate_id))
     if held is not None:
         for name, value in values.items():
@@ -342,14 +485,18 @@ def head_columns(state: MandateState) -> dict[str, Any]:
 
 
 def _columns(state: MandateState) -> dict[str, Any]:
-    return {"status": state.status.value, "paused": state.paused, **{name: getattr(state, name) for name in _AMOUNTS}}
+    return {
+        "status": state.status.value,
+        "paused": state.paused,
+        **{name: getattr(state, name) for name in _AMOUNTS},
+    }
 
 
 def projections(status: str, state: MandateState) -> dict[str, Any]:
     """The mandate's columns that follow the state; `status`: what the mandate's row says now.
 
-    A draft is cancelled without a row: its book says draft for ever. An end of unfunded terms is said once its block is safe
-    (`mandate_ends.say_safe`), and is not taken back by a later row.
+    A draft is cancelled without a row: its book says draft for ever. An end of unfunded terms is
+    said once its block is safe (`mandate_ends.say_safe`), and is not taken back by a later row.
     """
     if state.status is Status.DRAFT and status == Status.CANCELLED.value:
         return {}
@@ -357,7 +504,9 @@ def projections(status: str, state: MandateState) -> dict[str, Any]:
     before_the_end = Status.DRAFT if state.signed_at is None else Status.SIGNED
     return {
         "status": (before_the_end if waits else state.status).value,
-        "vault_address": None if state.vault_address is None else bytes.fromhex(state.vault_address.removeprefix("0x")),
+        "vault_address": None
+        if state.vault_address is None
+        else bytes.fromhex(state.vault_address.removeprefix("0x")),
         "signed_at": state.signed_at,
         "ended_at": None if waits else state.ended_at,
         "ends_in_block": state.unfunded_end_block if waits else None,

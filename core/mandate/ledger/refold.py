@@ -1,4 +1,6 @@
-"""Books whose state an older fold wrote, folded again: after an upgrade their heads say what today's fold says, and so do their weeks."""
+"""Books whose state an older fold wrote, folded again: after an upgrade their heads say what
+today's fold says, and so do their weeks.
+"""
 
 from sqlalchemy import Integer, select
 from sqlalchemy.orm import Session
@@ -14,15 +16,30 @@ from core.mandate.tables import Mandate, MandateHead
 
 
 def older_books(session: Session) -> list[int]:
-    """The mandates whose head an older version of the fold wrote. Reads every head: once a process."""
+    """The mandates whose head an older version of the fold wrote.
+
+    Reads every head: once a process.
+    """
     version = MandateHead.state["version"].astext.cast(Integer)
-    return list(session.scalars(select(MandateHead.mandate_id).where(version < STATE_VERSION).order_by(MandateHead.mandate_id)))
+    return list(
+        session.scalars(
+            select(MandateHead.mandate_id)
+            .where(version < STATE_VERSION)
+            .order_by(MandateHead.mandate_id)
+        )
+    )
 
 
 def refold(session: WriteSession, mandate_id: int) -> None:
     """One book, from its rows. Does not commit. Errors: NoResultFound."""
-    mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)).one()
-    head = session.scalars(select(MandateHead).where(MandateHead.mandate_id == mandate_id).with_for_update(key_share=True)).one()
+    mandate = session.scalars(
+        select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)
+    ).one()
+    head = session.scalars(
+        select(MandateHead)
+        .where(MandateHead.mandate_id == mandate_id)
+        .with_for_update(key_share=True)
+    ).one()
     rows, facts = load_rows(session, mandate_id), mandate_facts(mandate)
     state = fold(rows, facts)
     for name, value in head_columns(state).items():

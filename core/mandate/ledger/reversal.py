@@ -1,13 +1,17 @@
-"""Blocks taken back from the mandates' books: compensating rows, and the fold of what is left. Used by the mandate ledger alone.
+"""Blocks taken back from the mandates' books: compensating rows, and the fold of what is left.
+
+Used by the mandate ledger alone.
 
     seq       1 2 3 ... 897 | 898  899  900 | 901 902            901, 902: reversals of 900 and 898
     undo             state before 898         replayed: 899 on top of it
 
 Laws
-- What is left is folded from the newest kept state before the first reversed row (core.mandate.tables.MandateUndo): the cost grows
-  with what happened since, not with the book. Without such a state the whole book is folded.
+- What is left is folded from the newest kept state before the first reversed row
+  (core.mandate.tables.MandateUndo): the cost grows with what happened since, not with the book.
+  Without such a state the whole book is folded.
 - A state that was kept after a reversed row is wrong from now on, and goes.
-- Checkpoints of weeks that lie wholly before the reversed rows stay as they are; later ones are made again.
+- Checkpoints of weeks that lie wholly before the reversed rows stay as they are; later ones are
+  made again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +50,9 @@ FIRST_SEQ = 1
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """What is left of a book: a state, the rows that count after it, oldest first, and earlier rows that tell of their transactions."""
+    """What is left of a book: a state, the rows that count after it, oldest first, and earlier rows
+    that tell of their transactions.
+    """
 
     start: MandateState
     rows: Sequence[LedgerRow]
@@ -58,11 +64,18 @@ class _Replay:
 
     def state_before(self, at: datetime) -> MandateState:
         """`at` must not be before what `start` already counts."""
-        return fold_on(self.start, (row for row in self.rows if row.occurred_at < at), self.facts, ToldByTx(self.told))
+        return fold_on(
+            self.start,
+            (row for row in self.rows if row.occurred_at < at),
+            self.facts,
+            ToldByTx(self.told),
+        )
 
 
 def reverse_blocks(session: WriteSession, block_hashes: Sequence[str], now: datetime) -> int:
-    """Reverse every standing row of orphaned blocks, given newest first, in every book that has one; the number of rows reversed."""
+    """Reverse every standing row of orphaned blocks, given newest first, in every book that has
+    one; the number of rows reversed.
+    """
     hashes = [bytes.fromhex(block_hash[2:]) for block_hash in block_hashes]
     books = open_books(session, mandates_in_blocks(session, hashes))
     reversed_rows = standing_of_blocks(
@@ -72,11 +85,19 @@ def reverse_blocks(session: WriteSession, block_hashes: Sequence[str], now: date
         return 0
     place = {block_hash.lower(): index for index, block_hash in enumerate(block_hashes)}
     for book in books:
-        for row in sorted(reversed_rows.get(book.mandate_id, ()), key=lambda row: (place[row.block_hash or ""], -row.seq)):
+        for row in sorted(
+            reversed_rows.get(book.mandate_id, ()),
+            key=lambda row: (place[row.block_hash or ""], -row.seq),
+        ):
             book.add(_compensation(row, now), row.incarnation, row.id, now)
     touched = [book for book in books if book.fresh]
     weeks = _fold_again(session, touched, reversed_rows)
-    copy_lines(session, MandateEvent.__tablename__, COPIED, (line for book in touched for line in book.lines()))
+    copy_lines(
+        session,
+        MandateEvent.__tablename__,
+        COPIED,
+        (line for book in touched for line in book.lines()),
+    )
     save(session, touched, now)
     mandate_weeks.drop(session, weeks)
     _forget_after(session, reversed_rows)
@@ -104,13 +125,29 @@ def _compensation(row: LedgerRow, now: datetime) -> NewRow:
 def _fold_again(
     session: WriteSession, books: Sequence[Book], reversed_rows: Mapping[int, Sequence[LedgerRow]]
 ) -> list[tuple[int, datetime]]:
-    """Set each book's state and changed checkpoints to what is left; the weeks, (mandate id, start), that are left without a row."""
-    since = {book.mandate_id: min(row.occurred_at for row in reversed_rows[book.mandate_id]) for book in books}
-    first = {book.mandate_id: min(row.seq for row in reversed_rows[book.mandate_id]) for book in books}
+    """Set each book's state and changed checkpoints to what is left; the weeks, (mandate id,
+    start), that are left without a row.
+    """
+    since = {
+        book.mandate_id: min(row.occurred_at for row in reversed_rows[book.mandate_id])
+        for book in books
+    }
+    first = {
+        book.mandate_id: min(row.seq for row in reversed_rows[book.mandate_id]) for book in books
+    }
     kept = mandate_weeks.kept_since(session, since)
-    undo = {id_: found for id_, found in _undo(session, first).items() if _reaches(found[1], since[id_])}
+    undo = {
+        id_: found for id_, found in _undo(session, first).items() if _reaches(found[1], since[id_])
+    }
     whole = [book for book in books if book.mandate_id not in undo]
-    emptied = _replay_books(session, [book for book in books if book.mandate_id in undo], undo, reversed_rows, kept, since)
+    emptied = _replay_books(
+        session,
+        [book for book in books if book.mandate_id in undo],
+        undo,
+        reversed_rows,
+        kept,
+        since,
+    )
     for index in range(0, len(whole), WHOLE_BOOKS_AT_ONCE):
         some = whole[index : index + WHOLE_BOOKS_AT_ONCE]
         from_first = {book.mandate_id: (FIRST_SEQ, EMPTY_STATE) for book in some}
@@ -119,7 +156,9 @@ def _fold_again(
 
 
 def _reaches(start: MandateState, since: datetime) -> bool:
-    """Whether the checkpoints that change can be made from that state: it counts nothing of a later week than the first reversed row's."""
+    """Whether the checkpoints that change can be made from that state: it counts nothing of a later
+    week than the first reversed row's.
+    """
     return start.last_row_at is None or start_of(start.last_row_at) <= start_of(since)
 
 
@@ -135,8 +174,19 @@ def _replay_books(
     if not books:
         return []
     rows = rows_from(session, {id_: seq for id_, (seq, _) in starts.items()})
-    left = {book.mandate_id: _left(rows[book.mandate_id], reversed_rows[book.mandate_id]) for book in books}
-    told = standing_told(session, {(id_, row.tx_hash) for id_, ones in left.items() for row in ones if row.tx_hash and tells(row)})
+    left = {
+        book.mandate_id: _left(rows[book.mandate_id], reversed_rows[book.mandate_id])
+        for book in books
+    }
+    told = standing_told(
+        session,
+        {
+            (id_, row.tx_hash)
+            for id_, ones in left.items()
+            for row in ones
+            if row.tx_hash and tells(row)
+        },
+    )
     emptied = []
     for book in books:
         seq, start = starts[book.mandate_id]
@@ -149,12 +199,16 @@ def _replay_books(
 
 
 def _left(rows: Sequence[LedgerRow], reversed_now: Sequence[LedgerRow]) -> list[LedgerRow]:
-    gone = {row.reverses_id for row in rows if row.reverses_id is not None} | {row.id for row in reversed_now}
+    gone = {row.reverses_id for row in rows if row.reverses_id is not None} | {
+        row.id for row in reversed_now
+    }
     return [row for row in rows if row.reverses_id is None and row.id not in gone]
 
 
 def _weeks(replay: _Replay, since: datetime) -> tuple[set[datetime], Checkpoints]:
-    """From the week of `since` on: the weeks that have a row, and the checkpoints that the reversal may have changed."""
+    """From the week of `since` on: the weeks that have a row, and the checkpoints that the reversal
+    may have changed.
+    """
     first, newest = start_of(since), replay.start.last_row_at
     wanted = {at for at in (start_of(row.occurred_at) for row in replay.rows) if at >= first}
     if newest is None or start_of(newest) < first:
@@ -166,11 +220,21 @@ def _weeks(replay: _Replay, since: datetime) -> tuple[set[datetime], Checkpoints
 
 
 def _undo(session: Session, first: Mapping[int, int]) -> dict[int, tuple[int, MandateState]]:
-    """By mandate the newest kept state before its row `first`, as (the seq that it is before, the state)."""
-    asked = table_of("asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])})
-    newest = select(MandateUndo.__table__).where(MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq <= asked.c.seq)
+    """By mandate the newest kept state before its row `first`, as (the seq that it is before, the
+    state).
+    """
+    asked = table_of(
+        "asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])}
+    )
+    newest = select(MandateUndo.__table__).where(
+        MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq <= asked.c.seq
+    )
     found = {}
-    for row in session.execute(select(newest.order_by(MandateUndo.seq.desc()).limit(1).lateral("newest")).select_from(asked)):
+    for row in session.execute(
+        select(newest.order_by(MandateUndo.seq.desc()).limit(1).lateral("newest")).select_from(
+            asked
+        )
+    ):
         try:
             found[row.mandate_id] = (row.seq, state_from_json(row.state))
         except StateVersionError:
@@ -181,11 +245,17 @@ def _undo(session: Session, first: Mapping[int, int]) -> dict[int, tuple[int, Ma
 def _forget_after(session: WriteSession, reversed_rows: Mapping[int, Sequence[LedgerRow]]) -> None:
     """Let go of the states that count a row that is reversed now."""
     first = {id_: min(row.seq for row in rows) for id_, rows in reversed_rows.items()}
-    asked = table_of("asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])})
+    asked = table_of(
+        "asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])}
+    )
     wrong = and_(MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq >= asked.c.seq)
     session.execute(delete(MandateUndo).where(wrong).execution_options(synchronize_session=False))
 
 
 def forget_final(session: WriteSession, block_number: int) -> None:
     """Blocks up to that height are final: nobody goes back behind them."""
-    session.execute(delete(MandateUndo).where(MandateUndo.block_number <= block_number).execution_options(synchronize_session=False))
+    session.execute(
+        delete(MandateUndo)
+        .where(MandateUndo.block_number <= block_number)
+        .execution_options(synchronize_session=False)
+    )

@@ -5,11 +5,13 @@
     kept     {} before a      a b c            a b c d e             a read of week 4 takes the head, which has them all
 
 Laws
-- One checkpoint for each week in which a row happened (`occurred_at`): the fold of the rows that happened before that week,
-  in the order of the book.
-- A row that comes late belongs to its own week: it is last in the book, so it is applied on top of every later checkpoint. Those
-  are read before the rows are written (`is_late`), since nothing can be read while they are.
-- A checkpoint of another version of the fold is folded again from the rows when a late row needs it.
+- One checkpoint for each week in which a row happened (`occurred_at`): the fold of the rows that
+  happened before that week, in the order of the book.
+- A row that comes late belongs to its own week: it is last in the book, so it is applied on top of
+  every later checkpoint. Those are read before the rows are written (`is_late`), since nothing can
+  be read while they are.
+- A checkpoint of another version of the fold is folded again from the rows when a late row needs
+  it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +29,13 @@ from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.mandate.rules.fold import apply, effective, fold
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.state import MandateFacts, MandateState, StateVersionError, state_from_json, state_to_json
+from core.mandate.rules.state import (
+    MandateFacts,
+    MandateState,
+    StateVersionError,
+    state_from_json,
+    state_to_json,
+)
 from core.mandate.rules.told import ToldByTx
 from core.mandate.rules.weeks import week_of
 from core.mandate.tables import MandateWeek
@@ -37,12 +45,17 @@ Checkpoints = dict[datetime, MandateState]
 
 @dataclass(slots=True)
 class Weeks:
-    """The checkpoints that a growing book changes. `kept`: those of the database, needed when a row comes late."""
+    """The checkpoints that a growing book changes.
+
+    `kept`: those of the database, needed when a row comes late.
+    """
 
     kept: Checkpoints = field(default_factory=dict)
     changed: Checkpoints = field(default_factory=dict)
 
-    def grow(self, before: MandateState, row: LedgerRow, facts: MandateFacts, told: ToldByTx) -> None:
+    def grow(
+        self, before: MandateState, row: LedgerRow, facts: MandateFacts, told: ToldByTx
+    ) -> None:
         """`before` and `told`: the book without the row, which is its newest."""
         newest, start = before.last_row_at, start_of(row.occurred_at)
         if newest is None or newest < start:
@@ -60,7 +73,9 @@ class Weeks:
 
 
 def is_late(newest: datetime, at: datetime) -> bool:
-    """Whether a row that happened at `at` belongs to an earlier week than the newest of its book."""
+    """Whether a row that happened at `at` belongs to an earlier week than the newest of its
+    book.
+    """
     return at < newest and start_of(at) < start_of(newest)
 
 
@@ -75,10 +90,14 @@ def _start_of_day(day: date) -> datetime:
 
 
 def load(session: Session, mandate_ids: Collection[int]) -> dict[int, Checkpoints | None]:
-    """Every checkpoint of several books; None where another version of the fold wrote one: fold them again (`folded`)."""
+    """Every checkpoint of several books; None where another version of the fold wrote one: fold
+    them again (`folded`).
+    """
     found: dict[int, Checkpoints | None] = {mandate_id: {} for mandate_id in mandate_ids}
     columns = (MandateWeek.mandate_id, MandateWeek.starts_at, MandateWeek.state)
-    for mandate_id, starts_at, state in session.execute(select(*columns).where(MandateWeek.mandate_id.in_(mandate_ids))):
+    for mandate_id, starts_at, state in session.execute(
+        select(*columns).where(MandateWeek.mandate_id.in_(mandate_ids))
+    ):
         checkpoints = found[mandate_id]
         try:
             if checkpoints is not None:
@@ -98,15 +117,24 @@ def save(session: WriteSession, changed: Mapping[int, Checkpoints]) -> None:
     if values:
         statement = insert(MandateWeek)
         keys = [MandateWeek.mandate_id, MandateWeek.starts_at]
-        session.execute(statement.on_conflict_do_update(index_elements=keys, set_={"state": statement.excluded.state}), values)
+        session.execute(
+            statement.on_conflict_do_update(
+                index_elements=keys, set_={"state": statement.excluded.state}
+            ),
+            values,
+        )
 
 
 def kept_since(session: Session, since: Mapping[int, datetime]) -> dict[int, set[datetime]]:
     """By mandate for which weeks a checkpoint is kept, from that of `since` on."""
     found: dict[int, set[datetime]] = {mandate_id: set() for mandate_id in since}
     asked = _asked([(mandate_id, start_of(at)) for mandate_id, at in since.items()])
-    ours = and_(MandateWeek.mandate_id == asked.c.mandate_id, MandateWeek.starts_at >= asked.c.starts_at)
-    for mandate_id, starts_at in session.execute(select(MandateWeek.mandate_id, MandateWeek.starts_at).join(asked, ours)):
+    ours = and_(
+        MandateWeek.mandate_id == asked.c.mandate_id, MandateWeek.starts_at >= asked.c.starts_at
+    )
+    for mandate_id, starts_at in session.execute(
+        select(MandateWeek.mandate_id, MandateWeek.starts_at).join(asked, ours)
+    ):
         found[mandate_id].add(starts_at)
     return found
 
@@ -115,8 +143,12 @@ def drop(session: WriteSession, weeks: Sequence[tuple[int, datetime]]) -> None:
     """Let checkpoints go, (mandate id, start): weeks whose rows were all reversed."""
     if weeks:
         asked = _asked(weeks)
-        gone = and_(MandateWeek.mandate_id == asked.c.mandate_id, MandateWeek.starts_at == asked.c.starts_at)
-        session.execute(delete(MandateWeek).where(gone).execution_options(synchronize_session=False))
+        gone = and_(
+            MandateWeek.mandate_id == asked.c.mandate_id, MandateWeek.starts_at == asked.c.starts_at
+        )
+        session.execute(
+            delete(MandateWeek).where(gone).execution_options(synchronize_session=False)
+        )
 
 
 def _asked(weeks: Sequence[tuple[int, datetime]]) -> Any:
@@ -125,35 +157,58 @@ def _asked(weeks: Sequence[tuple[int, datetime]]) -> Any:
 
 
 def folded(rows: Iterable[LedgerRow], facts: MandateFacts) -> Checkpoints:
-    """What the checkpoints must say, by the rows alone. A week whose rows were all reversed has none."""
+    """What the checkpoints must say, by the rows alone.
+
+    A week whose rows were all reversed has none.
+    """
     counted = effective(rows)
     starts = sorted({start_of(row.occurred_at) for row in counted})
     return {at: fold((row for row in counted if row.occurred_at < at), facts) for at in starts}
 
 
-def states_before(session: Session, mandate_ids: Collection[int], at: datetime) -> dict[int, dict[str, Any]]:
-    """By mandate the fold of the rows that happened before `at`, the start of a week, as it is stored (state_from_json reads it).
+def states_before(
+    session: Session, mandate_ids: Collection[int], at: datetime
+) -> dict[int, dict[str, Any]]:
+    """By mandate the fold of the rows that happened before `at`, the start of a week, as it is
+    stored (state_from_json reads it).
 
     A mandate is left out when no row happened since: its head says it.
     """
-    query = select(MandateWeek.mandate_id, MandateWeek.state).where(MandateWeek.mandate_id.in_(mandate_ids), MandateWeek.starts_at >= at)
-    first = query.ext(distinct_on(MandateWeek.mandate_id)).order_by(MandateWeek.mandate_id, MandateWeek.starts_at)
+    query = select(MandateWeek.mandate_id, MandateWeek.state).where(
+        MandateWeek.mandate_id.in_(mandate_ids), MandateWeek.starts_at >= at
+    )
+    first = query.ext(distinct_on(MandateWeek.mandate_id)).order_by(
+        MandateWeek.mandate_id, MandateWeek.starts_at
+    )
     return {row.mandate_id: row.state for row in session.execute(first)}
 
 
-def faults(session: Session, mandate_id: int, rows: Sequence[LedgerRow], facts: MandateFacts) -> list[str]:
-    """Which checkpoints are not the fold of the rows before them, or are missing. One of another version of the fold is no fault: whoever
-    reads it folds the rows again."""
+def faults(
+    session: Session, mandate_id: int, rows: Sequence[LedgerRow], facts: MandateFacts
+) -> list[str]:
+    """Which checkpoints are not the fold of the rows before them, or are missing.
+
+    One of another version of the fold is no fault: whoever reads it folds the rows again.
+    """
     kept, wanted = _by_week(session, mandate_id), folded(rows, facts)
-    missing = [f"weeks: {at:%Y-%m-%d} is kept or missing against the book" for at in sorted(wanted.keys() ^ kept.keys())]
+    missing = [
+        f"weeks: {at:%Y-%m-%d} is kept or missing against the book"
+        for at in sorted(wanted.keys() ^ kept.keys())
+    ]
     compared = [(at, kept[at], wanted[at]) for at in sorted(wanted.keys() & kept.keys())]
-    return missing + [f"weeks: {at:%Y-%m-%d} is not the fold's" for at, ours, fold_s in compared if ours is not None and ours != fold_s]
+    return missing + [
+        f"weeks: {at:%Y-%m-%d} is not the fold's"
+        for at, ours, fold_s in compared
+        if ours is not None and ours != fold_s
+    ]
 
 
 def _by_week(session: Session, mandate_id: int) -> dict[datetime, MandateState | None]:
     """None: another version of the fold wrote it."""
     found: dict[datetime, MandateState | None] = {}
-    for starts_at, state in session.execute(select(MandateWeek.starts_at, MandateWeek.state).where(MandateWeek.mandate_id == mandate_id)):
+    for starts_at, state in session.execute(
+        select(MandateWeek.starts_at, MandateWeek.state).where(MandateWeek.mandate_id == mandate_id)
+    ):
         try:
             found[starts_at] = state_from_json(state)
         except StateVersionError:

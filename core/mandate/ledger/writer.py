@@ -3,11 +3,14 @@
     lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  insert  ->  save head and projections
 
 Laws
-- Every writer takes the mandate's row first and its head second; several mandates by rising id. So nobody deadlocks.
+- Every writer takes the mandate's row first and its head second; several mandates by rising id. So
+  nobody deadlocks.
 - A row whose fact stands already is not written again: the standing row is the answer.
-- A reversal is a row; what it reversed may come back as the next incarnation (block A, then B, then A again: +1 -1 +1).
+- A reversal is a row; what it reversed may come back as the next incarnation (block A, then B, then
+  A again: +1 -1 +1).
 - Projections (status, vault_address, signed_at, ended_at) follow the fold in the same call.
-- A call that failed in a savepoint left nothing behind: the same call without what failed is as if it were the first.
+- A call that failed in a savepoint left nothing behind: the same call without what failed is as if
+  it were the first.
 - Nothing here commits.
 """
 
@@ -25,10 +28,27 @@ from core.db.engine import WriteSession
 from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
-from core.mandate.ledger.locked import Book, head_columns, keep_undo, open_books, projections, read_needs, save
+from core.mandate.ledger.locked import (
+    Book,
+    head_columns,
+    keep_undo,
+    open_books,
+    projections,
+    read_needs,
+    save,
+)
 from core.mandate.ledger.reversal import forget_final, reverse_blocks
 from core.mandate.rows import ledger_row, mandate_facts
-from core.mandate.rules.ledger import EMPTY_STATE, LedgerRow, MandateState, NewRow, StateVersionError, effective, fold, state_from_json
+from core.mandate.rules.ledger import (
+    EMPTY_STATE,
+    LedgerRow,
+    MandateState,
+    NewRow,
+    StateVersionError,
+    effective,
+    fold,
+    state_from_json,
+)
 from core.mandate.rules.record import chain_faults, genesis_hash
 from core.mandate.rules.state import STATE_VERSION
 from core.mandate.rules.unvalued import WentOut
@@ -62,39 +82,63 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What `append_books` did: how many rows were new, and by which of them money went out where no adapter values it."""
+    """What `append_books` did: how many rows were new, and by which of them money went out where no
+    adapter values it.
+    """
 
     rows: int
     went_out: tuple[WentOut, ...]
 
 
 def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -> Appended:
-    """Append one row. Errors: NoResultFound for an unknown mandate, InvalidParameterError for a payload that is not JSON."""
+    """Append one row.
+
+    Errors: NoResultFound for an unknown mandate, InvalidParameterError for a payload that is not
+    JSON.
+    """
     return append_many(session, mandate_id, [row], now)[0]
 
 
-def append_many(session: WriteSession, mandate_id: int, rows: Sequence[NewRow], now: datetime) -> list[Appended]:
-    """Append rows in their order, with one insert; the answers are in the same order. Errors: as `append`."""
+def append_many(
+    session: WriteSession, mandate_id: int, rows: Sequence[NewRow], now: datetime
+) -> list[Appended]:
+    """Append rows in their order, with one insert; the answers are in the same order.
+
+    Errors: as `append`.
+    """
     opened = open_books(session, [mandate_id])
     if not opened:
         raise NoResultFound(f"no mandate {mandate_id}")
     book = opened[0]
-    known = facts_of(session, MandateEvent, MandateEvent.mandate_id == mandate_id, {row.base_key for row in rows})
+    known = facts_of(
+        session, MandateEvent, MandateEvent.mandate_id == mandate_id, {row.base_key for row in rows}
+    )
     standing = {key: ledger_row(event) for key, event in known.standing.items()}
     read_needs(session, opened, {mandate_id: [row for row in rows if row.base_key not in standing]})
     is_new = book.grow(rows, standing.keys(), known.incarnations, now)
     keep_undo(session, opened)
     inserted = {row.base_key: row for row in _insert(session, book)}
     save(session, opened, now)
-    return [Appended(inserted.get(row.base_key) or standing[row.base_key], new) for row, new in zip(rows, is_new, strict=True)]
+    return [
+        Appended(inserted.get(row.base_key) or standing[row.base_key], new)
+        for row, new in zip(rows, is_new, strict=True)
+    ]
 
 
-def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> Grown:
-    """Append rows to several books at once, by COPY. Errors: as `append`; an unknown mandate's rows are left out."""
+def append_books(
+    session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+) -> Grown:
+    """Append rows to several books at once, by COPY.
+
+    Errors: as `append`; an unknown mandate's rows are left out.
+    """
     opened = open_books(session, sorted(books))
     keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
     known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
-    new = {mandate_id: [row for row in rows if row.base_key not in known[mandate_id].standing] for mandate_id, rows in books.items()}
+    new = {
+        mandate_id: [row for row in rows if row.base_key not in known[mandate_id].standing]
+        for mandate_id, rows in books.items()
+    }
     read_needs(session, opened, new)
 
     def lines() -> Iterator[str]:
@@ -111,19 +155,28 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
 
 
 def verify(session: Session, mandate_id: int) -> list[str]:
-    """What is wrong with a book, its head or its projections; empty means sound. Errors: NoResultFound."""
+    """What is wrong with a book, its head or its projections; empty means sound.
+
+    Errors: NoResultFound.
+    """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     rows = load_rows(session, mandate_id)
-    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(session, mandate_id, rows, mandate_facts(mandate))
+    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(
+        session, mandate_id, rows, mandate_facts(mandate)
+    )
     if head is None:
         return [*faults, "the book has rows and no head"] if rows else faults
     return faults + _head_faults(mandate, head, rows)
 
 
 def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
-    """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and reversals included."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0))
+    """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and
+    reversals included.
+    """
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0)
+    )
     return [ledger_row(event) for event in session.scalars(query.order_by(MandateEvent.seq))]
 
 
@@ -138,7 +191,9 @@ def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, Mand
     if not mandate_ids:
         return {}
     heads = session.scalars(select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)))
-    return dict.fromkeys(mandate_ids, EMPTY_STATE) | {head.mandate_id: _state(session, head) for head in heads}
+    return dict.fromkeys(mandate_ids, EMPTY_STATE) | {
+        head.mandate_id: _state(session, head) for head in heads
+    }
 
 
 def last_seq(session: Session, mandate_id: int) -> int:
@@ -147,23 +202,37 @@ def last_seq(session: Session, mandate_id: int) -> int:
     return 0 if head is None else head.seq
 
 
-def load_before(session: Session, mandate_ids: Collection[int], at: datetime) -> dict[int, MandateState]:
-    """By mandate the fold of the rows that happened before `at`, which begins a week (Monday 00:00:00 UTC)."""
+def load_before(
+    session: Session, mandate_ids: Collection[int], at: datetime
+) -> dict[int, MandateState]:
+    """By mandate the fold of the rows that happened before `at`, which begins a week (Monday
+    00:00:00 UTC).
+    """
     kept = mandate_weeks.states_before(session, mandate_ids, at)
-    states = load_heads(session, [mandate_id for mandate_id in mandate_ids if mandate_id not in kept])
+    states = load_heads(
+        session, [mandate_id for mandate_id in mandate_ids if mandate_id not in kept]
+    )
     for mandate_id, state in kept.items():
         try:
             states[mandate_id] = state_from_json(state)
         except StateVersionError:
-            rows = [row for row in effective(load_rows(session, mandate_id)) if row.occurred_at < at]
+            rows = [
+                row for row in effective(load_rows(session, mandate_id)) if row.occurred_at < at
+            ]
             states[mandate_id] = fold(rows, mandate_facts(session.get_one(Mandate, mandate_id)))
     return states
 
 
 def load_at(session: Session, mandate_id: int, block_number: int) -> MandateState:
-    """The fold of the book without what stands in higher blocks; a row and its reversal are of the same block."""
+    """The fold of the book without what stands in higher blocks; a row and its reversal are of the
+    same block.
+    """
     mandate = session.get_one(Mandate, mandate_id)
-    rows = [row for row in load_rows(session, mandate_id) if row.block_number is None or row.block_number <= block_number]
+    rows = [
+        row
+        for row in load_rows(session, mandate_id)
+        if row.block_number is None or row.block_number <= block_number
+    ]
     return fold(rows, mandate_facts(mandate))
 
 
@@ -172,7 +241,10 @@ def _state(session: Session, head: MandateHead) -> MandateState:
     try:
         return state_from_json(head.state)
     except StateVersionError:
-        return fold(load_rows(session, head.mandate_id), mandate_facts(session.get_one(Mandate, head.mandate_id)))
+        return fold(
+            load_rows(session, head.mandate_id),
+            mandate_facts(session.get_one(Mandate, head.mandate_id)),
+        )
 
 
 def _insert(session: WriteSession, book: Book) -> list[LedgerRow]:
@@ -180,18 +252,26 @@ def _insert(session: WriteSession, book: Book) -> list[LedgerRow]:
     if not book.fresh:
         return []
     statement = insert(MandateEvent).returning(MandateEvent.seq, MandateEvent.id)
-    ids = {inserted.seq: inserted.id for inserted in session.execute(statement, [_event(row) for row in book.fresh])}
+    ids = {
+        inserted.seq: inserted.id
+        for inserted in session.execute(statement, [_event(row) for row in book.fresh])
+    }
     return [replace(row, id=ids[row.seq]) for row in book.fresh]
 
 
 def _event(row: LedgerRow) -> dict[str, Any]:
-    hashes = {name: _bytes(getattr(row, name)) for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")}
+    hashes = {
+        name: _bytes(getattr(row, name))
+        for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")
+    }
     columns = {name: getattr(row, name) for name in LedgerRow.__dataclass_fields__ if name != "id"}
     return columns | hashes | {"kind": row.kind.value, "reported_by": row.reported_by.value}
 
 
 def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow]) -> list[str]:
-    seq, last_hash = (rows[-1].seq, rows[-1].row_hash) if rows else (0, genesis_hash(mandate.public_id))
+    seq, last_hash = (
+        (rows[-1].seq, rows[-1].row_hash) if rows else (0, genesis_hash(mandate.public_id))
+    )
     faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
     if head.row_hash != _bytes(last_hash):
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
@@ -199,9 +279,17 @@ def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow])
     columns = head_columns(state)
     if head.state.get("version") != STATE_VERSION:
         columns.pop("state")  # whoever reads it folds the rows again
-    faults += [f"head: {name} is not the fold's" for name, value in columns.items() if getattr(head, name) != value]
+    faults += [
+        f"head: {name} is not the fold's"
+        for name, value in columns.items()
+        if getattr(head, name) != value
+    ]
     projected = projections(mandate.status, state) if rows else {}
-    return faults + [f"mandate: {name} is not the fold's" for name, value in projected.items() if getattr(mandate, name) != value]
+    return faults + [
+        f"mandate: {name} is not the fold's"
+        for name, value in projected.items()
+        if getattr(mandate, name) != value
+    ]
 
 
 def _bytes32(text: str) -> bytes:

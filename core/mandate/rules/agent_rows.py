@@ -1,12 +1,15 @@
 """What an agent sends, as rows of the book.
 
 Laws
-- An agent reports move, buy, sell, fee, resolve and note; the rest comes from the chain, the owner or the keeper.
-- Its payload stands as it was sent, with `why`; the flag beside it is the server's. Keys that only the server writes are
-  refused, so that no payload can pass for a chain row.
+- An agent reports move, buy, sell, fee, resolve and note; the rest comes from the chain, the owner
+  or the keeper.
+- Its payload stands as it was sent, with `why`; the flag beside it is the server's. Keys that only
+  the server writes are refused, so that no payload can pass for a chain row.
 - An amount is a magnitude; only a resolve may be negative.
-- `fact` names the report in the book (`report:{fact}`, `refusal:{fact}`): a UUID, or what an idempotency key stands for.
-Source: docs/rules.md#reports-of-agents, docs/rules.md#refused-attempts, docs/rules.md#stop-requests.
+- `fact` names the report in the book (`report:{fact}`, `refusal:{fact}`): a UUID, or what an
+  idempotency key stands for.
+Source: docs/rules.md#reports-of-agents, docs/rules.md#refused-attempts,
+docs/rules.md#stop-requests.
 """
 
 from collections.abc import Mapping
@@ -35,15 +38,22 @@ def event_row(
     chain_id: int | None = None,
     is_unseen: bool = False,
 ) -> NewRow:
-    """The row of a reported event. `tx_hash` lower case; `fact` a UUID; `chain_id` the mandate's, which a target without one means.
-    `is_unseen`: the chain has no such transaction, so that what it says of positions counts for nothing.
+    """The row of a reported event.
 
-    Errors: InvalidParameterError for a kind that agents may not report or a key that only the server writes;
-    InvalidNumberError for a negative amount that is no resolve.
+    `tx_hash` lower case; `fact` a UUID; `chain_id` the mandate's, which a target without one means.
+    `is_unseen`: the chain has no such transaction, so that what it says of positions counts for
+    nothing.
+
+    Errors: InvalidParameterError for a kind that agents may not report or a key that only the
+    server writes; InvalidNumberError for a negative amount that is no resolve.
     """
     reported = agent_kind(kind)
     if amount_usdc_e6 is not None and amount_usdc_e6 < 0 and reported is not Kind.RESOLVE:
-        raise InvalidNumberError("amount_usdc", usdc_text(amount_usdc_e6), "write 0 or more; only a resolve may be negative")
+        raise InvalidNumberError(
+            "amount_usdc",
+            usdc_text(amount_usdc_e6),
+            "write 0 or more; only a resolve may be negative",
+        )
     refuse_reserved_keys(payload)
     told = {**payload, **({"why": why} if why is not None else {})}
     return NewRow(
@@ -54,12 +64,19 @@ def event_row(
         amount_usdc_e6=amount_usdc_e6,
         chain_id=chain_id,
         tx_hash=tx_hash,
-        payload={**told, **({"violation": violation.as_json()} if violation else {}), **({"unseen": True} if is_unseen else {})},
+        payload={
+            **told,
+            **({"violation": violation.as_json()} if violation else {}),
+            **({"unseen": True} if is_unseen else {}),
+        },
     )
 
 
 def agent_kind(kind: str) -> Kind:
-    """The kind of a report. Errors: InvalidParameterError for one that comes from the chain, the owner or the keeper."""
+    """The kind of a report.
+
+    Errors: InvalidParameterError for one that comes from the chain, the owner or the keeper.
+    """
     for allowed in AGENT_KINDS:
         if allowed.value == kind:
             return allowed
@@ -73,7 +90,10 @@ def refuse_reserved_keys(payload: Mapping[str, Any]) -> None:
 
 
 def refusal_note(report: RefusalReport, *, fact: str, now: datetime) -> NewRow:
-    """The note of a reported refusal: source agent, until the block scan proves it. `fact`: its tx_hash, else a UUID."""
+    """The note of a reported refusal: source agent, until the block scan proves it.
+
+    `fact`: its tx_hash, else a UUID.
+    """
     refusal: dict[str, Any] = {
         "reason": report.reason.value,
         "source": "agent",
@@ -86,8 +106,18 @@ def refusal_note(report: RefusalReport, *, fact: str, now: datetime) -> NewRow:
     return _note(f"refusal:{report.tx_hash or fact}", report.tx_hash, {"refusal": refusal}, now)
 
 
-def after_stop_note(*, kind: Kind, amount_usdc_e6: UsdcE6 | None, tx_hash: str | None, why: str | None, fact: str, now: datetime) -> NewRow:
-    """The note of a paper report after a stop: refused by the service itself, so it is confirmed."""
+def after_stop_note(
+    *,
+    kind: Kind,
+    amount_usdc_e6: UsdcE6 | None,
+    tx_hash: str | None,
+    why: str | None,
+    fact: str,
+    now: datetime,
+) -> NewRow:
+    """The note of a paper report after a stop: refused by the service itself, so it is
+    confirmed.
+    """
     attempted: dict[str, Any] = {"kind": kind.value}
     if amount_usdc_e6 is not None:
         attempted["amount_usdc"] = usdc_text(amount_usdc_e6)
@@ -105,7 +135,9 @@ def after_stop_note(*, kind: Kind, amount_usdc_e6: UsdcE6 | None, tx_hash: str |
 
 
 def guard_refusal_note(*, detail: str, fact: str, now: datetime) -> NewRow:
-    """The note of the relay guard's no, before any chain call: reason server_guard, confirmed by the service."""
+    """The note of the relay guard's no, before any chain call: reason server_guard, confirmed by
+    the service.
+    """
     refusal = {
         "reason": "server_guard",
         "source": "agent",
@@ -124,4 +156,11 @@ def stop_request_note(*, why: str | None, fact: str, now: datetime) -> NewRow:
 
 
 def _note(base_key: str, tx_hash: str | None, payload: Mapping[str, Any], now: datetime) -> NewRow:
-    return NewRow(kind=Kind.NOTE, reported_by=ReportedBy.AGENT, occurred_at=now, base_key=base_key, tx_hash=tx_hash, payload=payload)
+    return NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.AGENT,
+        occurred_at=now,
+        base_key=base_key,
+        tx_hash=tx_hash,
+        payload=payload,
+    )

@@ -1,4 +1,6 @@
-"""agent_status of GET /mandate-wallet/agents/me: what the agent holds and what ended (docs/rules.md#after-a-stop)."""
+"""agent_status of GET /mandate-wallet/agents/me: what the agent holds and what ended
+(docs/rules.md#after-a-stop).
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,10 @@ MAX_ENDED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldMandate:
-    """One mandate that names the agent, with the fold of its book. `short`: what the book lacks; then no number of it is known."""
+    """One mandate that names the agent, with the fold of its book.
+
+    `short`: what the book lacks; then no number of it is known.
+    """
 
     public_id: str
     market_mode: MarketMode
@@ -25,16 +30,23 @@ class HeldMandate:
 
 
 def agent_status(mandates: Iterable[HeldMandate]) -> dict[str, Any]:
-    """{active_mandates, ended_mandates}: signed or working ones; stopped or settled ones, newest first, at most 10."""
+    """{active_mandates, ended_mandates}: signed or working ones; stopped or settled ones, newest
+    first, at most 10.
+    """
     listed = list(mandates)
     active = [held for held in listed if held.state.status in ACTIVE]
     ended = [held for held in listed if held.state.status in CLOSED]
-    return {"active_mandates": [_active(held) for held in active], "ended_mandates": [_ended(held) for held in _newest(ended)]}
+    return {
+        "active_mandates": [_active(held) for held in active],
+        "ended_mandates": [_ended(held) for held in _newest(ended)],
+    }
 
 
 def _newest(ended: Sequence[HeldMandate]) -> list[HeldMandate]:
     timed = [held for held in ended if held.state.ended_at is not None]
-    return sorted(timed, key=lambda held: (held.state.ended_at, held.public_id), reverse=True)[:MAX_ENDED]
+    return sorted(timed, key=lambda held: (held.state.ended_at, held.public_id), reverse=True)[
+        :MAX_ENDED
+    ]
 
 
 def _active(held: HeldMandate) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 Laws
 - A row depends on its event alone, never on the rows before it: a rescan gives the same rows.
-- `cash_delta_usdc_e6` is what the log moved of the vault's own USDC. X402Paid moves none: the call's Executed has it.
-- Amounts in payloads are text with six decimals; addresses, hashes and selectors stand as the event has them.
+- `cash_delta_usdc_e6` is what the log moved of the vault's own USDC. X402Paid moves none: the
+  call's Executed has it.
+- Amounts in payloads are text with six decimals; addresses, hashes and selectors stand as the event
+  has them.
 Source: docs/rules.md#rows, docs/rules.md#refused-attempts, docs/rules.md#factory-notes.
 """
 
@@ -37,11 +39,15 @@ class Parties:
     usdc: str
 
 
-def row_from_event(event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str, agent: str | None, *, usdc: str) -> NewRow | None:
-    """The row of one log; None when the book has no row for it (AdapterListed, AdapterDelisted, a first keeper).
+def row_from_event(
+    event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str, agent: str | None, *, usdc: str
+) -> NewRow | None:
+    """The row of one log; None when the book has no row for it (AdapterListed, AdapterDelisted, a
+    first keeper).
 
-    `agent` is the agent that the chain named last before this log, or None; `usdc` is the vault's token. A factory event
-    (docs/rules.md#factory-notes) gives the same note for every mandate that it concerns; which those are is the caller's to say.
+    `agent` is the agent that the chain named last before this log, or None; `usdc` is the vault's
+    token. A factory event (docs/rules.md#factory-notes) gives the same note for every mandate that
+    it concerns; which those are is the caller's to say.
     """
     content = _content(event, Parties(keeper, owner, agent, usdc))
     if content is None:
@@ -66,9 +72,11 @@ def row_from_event(event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str
 
 
 def expired_note(ends_at: datetime, *, safe_block: int) -> NewRow:
-    """The end of signed terms that never became a vault: the factory makes none of them from `ends_at` on.
+    """The end of signed terms that never became a vault: the factory makes none of them from
+    `ends_at` on.
 
-    `safe_block`: the block by whose time that is past. No log says it, so that the row names no block of its own.
+    `safe_block`: the block by whose time that is past. No log says it, so that the row names no
+    block of its own.
     """
     expired = {"ends_at": instant_text(ends_at), "safe_block": safe_block}
     return NewRow(
@@ -93,9 +101,10 @@ def revert_note(
 ) -> NewRow:
     """The note of a reverted call from the vault's agent (present or past) to the vault.
 
-    `at`: the block's time in unix seconds. `reason`: the Solidity error's name, or `unknown`; one outside the contract
-    docs/rules.md#refused-attempts reads as unknown and stays beside it as `contract_error`. `attempted`: what the call data
-    asked for, {target, selector, amount_usdc}. `proves_event_id`: the seq of the agent's own report of this transaction.
+    `at`: the block's time in unix seconds. `reason`: the Solidity error's name, or `unknown`; one
+    outside the contract docs/rules.md#refused-attempts reads as unknown and stays beside it as
+    `contract_error`. `attempted`: what the call data asked for, {target, selector, amount_usdc}.
+    `proves_event_id`: the seq of the agent's own report of this transaction.
     """
     recorded = reason_as_recorded(reason)
     refusal: dict[str, Any] = {
@@ -126,8 +135,15 @@ def revert_note(
 
 
 def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetime) -> NewRow:
-    """A judgement that the keeper did not send to the chain (docs/rules.md#when-marks-are-sent): a row of the record by keeper."""
-    mark = {"worth_usdc": usdc_text(worth_usdc_e6), "as_of_block": as_of_block, "evidence": None, "source": source}
+    """A judgement that the keeper did not send to the chain (docs/rules.md#when-marks-are-sent): a
+    row of the record by keeper.
+    """
+    mark = {
+        "worth_usdc": usdc_text(worth_usdc_e6),
+        "as_of_block": as_of_block,
+        "evidence": None,
+        "source": source,
+    }
     return NewRow(
         kind=Kind.NOTE,
         reported_by=ReportedBy.KEEPER,
@@ -138,7 +154,9 @@ def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetim
 
 
 def bytes32_word(word: str) -> str:
-    """A bytes32 that holds printable ASCII, without spaces that nobody sees, as that text; anything else stays as it is."""
+    """A bytes32 that holds printable ASCII, without spaces that nobody sees, as that text; anything
+    else stays as it is.
+    """
     try:
         text = bytes.fromhex(word.removeprefix("0x")).rstrip(b"\x00").decode("ascii")
     except ValueError:
@@ -152,9 +170,25 @@ _Content = tuple[Kind, ReportedBy, int | None, int, dict[str, Any]]
 def _content(event: ev.ChainEvent, parties: Parties) -> _Content | None:
     """Kind, reporter, amount, cash delta and payload of an event."""
     match event:
-        case ev.Deposited() | ev.Executed() | ev.ProceedsReceived() | ev.Unwound() | ev.Settled() | ev.Withdrawn() | ev.X402Paid():
+        case (
+            ev.Deposited()
+            | ev.Executed()
+            | ev.ProceedsReceived()
+            | ev.Unwound()
+            | ev.Settled()
+            | ev.Withdrawn()
+            | ev.X402Paid()
+        ):
             return _money(event, parties)
-        case ev.VaultCreated() | ev.AgentSet() | ev.AgentRemoved() | ev.Marked() | ev.Stopped() | ev.PayeeChanged() | ev.TermsCancelled():
+        case (
+            ev.VaultCreated()
+            | ev.AgentSet()
+            | ev.AgentRemoved()
+            | ev.Marked()
+            | ev.Stopped()
+            | ev.PayeeChanged()
+            | ev.TermsCancelled()
+        ):
             return _control(event, parties)
         case ev.AdapterListed() | ev.AdapterDelisted():
             return None
@@ -166,9 +200,21 @@ def _money(event: Any, parties: Parties) -> _Content:
     chain = ReportedBy.CHAIN
     match event:
         case ev.Deposited():
-            return Kind.DEPOSIT, chain, event.amount, event.amount, {"from": event.from_, "balance": usdc_text(event.balance)}
+            return (
+                Kind.DEPOSIT,
+                chain,
+                event.amount,
+                event.amount,
+                {"from": event.from_, "balance": usdc_text(event.balance)},
+            )
         case ev.Executed():
-            return Kind.MOVE, chain, event.spent or event.received, event.received - event.spent, {"executed": _executed(event)}
+            return (
+                Kind.MOVE,
+                chain,
+                event.spent or event.received,
+                event.received - event.spent,
+                {"executed": _executed(event)},
+            )
         case ev.Unwound():
             unwound = {"by": event.by, "target": event.target, "selector": event.selector}
             unwound |= {"received": usdc_text(event.received), "balance": usdc_text(event.balance)}
@@ -177,7 +223,11 @@ def _money(event: Any, parties: Parties) -> _Content:
             proceeds = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
             return Kind.NOTE, chain, event.amount, event.amount, {"proceeds": proceeds}
         case ev.Settled():
-            settled = {"payee": event.payee, "gain": usdc_text(event.gain), "fee": usdc_text(event.fee)}
+            settled = {
+                "payee": event.payee,
+                "gain": usdc_text(event.gain),
+                "fee": usdc_text(event.fee),
+            }
             settled["balance"] = usdc_text(event.balance)
             return Kind.PAYOUT, chain, event.fee, -event.fee, {"settled": settled}
         case ev.Withdrawn():
@@ -202,8 +252,19 @@ def _withdrawn(event: ev.Withdrawn, parties: Parties) -> _Content:
     """Another token's amount has other units: it stays raw, and moves no cash."""
     withdrawn = {"token": event.token, "to": event.to, "balance": usdc_text(event.balance)}
     if _same(event.token, parties.usdc):
-        return Kind.WITHDRAW, ReportedBy.CHAIN, event.amount, -event.amount, {"withdrawn": withdrawn}
-    raw = {"token": event.token, "to": event.to, "amount_raw": str(event.amount), "balance_raw": str(event.balance)}
+        return (
+            Kind.WITHDRAW,
+            ReportedBy.CHAIN,
+            event.amount,
+            -event.amount,
+            {"withdrawn": withdrawn},
+        )
+    raw = {
+        "token": event.token,
+        "to": event.to,
+        "amount_raw": str(event.amount),
+        "balance_raw": str(event.balance),
+    }
     return Kind.WITHDRAW, ReportedBy.CHAIN, None, 0, {"withdrawn": raw}
 
 
@@ -211,15 +272,36 @@ def _control(event: Any, parties: Parties) -> _Content:
     note, chain = Kind.NOTE, ReportedBy.CHAIN
     match event:
         case ev.VaultCreated():
-            created = {"vault": event.vault, "terms_digest": event.terms_digest, "owner": event.owner, "agent": _or_none(event.agent)}
+            created = {
+                "vault": event.vault,
+                "terms_digest": event.terms_digest,
+                "owner": event.owner,
+                "agent": _or_none(event.agent),
+            }
             return note, chain, None, 0, {"vault_created": created}
         case ev.AgentSet():
-            return note, chain, None, 0, {"agent_set": {"agent": event.agent}, "note": "Agent set on chain"}
+            return (
+                note,
+                chain,
+                None,
+                0,
+                {"agent_set": {"agent": event.agent}, "note": "Agent set on chain"},
+            )
         case ev.AgentRemoved():
             removed = {"agent": event.agent, "by": event.by}
-            return note, chain, None, 0, {"agent_removed": removed, "note": "Paused: agent removed on chain"}
+            return (
+                note,
+                chain,
+                None,
+                0,
+                {"agent_removed": removed, "note": "Paused: agent removed on chain"},
+            )
         case ev.Marked():
-            mark = {"worth_usdc": usdc_text(event.worth), "as_of_block": event.as_of_block, "evidence": event.evidence}
+            mark = {
+                "worth_usdc": usdc_text(event.worth),
+                "as_of_block": event.as_of_block,
+                "evidence": event.evidence,
+            }
             return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
         case ev.Stopped():
             worth = usdc_text(event.worth) if event.worth_known else None
@@ -229,11 +311,19 @@ def _control(event: Any, parties: Parties) -> _Content:
             changed = {"previous_payee": event.previous_payee, "new_payee": event.new_payee}
             return note, chain, None, 0, {"payee_changed": changed}
         case _:
-            return note, chain, None, 0, {"terms_cancelled": {"terms_digest": event.terms_digest, "owner": event.owner}}
+            return (
+                note,
+                chain,
+                None,
+                0,
+                {"terms_cancelled": {"terms_digest": event.terms_digest, "owner": event.owner}},
+            )
 
 
 def _factory(event: Any) -> _Content | None:
-    """A keeper that replaces the zero address is the first one, not a change (docs/rules.md#factory-notes)."""
+    """A keeper that replaces the zero address is the first one, not a change
+    (docs/rules.md#factory-notes).
+    """
     if isinstance(event, ev.KeeperChanged | ev.GuardChanged) and _is_first(event):
         return None
     payload = {"factory": True, "event": type(event).__name__, "args": _factory_args(event)}
@@ -241,11 +331,18 @@ def _factory(event: Any) -> _Content | None:
 
 
 def _is_first(event: ev.KeeperChanged | ev.GuardChanged) -> bool:
-    return _or_none(event.previous_keeper if isinstance(event, ev.KeeperChanged) else event.previous_guard) is None
+    return (
+        _or_none(
+            event.previous_keeper if isinstance(event, ev.KeeperChanged) else event.previous_guard
+        )
+        is None
+    )
 
 
 def _factory_args(event: Any) -> dict[str, str]:
-    """Arguments under their Solidity names; times as text of unix seconds, roles by name where they have one."""
+    """Arguments under their Solidity names; times as text of unix seconds, roles by name where they
+    have one.
+    """
     args = {_camel(field.name): str(getattr(event, field.name)) for field in fields(event)}
     if "role" in args:
         args["role"] = ROLE_NAMES.get(args["role"].lower(), args["role"])
@@ -258,7 +355,9 @@ def _camel(name: str) -> str:
 
 
 def _who(by: str, parties: Parties) -> ReportedBy:
-    """Who stopped: the keeper's key, the owner, the agent; anyone else could only enforce the stop line."""
+    """Who stopped: the keeper's key, the owner, the agent; anyone else could only enforce the stop
+    line.
+    """
     if _same(by, parties.keeper):
         return ReportedBy.KEEPER
     if _same(by, parties.owner):

@@ -1,12 +1,16 @@
-"""The ten clauses of a mandate: the sentences that the owner reads and receipts cite, each with the signed term behind it.
+"""The ten clauses of a mandate: the sentences that the owner reads and receipts cite, each with the
+signed term behind it.
 
 Laws
 - The order and the numbers never change: receipts cite a clause by its number.
-- A clause is made of the signed terms alone (and of the target list that their hashes stand for), so what is shown is
-  what is enforced. The same terms give the same text.
-- A selector is signed, its name is not: a name that nobody here can confirm is said to be the proposer's word.
-- Who enforces is one of three names. What nobody enforces yet says so in its sentence and is stored_pending.
-- A term that version 1 did not sign backs nothing: its clause then has no source and is stored_pending.
+- A clause is made of the signed terms alone (and of the target list that their hashes stand for),
+  so what is shown is what is enforced. The same terms give the same text.
+- A selector is signed, its name is not: a name that nobody here can confirm is said to be the
+  proposer's word.
+- Who enforces is one of three names. What nobody enforces yet says so in its sentence and is
+  stored_pending.
+- A term that version 1 did not sign backs nothing: its clause then has no source and is
+  stored_pending.
 
 Source: docs/rules.md#clauses.
 """
@@ -15,7 +19,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from core.mandate.rules.targets import ContractTarget, Target, TargetFunction, VaultTarget, X402Target, targets_to_json
+from core.mandate.rules.targets import (
+    ContractTarget,
+    Target,
+    TargetFunction,
+    VaultTarget,
+    X402Target,
+    targets_to_json,
+)
 from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, ZERO_ADDRESS, MandateTerms
 from core.money import usdc_text, usdc_text_or_none
 from core.selectors import argument_words
@@ -40,7 +51,9 @@ RELAY_GUARD: Final = "Torii guard"  # the service's relay guard; the name is the
 VENUE: Final = "Venue"
 EnforcedBy = Literal["Contract", "Torii guard", "Venue"]
 
-_UNSIGNED_IN_VERSION_1: Final = frozenset({"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"})
+_UNSIGNED_IN_VERSION_1: Final = frozenset(
+    {"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +67,15 @@ class _Draft:
     is_enforced: bool = True
 
 
-def clauses(terms: MandateTerms, targets: Sequence[Target], *, known: Mapping[str, str], version: int = 2) -> list[dict[str, Any]]:
+def clauses(
+    terms: MandateTerms, targets: Sequence[Target], *, known: Mapping[str, str], version: int = 2
+) -> list[dict[str, Any]]:
     """The clauses in order: {n, key, text_en, params, enforced_by, source, signed_fields, status}.
 
-    `source` names the first signed term behind the clause. Amounts in params are strings with six decimals, `pct` is a
-    string with two, times are ISO 8601 in UTC. `targets` is the list that `terms.allowed_targets_hash` was made from.
-    `known` has the signature behind each selector that is known for certain.
+    `source` names the first signed term behind the clause. Amounts in params are strings with six
+    decimals, `pct` is a string with two, times are ISO 8601 in UTC. `targets` is the list that
+    `terms.allowed_targets_hash` was made from. `known` has the signature behind each selector that
+    is known for certain.
     """
     drafts = (
         _budget(terms),
@@ -95,18 +111,25 @@ def _clause(key: str, draft: _Draft, version: int) -> dict[str, Any]:
 
 
 def _budget(terms: MandateTerms) -> _Draft:
-    text = f"The vault holds a budget of {_usdc(terms.budget_usdc)}. The agent can lose no more than what is in the vault."
+    text = (
+        f"The vault holds a budget of {_usdc(terms.budget_usdc)}. The agent can lose no more "
+        "than what is in the vault."
+    )
     return _Draft(text, {"amount": usdc_text(terms.budget_usdc)}, ("budgetUsdc",))
 
 
 def _per_action(terms: MandateTerms) -> _Draft:
-    text = f"One action may take out at most {_usdc(terms.per_tx_cap)}{_whole_budget(terms.per_tx_cap, terms)}."
+    text = (
+        "One action may take out at most "
+        f"{_usdc(terms.per_tx_cap)}{_whole_budget(terms.per_tx_cap, terms)}."
+    )
     return _Draft(text, {"amount": usdc_text(terms.per_tx_cap)}, ("perTxCap",))
 
 
 def _per_day(terms: MandateTerms) -> _Draft:
     text = (
-        f"In any 24 hours at most {_usdc(terms.daily_cap)}{_whole_budget(terms.daily_cap, terms)} may leave the vault. "
+        "In any 24 hours at most "
+        f"{_usdc(terms.daily_cap)}{_whole_budget(terms.daily_cap, terms)} may leave the vault. "
         "What comes back does not give the day back."
     )
     return _Draft(text, {"amount": usdc_text(terms.daily_cap), "hours": 24}, ("dailyCap",))
@@ -119,22 +142,36 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
         f"That is a loss of {_usdc(loss)}, {_pct(terms.stop_floor_bps)} % of the budget. "
         "A price that jumps can cost more before the stop."
     )
-    params: dict[str, Any] = {"amount": usdc_text(terms.stop_floor), "loss": usdc_text(loss), "pct": _pct(terms.stop_floor_bps)}
+    params: dict[str, Any] = {
+        "amount": usdc_text(terms.stop_floor),
+        "loss": usdc_text(loss),
+        "pct": _pct(terms.stop_floor_bps),
+    }
     unvalued = _unvalued_addresses(targets)
     if unvalued:
         text += (
-            f" While money is at {' or '.join(unvalued)}, unless this mandate has a function there that an adapter of this service "
-            "values, nobody but the keeper can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows "
+            f" While money is at {' or '.join(unvalued)}, unless this mandate has a function "
+            "there that an adapter of this service values, nobody but the keeper can stop the "
+            "mandate by its worth. The keeper counts that money at cost, so a loss there shows "
             "only when the money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
-    return _Draft(text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ())))
+    return _Draft(
+        text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ()))
+    )
 
 
 def _unvalued_addresses(targets: Iterable[Target]) -> tuple[str, ...]:
-    """Contracts where the owner named a function that may spend. The list alone does not say which of them are listed adapters."""
+    """Contracts where the owner named a function that may spend.
+
+    The list alone does not say which of them are listed adapters.
+    """
     contracts = (target for target in targets if isinstance(target, ContractTarget))
-    return tuple(target.address for target in contracts if any(not function.is_exit for function in target.functions or ()))
+    return tuple(
+        target.address
+        for target in contracts
+        if any(not function.is_exit for function in target.functions or ())
+    )
 
 
 def _markets(targets: Sequence[Target], known: Mapping[str, str]) -> _Draft:
@@ -157,20 +194,29 @@ def _markets(targets: Sequence[Target], known: Mapping[str, str]) -> _Draft:
 
 def _unverified_names(targets: Iterable[Target], known: Mapping[str, str]) -> tuple[str, ...]:
     """The signatures that a selector was given in this list and by nobody else, once each."""
-    functions = (function for target in targets if isinstance(target, ContractTarget) for function in target.functions or ())
-    named = (function.signature for function in functions if known.get(function.selector) != function.signature)
+    functions = (
+        function
+        for target in targets
+        if isinstance(target, ContractTarget)
+        for function in target.functions or ()
+    )
+    named = (
+        function.signature
+        for function in functions
+        if known.get(function.selector) != function.signature
+    )
     return tuple(dict.fromkeys(signature for signature in named if signature is not None))
 
 
 def _unverified_words(names: Sequence[str]) -> str:
     if len(names) == 1:
         return (
-            f"The name {names[0]} is the proposer's word alone: this service does not know the function, "
-            "and what is said of its receiver holds only if the name is true."
+            f"The name {names[0]} is the proposer's word alone: this service does not know the "
+            "function, and what is said of its receiver holds only if the name is true."
         )
     return (
-        f"The names {_and(names)} are the proposer's word alone: this service does not know the functions, "
-        "and what is said of their receivers holds only if the names are true."
+        f"The names {_and(names)} are the proposer's word alone: this service does not know the "
+        "functions, and what is said of their receivers holds only if the names are true."
     )
 
 
@@ -181,35 +227,55 @@ def _asking(terms: MandateTerms) -> _Draft:
             "This is stored; nothing enforces it yet, such an action only makes an approval item."
         )
     else:
-        text = "The agent acts on its own inside the limits and does not ask first. This is stored; asking is not enforced yet."
+        text = (
+            "The agent acts on its own inside the limits and does not ask first. This is stored; "
+            "asking is not enforced yet."
+        )
     params = {"amount": usdc_text_or_none(terms.approval_above or None)}
     return _Draft(text, params, ("approvalAbove",), enforced_by=RELAY_GUARD, is_enforced=False)
 
 
 def _at_stop(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     wish = "are to be closed" if terms.on_floor else "are kept"
-    text = f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on it yet, you can unwind yourself"
+    text = (
+        f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on "
+        "it yet, you can unwind yourself"
+    )
     params: dict[str, Any] = {"on_floor": "close" if terms.on_floor else "keep"}
     no_exit = _without_exit(targets)
     if no_exit:
         has_adapters = any(isinstance(target, VaultTarget) for target in targets)
         unless = ", unless it is one of the mandate vault's own adapters" if has_adapters else ""
         text += (
-            f", but not at {' or '.join(no_exit)}{unless}: no exit is named there, unwinding takes exits alone, and of what the agent opens"
-            " there you can take out ERC-20 tokens that the vault itself holds and nothing else"
+            f", but not at {' or '.join(no_exit)}{unless}: no exit is named there, unwinding "
+            "takes exits alone, and of what the agent opens there you can take out ERC-20 "
+            "tokens that the vault itself holds and nothing else"
         )
         params["targets_without_exit"] = list(no_exit)
-    return _Draft(f"{text}.", params, ("onFloor", *(("allowedTargetsHash",) if no_exit else ())), RELAY_GUARD, is_enforced=False)
+    return _Draft(
+        f"{text}.",
+        params,
+        ("onFloor", *(("allowedTargetsHash",) if no_exit else ())),
+        RELAY_GUARD,
+        is_enforced=False,
+    )
 
 
 def _without_exit(targets: Iterable[Target]) -> tuple[str, ...]:
     """Contracts of which functions are named and none is an exit."""
     contracts = (target for target in targets if isinstance(target, ContractTarget))
-    return tuple(target.address for target in contracts if target.functions and not any(f.is_exit for f in target.functions))
+    return tuple(
+        target.address
+        for target in contracts
+        if target.functions and not any(f.is_exit for f in target.functions)
+    )
 
 
 def _period(terms: MandateTerms) -> _Draft:
-    text = f"The agent may act for {_days(terms.horizon_days)}, until {utc_words(terms.ends_at)}, and not from that second on."
+    text = (
+        f"The agent may act for {_days(terms.horizon_days)}, until {utc_words(terms.ends_at)}, "
+        "and not from that second on."
+    )
     params = {"days": terms.horizon_days, "ends_at": utc_text(terms.ends_at)}
     return _Draft(text, params, ("endsAt", "horizonDays", "issuedAt"))
 
@@ -217,8 +283,8 @@ def _period(terms: MandateTerms) -> _Draft:
 def _agent_fee(terms: MandateTerms) -> _Draft:
     if terms.agent_fee_bps:
         text = (
-            f"The agent gets {_pct(terms.agent_fee_bps)} % of the realised gain at the settlement, and nothing without a gain. "
-            "Deposits are no gain."
+            f"The agent gets {_pct(terms.agent_fee_bps)} % of the realised gain at the "
+            "settlement, and nothing without a gain. Deposits are no gain."
         )
     else:
         text = "The agent gets no share of a gain."
@@ -229,10 +295,15 @@ def _agent_fee(terms: MandateTerms) -> _Draft:
 
 def _your_floors(terms: MandateTerms) -> _Draft:
     text = (
-        "Only you can withdraw; the agent never can. You can stop the mandate at any time but on the day after its end date, "
-        "when the agent's fee is settled first, and from one day after it you can withdraw even without a stop."
+        "Only you can withdraw; the agent never can. You can stop the mandate at any time but on "
+        "the day after its end date, when the agent's fee is settled first, and from one day "
+        "after it you can withdraw even without a stop."
     )
-    return _Draft(text, {"owner": terms.owner, "items": ["owner_withdraws", "owner_stops", "no_lock_after_grace"]}, ("owner", "endsAt"))
+    return _Draft(
+        text,
+        {"owner": terms.owner, "items": ["owner_withdraws", "owner_stops", "no_lock_after_grace"]},
+        ("owner", "endsAt"),
+    )
 
 
 # Header and footer
@@ -259,36 +330,59 @@ def card_header(
 ) -> dict[str, Any]:
     """{identity, who, strategy}, each {text_en, params} (strategy null without one).
 
-    who.params.wallet is the wallet that acts: with a vault (`of_vault`) the one that it obeys on chain, null for nobody or not known;
-    before there is one the signed terms' agent, else the wallet on file. The zero address names nobody. Source: docs/rules.md#clauses.
+    who.params.wallet is the wallet that acts: with a vault (`of_vault`) the one that it obeys on
+    chain, null for nobody or not known; before there is one the signed terms' agent, else the
+    wallet on file. The zero address names nobody. Source: docs/rules.md#clauses.
     """
     wallet = agent_wallet(terms_agent, wallet_on_file) if of_vault is None else of_vault.wallet
     name = None if agent_id is None else agent_name or f"agent-{agent_id}"
-    words = _before_vault_words(name, terms_agent, wallet_on_file) if of_vault is None else _of_vault_words(name, of_vault, wallet_on_file)
+    words = (
+        _before_vault_words(name, terms_agent, wallet_on_file)
+        if of_vault is None
+        else _of_vault_words(name, of_vault, wallet_on_file)
+    )
     return {
         "identity": {
             "text_en": f"Mandate {public_id} on chain {chain_id}",
             "params": {"id": public_id, "chain_id": chain_id},
         },
-        "who": {"text_en": words, "params": {"agent_id": agent_id, "name": agent_name, "wallet": wallet}},
+        "who": {
+            "text_en": words,
+            "params": {"agent_id": agent_id, "name": agent_name, "wallet": wallet},
+        },
         "strategy": _strategy_row(strategy),
     }
 
 
 def agent_wallet(*candidates: str | None) -> str | None:
     """The first address that names somebody."""
-    return next((wallet for wallet in candidates if wallet is not None and wallet != ZERO_ADDRESS), None)
+    return next(
+        (wallet for wallet in candidates if wallet is not None and wallet != ZERO_ADDRESS), None
+    )
 
 
-def unnamed_agent_notice(agent_name: str | None, terms_agent: str, wallet_on_file: str | None) -> str | None:
-    """What an owner should know before signing terms that name no wallet of the mandate's agent; None when there is nothing."""
+def unnamed_agent_notice(
+    agent_name: str | None, terms_agent: str, wallet_on_file: str | None
+) -> str | None:
+    """What an owner should know before signing terms that name no wallet of the mandate's agent;
+    None when there is nothing.
+    """
     if agent_name is None or terms_agent != ZERO_ADDRESS:
         return None
     if wallet_on_file is None:
-        why, way = f"{agent_name} has no linked wallet", "let the agent link a wallet and assign the agent again before you sign"
+        why, way = (
+            f"{agent_name} has no linked wallet",
+            "let the agent link a wallet and assign the agent again before you sign",
+        )
     else:
-        why, way = f"{agent_name} linked {wallet_on_file} after the terms were written", "assign the agent again before you sign"
-    return f"These terms name no agent: {why}. A vault made of them obeys nobody until you set its agent; {way}."
+        why, way = (
+            f"{agent_name} linked {wallet_on_file} after the terms were written",
+            "assign the agent again before you sign",
+        )
+    return (
+        f"These terms name no agent: {why}. A vault made of them obeys nobody until you set its "
+        f"agent; {way}."
+    )
 
 
 def card_footer() -> list[dict[str, Any]]:
@@ -309,7 +403,10 @@ def _strategy_row(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if strategy is None:
         return None
     name = strategy.get("name") or strategy.get("listing_id")
-    return {"text_en": f"Strategy: {name}. It describes; it is not part of the signed terms.", "params": dict(strategy)}
+    return {
+        "text_en": f"Strategy: {name}. It describes; it is not part of the signed terms.",
+        "params": dict(strategy),
+    }
 
 
 def _before_vault_words(name: str | None, terms_agent: str, wallet_on_file: str | None) -> str:
@@ -317,20 +414,32 @@ def _before_vault_words(name: str | None, terms_agent: str, wallet_on_file: str 
         return "No agent is named yet"
     if terms_agent != ZERO_ADDRESS:
         return f"{name} acts with {terms_agent}"
-    on_file = "has no linked wallet" if wallet_on_file is None else f"has the wallet {wallet_on_file}"
-    return f"{name} {on_file}, and the terms name none: a vault made of them obeys nobody until its owner sets the agent"
+    on_file = (
+        "has no linked wallet" if wallet_on_file is None else f"has the wallet {wallet_on_file}"
+    )
+    return (
+        f"{name} {on_file}, and the terms name none: a vault made of them obeys nobody until its "
+        "owner sets the agent"
+    )
 
 
 def _of_vault_words(name: str | None, of_vault: VaultAgent, wallet_on_file: str | None) -> str:
     if not of_vault.is_known:
-        return f"{name or 'The agent'} acts with the wallet that the vault obeys, which is not known now"
+        return (
+            f"{name or 'The agent'} acts with the wallet that the vault obeys, which is not "
+            "known now"
+        )
     if of_vault.wallet is None:
         return f"{name} cannot act: the vault obeys nobody" if name else "The vault obeys nobody"
     if name is None:
         return f"The vault obeys {of_vault.wallet}"
     acts = f"{name} acts with {of_vault.wallet}"
     is_other = wallet_on_file is not None and wallet_on_file != of_vault.wallet
-    return f"{acts}; the vault does not obey {wallet_on_file}, the wallet that {name} has linked" if is_other else acts
+    return (
+        f"{acts}; the vault does not obey {wallet_on_file}, the wallet that {name} has linked"
+        if is_other
+        else acts
+    )
 
 
 # Words
@@ -345,7 +454,9 @@ def _target_words(target: Target) -> str:
 
 
 def _contract_words(target: ContractTarget) -> str:
-    """Every function by name; those whose receiver is not tied to the vault, or not alone, are told apart from the others."""
+    """Every function by name; those whose receiver is not tied to the vault, or not alone, are told
+    apart from the others.
+    """
     if target.functions is None:
         return f"the published functions of {target.address}"
     words, untied = f"{_names(target.functions)} of {target.address}", target.untied
@@ -353,14 +464,21 @@ def _contract_words(target: ContractTarget) -> str:
         return f"{words}, whose receiver is not tied to your vault"
     notes = [f"the receiver is not tied to your vault in {_names(untied)}"] if untied else []
     notes += [
-        f"of {function.name} only {_argument_words(function, number)} is tied to your vault and the others are the agent's choice"
+        (
+            f"of {function.name} only {_argument_words(function, number)} is tied to your vault "
+            "and the others are the agent's choice"
+        )
         for function, number in _tied_in_one_argument(target.functions)
     ]
     return f"{words}, but {', and '.join(notes)}" if notes else words
 
 
 def _tied_in_one_argument(functions: Iterable[TargetFunction]) -> list[tuple[TargetFunction, int]]:
-    return [(function, number) for function in functions if (number := function.tied_argument) is not None]
+    return [
+        (function, number)
+        for function in functions
+        if (number := function.tied_argument) is not None
+    ]
 
 
 def _argument_words(function: TargetFunction, number: int) -> str:
@@ -370,9 +488,14 @@ def _argument_words(function: TargetFunction, number: int) -> str:
 
 
 def _partly_tied(target: Target) -> dict[str, Any]:
-    """{partly_tied: [{function, argument}]} where the agent may name other receivers beside the tied argument; else empty."""
+    """{partly_tied: [{function, argument}]} where the agent may name other receivers beside the
+    tied argument; else empty.
+    """
     functions = (target.functions if isinstance(target, ContractTarget) else None) or ()
-    found = [{"function": function.name, "argument": number} for function, number in _tied_in_one_argument(functions)]
+    found = [
+        {"function": function.name, "argument": number}
+        for function, number in _tied_in_one_argument(functions)
+    ]
     return {"partly_tied": found} if found else {}
 
 

@@ -1,14 +1,18 @@
-"""The close-all plan (docs/rules.md#leaving): how the owner leaves, step by step. A plan sends nothing.
+"""The close-all plan (docs/rules.md#leaving): how the owner leaves, step by step.
+
+A plan sends nothing.
 
     stop (unless stopped)  ->  one step a position  ->  withdraw
 
 Laws
-- The owner's stop is left out in [ends_at, ends_at + 1 day): the plan then says settle_grace and until when.
-- A position that an adapter reads is closed: by the owner's unwind (data set) or by the service's relay (data null,
-  dry_run). A position without a known exit is kept: one that only the agent reported, and one at an adapter whose exit
-  nobody here knows. Action keep, reason no_known_exit_adapter, type unwind without data and without a signer.
-- Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves exit_cost_est null, one
-  unpriced position that the plan closes leaves gets_back_est null.
+- The owner's stop is left out in [ends_at, ends_at + 1 day): the plan then says settle_grace and
+  until when.
+- A position that an adapter reads is closed: by the owner's unwind (data set) or by the service's
+  relay (data null, dry_run). A position without a known exit is kept: one that only the agent
+  reported, and one at an adapter whose exit nobody here knows. Action keep, reason
+  no_known_exit_adapter, type unwind without data and without a signer.
+- Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves
+  exit_cost_est null, one unpriced position that the plan closes leaves gets_back_est null.
 - `position_label` is the only field that can hold text that an agent wrote.
 """
 
@@ -43,10 +47,13 @@ class OwnerCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterPosition:
-    """What an adapter says it holds for the vault. `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
+    """What an adapter says it holds for the vault.
 
-    `adapter`: the declared venue's name, or LISTED; `venue`: its name in the deployment, None: it has none there. `unwind`: the owner's
-    call; None: no exit is known, so the position is kept. `dry_run`: what the relay's trial said, where the relay closes it.
+    `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
+
+    `adapter`: the declared venue's name, or LISTED; `venue`: its name in the deployment, None: it
+    has none there. `unwind`: the owner's call; None: no exit is known, so the position is kept.
+    `dry_run`: what the relay's trial said, where the relay closes it.
     """
 
     adapter: str
@@ -65,10 +72,12 @@ class AdapterPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFacts:
-    """`now`: unix seconds of the latest block (paper: the clock). `spread_bps` None: what closing costs is not known.
+    """`now`: unix seconds of the latest block (paper: the clock).
 
-    `stop_call` and `withdraw_call` are the owner's calls; None on paper. `relay_positions_read` False: a venue could not be
-    read, so there may be positions that the plan does not know.
+    `spread_bps` None: what closing costs is not known.
+
+    `stop_call` and `withdraw_call` are the owner's calls; None on paper. `relay_positions_read`
+    False: a venue could not be read, so there may be positions that the plan does not know.
     """
 
     facts: MandateFacts
@@ -86,8 +95,16 @@ def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
     """The whole answer of GET /mandate-wallet/mandates/{id}/close-all-plan."""
     grace_until = settle_grace_until(plan.terms.ends_at, plan.now) if _is_live(plan) else None
     closed = _closed(plan)
-    kept = [*(_keep_at_adapter(one) for one in plan.positions if not one.is_closable), *(_keep(one) for one in _reported_alone(plan))]
-    steps = [*_stop(plan, grace_until), *(_close(one, plan) for one in closed), *kept, *_withdraw(plan)]
+    kept = [
+        *(_keep_at_adapter(one) for one in plan.positions if not one.is_closable),
+        *(_keep(one) for one in _reported_alone(plan)),
+    ]
+    steps = [
+        *_stop(plan, grace_until),
+        *(_close(one, plan) for one in closed),
+        *kept,
+        *_withdraw(plan),
+    ]
     exit_cost, reason = _exit_cost(plan, keeps_any=bool(kept))
     return {
         "steps": [{"n": n, **step} for n, step in enumerate(steps, start=1)],
@@ -109,7 +126,15 @@ def _is_live(plan: PlanFacts) -> bool:
 def _stop(plan: PlanFacts, grace_until: int | None) -> list[dict[str, Any]]:
     if not _is_live(plan) or grace_until is not None:
         return []
-    return [_step("stop", who="owner", text="You sign the stop", call=plan.stop_call, note="The agent cannot act from then on.")]
+    return [
+        _step(
+            "stop",
+            who="owner",
+            text="You sign the stop",
+            call=plan.stop_call,
+            note="The agent cannot act from then on.",
+        )
+    ]
 
 
 def _withdraw(plan: PlanFacts) -> list[dict[str, Any]]:
@@ -117,7 +142,15 @@ def _withdraw(plan: PlanFacts) -> list[dict[str, Any]]:
     if plan.facts.market_mode is MarketMode.PAPER:
         return []
     note = "All USDC of the vault but a fee that is still owed goes to you."
-    return [_step("withdraw", who="owner", text="You sign the withdrawal", call=plan.withdraw_call, note=note)]
+    return [
+        _step(
+            "withdraw",
+            who="owner",
+            text="You sign the withdrawal",
+            call=plan.withdraw_call,
+            note=note,
+        )
+    ]
 
 
 def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
@@ -127,7 +160,9 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
         who=position.closed_by.value,
         text="The service closes it with its relay key" if is_relay else "You sign the unwind",
         call=None if is_relay else position.unwind,
-        note="Closed at the market." if is_relay else "Sold through its adapter; the USDC goes to your vault.",
+        note="Closed at the market."
+        if is_relay
+        else "Sold through its adapter; the USDC goes to your vault.",
     )
     step |= {
         "venue": position.venue,
@@ -141,18 +176,40 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
 
 
 def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
-    step = _step("unwind", who=None, text=None, call=None, note="Held through an adapter whose exit this service does not know.")
-    where = {"venue": position.venue, "adapter": position.adapter, "adapter_address": position.adapter_address}
-    return step | where | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
+    step = _step(
+        "unwind",
+        who=None,
+        text=None,
+        call=None,
+        note="Held through an adapter whose exit this service does not know.",
+    )
+    where = {
+        "venue": position.venue,
+        "adapter": position.adapter,
+        "adapter_address": position.adapter_address,
+    }
+    return (
+        step
+        | where
+        | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
+    )
 
 
 def _keep(position: Position) -> dict[str, Any]:
-    step = _step("unwind", who=None, text=None, call=None, note="Reported by the agent; no adapter can close it.")
+    step = _step(
+        "unwind",
+        who=None,
+        text=None,
+        call=None,
+        note="Reported by the agent; no adapter can close it.",
+    )
     label = position.name or position.id
     return step | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": label}
 
 
-def _step(kind: str, *, who: str | None, text: str | None, call: OwnerCall | None, note: str) -> dict[str, Any]:
+def _step(
+    kind: str, *, who: str | None, text: str | None, call: OwnerCall | None, note: str
+) -> dict[str, Any]:
     return {
         "type": kind,
         "venue": None,
@@ -178,7 +235,11 @@ def _reported_alone(plan: PlanFacts) -> list[Position]:
     if plan.facts.market_mode is MarketMode.PAPER and plan.state.is_ended:
         return []
     read = {position.adapter_address.lower() for position in plan.positions}
-    return [one for one in plan.state.positions if not one.target or str(one.target["address"]).lower() not in read]
+    return [
+        one
+        for one in plan.state.positions
+        if not one.target or str(one.target["address"]).lower() not in read
+    ]
 
 
 def _proceeds(position: AdapterPosition, spread_bps: int | None) -> int | None:
@@ -194,11 +255,16 @@ def _exit_cost(plan: PlanFacts, *, keeps_any: bool) -> tuple[int | None, str | N
         return None, "position_not_priced"
     if plan.positions and plan.spread_bps is None:
         return None, "spread_unknown"
-    return sum(exit_cost_up(position.worth_usdc_e6 or 0, plan.spread_bps or 0) for position in plan.positions), None
+    return sum(
+        exit_cost_up(position.worth_usdc_e6 or 0, plan.spread_bps or 0)
+        for position in plan.positions
+    ), None
 
 
 def _gets_back(plan: PlanFacts) -> int | None:
-    """Cash and proceeds, less the fee that the agent would be owed then: bps of the realised gain, less what was paid."""
+    """Cash and proceeds, less the fee that the agent would be owed then: bps of the realised gain,
+    less what was paid.
+    """
     proceeds = [_proceeds(position, plan.spread_bps) for position in _closed(plan)]
     if not plan.relay_positions_read or None in proceeds:
         return None

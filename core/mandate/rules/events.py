@@ -1,8 +1,9 @@
 """What the chain says: one frozen dataclass for each event of the contracts.
 
-core/mandate/chain/decode.py turns logs into these and does nothing else with them. Field names equal the Solidity names in
-snake_case; addresses are checksum strings, hashes and bytes32 are 0x-prefixed lower-case hex, amounts are USDC base
-units, times are unix seconds. Source: contracts/libraries/EventsLib.sol, contracts/MandateVaultFactory.sol.
+core/mandate/chain/decode.py turns logs into these and does nothing else with them. Field names
+equal the Solidity names in snake_case; addresses are checksum strings, hashes and bytes32 are
+0x-prefixed lower-case hex, amounts are USDC base units, times are unix seconds. Source:
+contracts/libraries/EventsLib.sol, contracts/MandateVaultFactory.sol.
 """
 
 from dataclasses import dataclass
@@ -216,6 +217,16 @@ FactoryEvent = (
     | RoleRevoked
 )
 VaultEvent = (
-    Deposited | Executed | AgentSet | AgentRemoved | Marked | Stopped | Unwound | ProceedsReceived | Settled | Withdrawn | PayeeChanged
+    Deposited
+    | Executed
+    | AgentSet
+    | AgentRemoved
+    | Marked
+    | Stopped
+    | Unwound
+    | ProceedsReceived
+    | Settled
+    | Withdrawn
+    | PayeeChanged
 )
 ChainEvent = FactoryEvent | VaultEvent | X402Paid

@@ -1,9 +1,12 @@
-"""The block of fees (docs/rules.md#fees): by class, the agent's own, and two net figures that are never summed.
+"""The block of fees (docs/rules.md#fees): by class, the agent's own, and two net figures that are
+never summed.
 
 Laws
 - A fee without a known payload.fee_kind is unclassified, never folded into venue.
-- realized_total is everything that was paid: every class, unclassified included, and the agent's fee.
-- net_after_fees_est = worth + withdrawn - deposited - reserved. Fees that left the vault are out of worth already.
+- realized_total is everything that was paid: every class, unclassified included, and the agent's
+  fee.
+- net_after_fees_est = worth + withdrawn - deposited - reserved. Fees that left the vault are out of
+  worth already.
 - net_after_fees_realized = resolves - fees - payouts.
 """
 
@@ -36,7 +39,11 @@ def fees_block(state: MandateState, worth: Worth, agent_fee_bps: int) -> dict[st
             "pct": pct_text(net_est, state.deposited_usdc_e6),
             "formula": EST_FORMULA,
         },
-        "net_after_fees_realized": {"value": usdc_text(state.realized_usdc_e6), "est": False, "formula": REALIZED_FORMULA},
+        "net_after_fees_realized": {
+            "value": usdc_text(state.realized_usdc_e6),
+            "est": False,
+            "formula": REALIZED_FORMULA,
+        },
     }
 
 
@@ -55,7 +62,9 @@ def fees_by_class(state: MandateState) -> dict[str, Any]:
 
 
 def pct_text(part_usdc_e6: int, whole_usdc_e6: int) -> str | None:
-    """Percent with two decimals, cut off towards zero: 5 of 200 is `"2.50"`. None when there is no whole."""
+    """Percent with two decimals, cut off towards zero: 5 of 200 is `"2.50"`. None when there is no
+    whole.
+    """
     if whole_usdc_e6 <= 0:
         return None
     hundredths = abs(part_usdc_e6) * 10_000 // whole_usdc_e6

@@ -1,14 +1,19 @@
 """The fold: rows of one mandate's book, oldest first, to its state.
 
 Laws
-- fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by one or all at once,
-  the state is the same. A reversed row counts as if it had never been written.
-- A row is applied with what earlier rows of its transaction told (told.py): the state alone need not remember them.
-- What the chain, the owner and the keeper say is read from their rows only: an agent's payload may hold any key.
-- The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
-- Money out where no adapter values it is counted as the vault counts it: row by row, all such targets together.
+- fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by
+  one or all at once, the state is the same. A reversed row counts as if it had never been written.
+- A row is applied with what earlier rows of its transaction told (told.py): the state alone need
+  not remember them.
+- What the chain, the owner and the keeper say is read from their rows only: an agent's payload may
+  hold any key.
+- The chain's row of a payment replaces the agent's report of the same payment: a fee is counted
+  once.
+- Money out where no adapter values it is counted as the vault counts it: row by row, all such
+  targets together.
 - A refusal is counted once, whether the agent or the block scan came first.
-- On testnet nothing but the chain ends a mandate: a stop, payout or cancellation without a block, as older records have them, ends nothing.
+- On testnet nothing but the chain ends a mandate: a stop, payout or cancellation without a block,
+  as older records have them, ends nothing.
 
           signed            deposited = budget            stop              payout
    draft --------> signed ---------------------> working -------> stopped ---------> settled
@@ -24,7 +29,15 @@ from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
-from core.mandate.rules.state import EMPTY_STATE, ChainMark, LastBatch, MandateFacts, MandateState, TargetFlow, changed
+from core.mandate.rules.state import (
+    EMPTY_STATE,
+    ChainMark,
+    LastBatch,
+    MandateFacts,
+    MandateState,
+    TargetFlow,
+    changed,
+)
 from core.mandate.rules.told import PROVABLE_CLASSES, Told, ToldByTx, fee_class_of, is_refusal
 from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
 
@@ -34,8 +47,13 @@ def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
     return fold_on(EMPTY_STATE, effective(rows), facts, ToldByTx())
 
 
-def fold_on(state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, told: ToldByTx) -> MandateState:
-    """The state after more rows that count, oldest first. `told`: by the rows before them; these are added to it."""
+def fold_on(
+    state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, told: ToldByTx
+) -> MandateState:
+    """The state after more rows that count, oldest first.
+
+    `told`: by the rows before them; these are added to it.
+    """
     for row in rows:
         state = apply(state, row, facts, told.of(row))
         told.add(row)
@@ -58,12 +76,18 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) 
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     state = _with_cash(state, row)
     state = _with_unvalued(state, row, facts)
-    state = _fee(state, row, told) if row.kind is Kind.FEE else _BY_KIND[row.kind](state, row, facts)
+    state = (
+        _fee(state, row, told) if row.kind is Kind.FEE else _BY_KIND[row.kind](state, row, facts)
+    )
     if is_refusal(row):
         state = _refused(state, row, told)
     if row.reported_by is ReportedBy.AGENT:
         state = _with_report(state, row, facts)
-    if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
+    if (
+        state.status is Status.SIGNED
+        and state.vault_address
+        and state.deposited_usdc_e6 >= facts.budget_usdc_e6
+    ):
         state = changed(state, status=Status.WORKING)
     return changed(state, last_row_at=_later(state.last_row_at, row.occurred_at))
 
@@ -83,7 +107,9 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
         case Kind.WITHDRAW:
             donated = (row.amount_usdc_e6 or 0) + delta
             withdrawn = state.withdrawn_usdc_e6 - delta
-            return changed(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
+            return changed(
+                state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated
+            )
         case _:
             spent, received = spent_and_received(row)
             if not spent and not received:
@@ -96,27 +122,43 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
 
 
 def spent_and_received(row: LedgerRow) -> tuple[int, int]:
-    """What a row took out of cash and what it brought in: an Executed says both, any other row by its delta's sign."""
+    """What a row took out of cash and what it brought in: an Executed says both, any other row by
+    its delta's sign.
+    """
     delta = row.cash_delta_usdc_e6
     executed = chain_fact(row, "executed")
     if executed is not None:
-        spent, received = usable_usdc_e6(executed.get("spent")), usable_usdc_e6(executed.get("received"))
+        spent, received = (
+            usable_usdc_e6(executed.get("spent")),
+            usable_usdc_e6(executed.get("received")),
+        )
         if spent is not None and received is not None and received - spent == delta:
             return spent, received
     return max(0, -delta), max(0, delta)
 
 
 def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """The vault's counter of money that no adapter values, which a call of the agent, an unwind and proceeds move."""
+    """The vault's counter of money that no adapter values, which a call of the agent, an unwind and
+    proceeds move.
+    """
     if not facts.positions.unvalued:
         return state
     before = state.unvalued_out_usdc_e6
     if proceeds := chain_fact(row, "proceeds"):
-        out = unvalued_out_after_proceeds(before, facts.positions, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0)
+        out = unvalued_out_after_proceeds(
+            before, facts.positions, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0
+        )
     elif called := chain_fact(row, "executed") or chain_fact(row, "unwound"):
         spent, received = spent_and_received(row)
         target, selector = str(called.get("target")), str(called.get("selector"))
-        out = unvalued_out_after(before, facts.positions, target, selector, spent_usdc_e6=spent, received_usdc_e6=received)
+        out = unvalued_out_after(
+            before,
+            facts.positions,
+            target,
+            selector,
+            spent_usdc_e6=spent,
+            received_usdc_e6=received,
+        )
     else:
         return state
     return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
@@ -125,7 +167,13 @@ def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> 
 def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
     """payload[key] when it is an object and the agent did not write the row."""
     fact = row.payload.get(key)
-    return fact if fact is not None and isinstance(fact, Mapping) and row.reported_by is not ReportedBy.AGENT else None
+    return (
+        fact
+        if fact is not None
+        and isinstance(fact, Mapping)
+        and row.reported_by is not ReportedBy.AGENT
+        else None
+    )
 
 
 # Kinds
@@ -169,11 +217,20 @@ def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> Last
 
 def _moved(state: MandateState, at: datetime, spent: int) -> MandateState:
     largest = max(state.largest_move_usdc_e6, spent)
-    return changed(state, moves_count=state.moves_count + 1, largest_move_usdc_e6=largest, last_move_at=_later(state.last_move_at, at))
+    return changed(
+        state,
+        moves_count=state.moves_count + 1,
+        largest_move_usdc_e6=largest,
+        last_move_at=_later(state.last_move_at, at),
+    )
 
 
-def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0) -> MandateState:
-    """Move a target's flow and the positions' basis: what is spent is out at cost, what comes back is not."""
+def _with_flow(
+    state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0
+) -> MandateState:
+    """Move a target's flow and the positions' basis: what is spent is out at cost, what comes back
+    is not.
+    """
     flows = {flow.target: flow for flow in state.targets}
     flow = flows.get(target, TargetFlow(target=target))
     flows[target] = replace(
@@ -187,7 +244,9 @@ def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: in
 
 
 def _fee(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
-    """A fee with a transaction is compared with what was told: the chain's word replaces the agent's, never adds to it."""
+    """A fee with a transaction is compared with what was told: the chain's word replaces the
+    agent's, never adds to it.
+    """
     amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
     by_agent = row.reported_by is ReportedBy.AGENT
     if not by_agent and "adapter" in row.payload:
@@ -253,7 +312,9 @@ def _payout(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mandate
 
 
 def _is_word_alone(row: LedgerRow, facts: MandateFacts) -> bool:
-    """On testnet a signature that is out can become a vault whatever the record says; an end without a block is no end."""
+    """On testnet a signature that is out can become a vault whatever the record says; an end
+    without a block is no end.
+    """
     return row.block_hash is None and facts.market_mode is MarketMode.TESTNET
 
 
@@ -281,10 +342,17 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
 
 
 def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it, and terms that were
-    thought to have expired have not."""
+    """A vault proves its terms: a draft whose owner deployed it without telling the service is
+    signed by it, and terms that were thought to have expired have not.
+    """
     if state.status in (Status.DRAFT, Status.CANCELLED):
-        state = changed(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at, ended_at=None, unfunded_end_block=None)
+        state = changed(
+            state,
+            status=Status.SIGNED,
+            signed_at=state.signed_at or row.occurred_at,
+            ended_at=None,
+            unfunded_end_block=None,
+        )
     agent = fact.get("agent")
     return changed(
         state,
@@ -315,7 +383,11 @@ def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> Man
     worth, block = usable_usdc_e6(fact.get("worth_usdc")), fact.get("as_of_block")
     if worth is None:
         return changed(state, data_issue=True)
-    mark = ChainMark(worth_usdc_e6=worth, as_of_block=block if isinstance(block, int) else None, at=row.occurred_at)
+    mark = ChainMark(
+        worth_usdc_e6=worth,
+        as_of_block=block if isinstance(block, int) else None,
+        at=row.occurred_at,
+    )
     return changed(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
 
 
@@ -328,12 +400,16 @@ def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> M
 
 
 def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """By the chain's TermsCancelled, or by its time: from endsAt on the factory makes no vault of the terms."""
+    """By the chain's TermsCancelled, or by its time: from endsAt on the factory makes no vault of
+    the terms.
+    """
     return state if state.vault_address else _end(state, Status.CANCELLED, row)
 
 
 def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
-    """Count an attempt once: by its transaction, or by the proof's own word for which report it proves."""
+    """Count an attempt once: by its transaction, or by the proof's own word for which report it
+    proves.
+    """
     refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
     known = row.payload.get("proves_event_id") is not None or told.is_refused
     is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
@@ -351,7 +427,10 @@ def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
 
 
 def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """Positions, marks, the next step and flags of a report. After a paper mandate's end its positions are void."""
+    """Positions, marks, the next step and flags of a report.
+
+    After a paper mandate's end its positions are void.
+    """
     if not (facts.market_mode is MarketMode.PAPER and state.is_ended):
         state = with_reported(state, row, facts)
     next_at = row.payload.get("next_at")

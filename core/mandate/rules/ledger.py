@@ -1,20 +1,29 @@
-"""The mandate ledger: what a row is, how chain events become rows, and the fold that turns rows into state.
+"""The mandate ledger: what a row is, how chain events become rows, and the fold that turns rows
+into state.
 
-Import from here; the pieces stand in rows.py (row types), state.py (the state and its JSON), fold.py (rows to state),
-told.py (which rows tell of the same payment or refusal), chain_rows.py (chain events to rows), agent_rows.py (what an agent
-sends) and paper.py (what a row of a paper mandate does to its cash).
+Import from here; the pieces stand in rows.py (row types), state.py (the state and its JSON),
+fold.py (rows to state), told.py (which rows tell of the same payment or refusal), chain_rows.py
+(chain events to rows), agent_rows.py (what an agent sends) and paper.py (what a row of a paper
+mandate does to its cash).
 
 Laws
-- Nothing in the book is changed. A correction is a row with `reverses_id`; a reversed row and its reversal count for
-  nothing in the fold.
+- Nothing in the book is changed. A correction is a row with `reverses_id`; a reversed row and its
+  reversal count for nothing in the fold.
 - `cash_delta_usdc_e6` alone moves cash. On testnet only chain rows carry one (docs/rules.md#rows).
-- The book passes each new row through `priced` under the head's lock: the delta of a paper report and of a
-  withdrawal depends on the cash that is there.
+- The book passes each new row through `priced` under the head's lock: the delta of a paper report
+  and of a withdrawal depends on the cash that is there.
 - Every fold gives the same state whether rows come one by one or all at once.
-- Facts of the chain are believed only from rows that the agent did not write, whatever keys its payload carries.
+- Facts of the chain are believed only from rows that the agent did not write, whatever keys its
+  payload carries.
 """
 
-from core.mandate.rules.agent_rows import after_stop_note, event_row, guard_refusal_note, refusal_note, stop_request_note
+from core.mandate.rules.agent_rows import (
+    after_stop_note,
+    event_row,
+    guard_refusal_note,
+    refusal_note,
+    stop_request_note,
+)
 from core.mandate.rules.chain_rows import expired_note, mark_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
 from core.mandate.rules.paper import priced, signed_rows, stop_row

@@ -1,20 +1,26 @@
 """The life of a mandate, as one table.
 
 Laws
-- A status only ever moves along a line of the table. Everything not in it is refused with WrongStatusError.
+- A status only ever moves along a line of the table. Everything not in it is refused with
+  WrongStatusError.
 - stopped, settled and cancelled are final for the agent; nothing leads back to signed or working.
 - A pause is a flag beside the status, never a status (docs/rules.md#pause).
-- A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from what is left, so a
-  fold may well show an earlier status than before. The table binds callers, not the fold's history.
-- On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a cancellation of signed terms is asked
-  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0003).
-- Signed terms without a vault are cancelled by time too: from endsAt on, by a safe block, no vault can be made of them.
-- When the owner may stop (the day after the end) is a question of time, not of status: core/mandate/rules/lock.py.
+- A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from
+  what is left, so a fold may well show an earlier status than before. The table binds callers, not
+  the fold's history.
+- On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a
+  cancellation of signed terms is asked for by a call that the owner sends, and an end of terms
+  without money is said once its block is safe (docs/decisions/0003).
+- Signed terms without a vault are cancelled by time too: from endsAt on, by a safe block, no vault
+  can be made of them.
+- When the owner may stop (the day after the end) is a question of time, not of status:
+  core/mandate/rules/lock.py.
 
             assign               accept              accept
              .--.                 .--.                .--.
              v  |                 v  |                v  |
-  (new) --> draft --- sign ----> signed --- fund --> working --- stop ---> stopped --- settle --> settled
+  (new) --> draft --- sign ----> signed --- fund --> working --- stop ---> stopped --- settle -->
+  settled
              |  '--- sign (paper) -|--|---------------^ |                    ^                     ^  |
              |                     |  '---- stop -------|--------------------'                     |  '-- settle
              |                     |                    '------------- settle (after the end) -----'
@@ -70,7 +76,10 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveFacts:
-    """What a move's condition looks at. `is_past_end`: the block's time (paper: the clock) is at or after ends_at."""
+    """What a move's condition looks at.
+
+    `is_past_end`: the block's time (paper: the clock) is at or after ends_at.
+    """
 
     market_mode: MarketMode = MarketMode.TESTNET
     has_vault: bool = False
@@ -122,7 +131,8 @@ OF_VAULT: Mapping[VaultStatus, Status] = {
 ACTIVE = (Status.SIGNED, Status.WORKING)  # a mandate that an agent holds
 CLOSED = (Status.STOPPED, Status.SETTLED)  # ended otherwise than by a cancellation
 ENDED = (*CLOSED, Status.CANCELLED)  # final for the agent
-NOTED = (*ACTIVE, Status.STOPPED)  # whose ledgers get the factory's events; docs/rules.md#factory-notes
+# whose ledgers get the factory's events; docs/rules.md#factory-notes
+NOTED = (*ACTIVE, Status.STOPPED)
 
 _HOLDS: Mapping[When, Callable[[MoveFacts], bool]] = {
     When.ALWAYS: lambda facts: True,

@@ -1,22 +1,29 @@
-"""The vault's limits as an executable specification, and the block of limits that a mandate read carries.
+"""The vault's limits as an executable specification, and the block of limits that a mandate read
+carries.
 
 Laws
-- The day is the 24 hours that end now, to the second, gross: what comes back never gives the day back.
+- The day is the 24 hours that end now, to the second, gross: what comes back never gives the day
+  back.
 
     now - 86400                                   now
          (------------- counted ------------------]
     an entry here is free      one second later: counted
 
-- A cap binds the sum of maxSpend before the calls; the day counts what the targets took of it, gross: change that a target
-  returns, and income during the call, give nothing back. All bounds are inclusive.
+- A cap binds the sum of maxSpend before the calls; the day counts what the targets took of it,
+  gross: change that a target returns, and income during the call, give nothing back. All bounds are
+  inclusive.
 - An exit spends nothing: its maxSpend is 0.
-- What binds the total is the mandate's own cash: budget + received - spent. Donated USDC is not the agent's.
-- Refusals come in one order: status, end, pause, agent, caller, rules, caps; so after a stop everyone gets MandateStopped. The
-  rules are looked at call by call: the rule of the first call, its maxSpend if it is an exit, then the second call.
+- What binds the total is the mandate's own cash: budget + received - spent. Donated USDC is not the
+  agent's.
+- Refusals come in one order: status, end, pause, agent, caller, rules, caps; so after a stop
+  everyone gets MandateStopped. The rules are looked at call by call: the rule of the first call,
+  its maxSpend if it is an exit, then the second call.
 - A limit of a mandate that does not work is null, never a number somebody could act on.
 
-The same sequences run through the contract and through this model must agree. Worked numbers: docs/limits.md.
-Source: MandateVault._requireExecutable, SpendWindowLib, docs/rules.md#limits-in-a-read, docs/rules.md#after-a-stop.
+The same sequences run through the contract and through this model must agree. Worked numbers:
+docs/limits.md.
+Source: MandateVault._requireExecutable, SpendWindowLib, docs/rules.md#limits-in-a-read,
+docs/rules.md#after-a-stop.
 """
 
 from bisect import bisect_right
@@ -40,7 +47,10 @@ UINT256_MAX: Final = 2**256 - 1  # where the contract's sum of maxSpend stops gr
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What one call or batch took out. `at`: its block's time in unix seconds; amount in USDC base units, above 0."""
+    """What one call or batch took out.
+
+    `at`: its block's time in unix seconds; amount in USDC base units, above 0.
+    """
 
     at: int
     amount_usdc_e6: int
@@ -54,7 +64,9 @@ class SpendWindow:
 
     @staticmethod
     def of(spends: Iterable[tuple[int, int]]) -> "SpendWindow":
-        """From (at, amount) in any order; zero amounts are left out, as the contract records none."""
+        """From (at, amount) in any order; zero amounts are left out, as the contract records
+        none.
+        """
         return SpendWindow(tuple(Spend(at, amount) for at, amount in sorted(spends) if amount))
 
     def counted(self, now: int) -> tuple[Spend, ...]:
@@ -67,21 +79,31 @@ class SpendWindow:
         return UsdcE6(sum(spend.amount_usdc_e6 for spend in self.counted(now)))
 
     def with_spend(self, at: int, amount_usdc_e6: int) -> "SpendWindow":
-        """The window after a spend at `at`, which is not before the last one. Drops what is free by then."""
-        return SpendWindow.of([(spend.at, spend.amount_usdc_e6) for spend in self.counted(at)] + [(at, amount_usdc_e6)])
+        """The window after a spend at `at`, which is not before the last one.
+
+        Drops what is free by then.
+        """
+        return SpendWindow.of(
+            [(spend.at, spend.amount_usdc_e6) for spend in self.counted(at)]
+            + [(at, amount_usdc_e6)]
+        )
 
 
 def left_today_usdc_e6(window: SpendWindow, cap_usdc_e6: int, now: int) -> UsdcE6:
     """What may still leave the vault in the 24 hours that end now.
 
     Units: USDC base units. Window (now - 86400, now]: start exclusive, end inclusive.
-    Errors: none; an exhausted cap is 0. Source: MandateVault.remaining; docs/limits.md#the-rolling-day.
+    Errors: none; an exhausted cap is 0. Source: MandateVault.remaining;
+    docs/limits.md#the-rolling-day.
     """
     return UsdcE6(max(0, cap_usdc_e6 - window.spent_usdc_e6(now)))
 
 
 def window_frees_at(window: SpendWindow, now: int) -> int | None:
-    """The first second at which the oldest counted entry is free again: its time + 86400. None when none is counted."""
+    """The first second at which the oldest counted entry is free again: its time + 86400.
+
+    None when none is counted.
+    """
     counted = window.counted(now)
     return counted[0].at + WINDOW_S if counted else None
 
@@ -95,7 +117,10 @@ def _at(spend: Spend) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the agent. `max_spend_usdc_e6`: what the target may pull, inclusive. `data`: selector and arguments."""
+    """One call of the agent.
+
+    `max_spend_usdc_e6`: what the target may pull, inclusive. `data`: selector and arguments.
+    """
 
     target: str
     max_spend_usdc_e6: int
@@ -104,21 +129,30 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one call did. `taken_usdc_e6`: what its target took of the allowance, at most maxSpend; `change_usdc_e6`: by how much the
-    vault's USDC moved from before the call to after it, below 0 for a fall."""
+    """What one call did.
+
+    `taken_usdc_e6`: what its target took of the allowance, at most maxSpend; `change_usdc_e6`: by
+    how much the vault's USDC moved from before the call to after it, below 0 for a fall.
+    """
 
     taken_usdc_e6: int
     change_usdc_e6: int
 
     @property
     def received_usdc_e6(self) -> int:
-        """What came in during the call. Below 0: more left than was taken of the allowance, which the vault does not know as spending."""
+        """What came in during the call.
+
+        Below 0: more left than was taken of the allowance, which the vault does not know as
+        spending.
+        """
         return self.change_usdc_e6 + self.taken_usdc_e6
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The error that the vault would revert with: its Solidity name and arguments in their order."""
+    """The error that the vault would revert with: its Solidity name and arguments in their
+    order.
+    """
 
     reason: str
     args: tuple[int | str, ...] = ()
@@ -126,7 +160,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultModel:
-    """What the vault's limits look at. Amounts are USDC base units, times unix seconds, addresses checksum strings.
+    """What the vault's limits look at.
+
+    Amounts are USDC base units, times unix seconds, addresses checksum strings.
 
     `agent`: ZERO_ADDRESS while removed. `stopped_at`: 0 when there was no stop.
     """
@@ -156,7 +192,8 @@ class VaultModel:
 def check_call(vault: VaultModel, caller: str, calls: Sequence[Call], now: int) -> Refused | None:
     """The first limit that `calls` by `caller` break at block time `now`, or None.
 
-    One call is `execute`, several are `executeBatch`, and caps bind their sum. Source: MandateVault._requireExecutable.
+    One call is `execute`, several are `executeBatch`, and caps bind their sum. Source:
+    MandateVault._requireExecutable.
     """
     return (
         _refused_by_life(vault, now)
@@ -166,7 +203,9 @@ def check_call(vault: VaultModel, caller: str, calls: Sequence[Call], now: int) 
     )
 
 
-def after_call(vault: VaultModel, caller: str, calls: Sequence[Call], effects: Sequence[Effect], now: int) -> VaultModel | Refused:
+def after_call(
+    vault: VaultModel, caller: str, calls: Sequence[Call], effects: Sequence[Effect], now: int
+) -> VaultModel | Refused:
     """The vault after `calls`, each of which did what its effect says, or why nothing happened.
 
     Source: MandateVault._execute, _callApproved.
@@ -230,8 +269,13 @@ def _refused_by_rule(vault: VaultModel, call: Call) -> Refused | None:
 
 
 def rule_of(rules: Iterable[Rule], target: str, selector: str) -> Rule | None:
-    """The rule for a function of a target. `target` is a checksum address, `selector` in lower case."""
-    return next((rule for rule in rules if (rule.target, rule.selector) == (target, selector)), None)
+    """The rule for a function of a target.
+
+    `target` is a checksum address, `selector` in lower case.
+    """
+    return next(
+        (rule for rule in rules if (rule.target, rule.selector) == (target, selector)), None
+    )
 
 
 def _selector_of(call: Call) -> str:
@@ -254,7 +298,9 @@ def _refused_by_pin(vault: VaultModel, call: Call, rule: Rule) -> Refused | None
         return Refused("CalldataTooShort", (call.target, selector, len(call.data), start + 32))
     word = call.data[start : start + 32]
     if word != bytes.fromhex(vault.address[2:]).rjust(32, b"\0"):
-        return Refused("RecipientNotVault", (call.target, selector, rule.recipient_word, "0x" + word.hex()))
+        return Refused(
+            "RecipientNotVault", (call.target, selector, rule.recipient_word, "0x" + word.hex())
+        )
     return None
 
 
@@ -277,7 +323,8 @@ def _refused_by_caps(vault: VaultModel, calls: Sequence[Call], now: int) -> Refu
 class LimitsFacts:
     """What the limits block is made of, all as of one block (paper: as of the clock).
 
-    `reverts_count`: attempts since the revert scan began; None when none runs (paper). `violations_count`: flagged reports;
+    `reverts_count`: attempts since the revert scan began; None when none runs (paper).
+    `violations_count`: flagged reports;
     `violation_codes`: what they broke, sorted, each once.
     """
 
@@ -294,14 +341,21 @@ class LimitsFacts:
 
 
 def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
-    """{allowed, used, breaches}; each number in used is {value, source, basis}. While the ledger is short, nobody knows how many
-    calls reverted or were refused: those counts are null. Flagged reports are the record's own.
+    """{allowed, used, breaches}; each number in used is {value, source, basis}.
 
-    `allowed` is what was signed, empty caps as the budget. `used` is null with a basis while the agent could not act:
-    mandate_not_working unless the status is working, mandate_ended from ends_at on; and with data_issue while the ledger is short.
+    While the ledger is short, nobody knows how many calls reverted or were refused: those counts
+    are null. Flagged reports are the record's own.
+
+    `allowed` is what was signed, empty caps as the budget. `used` is null with a basis while the
+    agent could not act: mandate_not_working unless the status is working, mandate_ended from
+    ends_at on; and with data_issue while the ledger is short.
     Source: docs/rules.md#limits-in-a-read.
     """
-    return {"allowed": _allowed(facts.terms), "used": _used(facts, now), "breaches": _breaches(facts)}
+    return {
+        "allowed": _allowed(facts.terms),
+        "used": _used(facts, now),
+        "breaches": _breaches(facts),
+    }
 
 
 def _allowed(terms: MandateTerms) -> dict[str, Any]:
@@ -330,12 +384,17 @@ def _used(facts: LimitsFacts, now: int) -> dict[str, Any]:
         "left_today": _number(usdc_text(left_today), source, "daily_cap_rolling_24h"),
         "left_total": _number(usdc_text(max(0, facts.cash_usdc_e6)), source, "own_cash"),
         "per_action_max": _number(usdc_text(terms.per_tx_cap), "terms", _cap_basis(terms)),
-        "window_frees_at": _number(utc_text_or_none(frees_at), source, "rolling_24h" if frees_at else "window_empty"),
+        "window_frees_at": _number(
+            utc_text_or_none(frees_at), source, "rolling_24h" if frees_at else "window_empty"
+        ),
     }
 
 
 def _no_limits(basis: str) -> dict[str, Any]:
-    return {key: _number(None, "none", basis) for key in ("left_today", "left_total", "per_action_max", "window_frees_at")}
+    return {
+        key: _number(None, "none", basis)
+        for key in ("left_today", "left_total", "per_action_max", "window_frees_at")
+    }
 
 
 def _number(value: str | None, source: str, basis: str) -> Mapping[str, str | None]:
@@ -347,9 +406,14 @@ def _cap_basis(terms: MandateTerms) -> str:
 
 
 def _breaches(facts: LimitsFacts) -> dict[str, Any]:
-    reverts, refusals = (None, None) if facts.is_short else (facts.reverts_count, facts.refusals_count)
+    reverts, refusals = (
+        (None, None) if facts.is_short else (facts.reverts_count, facts.refusals_count)
+    )
     return {
-        "reverts": {"count": reverts, "not_seen": None if facts.reverts_count is None else NOT_SEEN},
+        "reverts": {
+            "count": reverts,
+            "not_seen": None if facts.reverts_count is None else NOT_SEEN,
+        },
         "refusals": {"count": refusals},
         "violations": {"count": facts.violations_count, "codes": list(facts.violation_codes)},
     }

@@ -2,8 +2,9 @@
 
 Laws
 - Only a working mandate locks money, and no lock outlives the end date by more than a day.
-- The keeper is never gated. The agent may stop while it is the agent. On the day after the end date a stop by the owner is refused,
-  so that the agent's fee can be settled first; but on paper, one by the agent too, whose key may be the owner's.
+- The keeper is never gated. The agent may stop while it is the agent. On the day after the end date
+  a stop by the owner is refused, so that the agent's fee can be settled first; but on paper, one by
+  the agent too, whose key may be the owner's.
 
                ends_at              ends_at + 86400
     working       |     settle_grace      |     open
@@ -45,7 +46,10 @@ class StoppedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockFacts:
-    """`withdrawable_usdc_e6`: the vault's USDC less the fee owed. Times are unix seconds; `ends_at` exclusive."""
+    """`withdrawable_usdc_e6`: the vault's USDC less the fee owed.
+
+    Times are unix seconds; `ends_at` exclusive.
+    """
 
     status: Status
     market_mode: MarketMode
@@ -58,7 +62,10 @@ class LockFacts:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`until`: unix second from which the lock opens by itself; None without a lock by time. `withdrawable` None: not known."""
+    """`until`: unix second from which the lock opens by itself; None without a lock by time.
+
+    `withdrawable` None: not known.
+    """
 
     withdrawable: bool | None
     reason: LockReason | None
@@ -70,7 +77,8 @@ UNKNOWN_LOCK: Final = Lock(
     None,
     LockReason.DATA_ISSUE,
     None,
-    "The record is short of facts of the chain, and the chain cannot be asked now. Ask again: the vault on chain is the truth.",
+    "The record is short of facts of the chain, and the chain cannot be asked now. Ask "
+    "again: the vault on chain is the truth.",
 )
 
 
@@ -84,7 +92,10 @@ def settle_grace_until(ends_at: int, now: int) -> int | None:
 
 
 def check_stop(by: StoppedBy, ends_at: int, now: int, *, is_paper: bool) -> None:
-    """Whether `by` may stop a signed or working mandate now. Errors: SettleGraceError, for the owner, and for the agent but on paper."""
+    """Whether `by` may stop a signed or working mandate now.
+
+    Errors: SettleGraceError, for the owner, and for the agent but on paper.
+    """
     until = settle_grace_until(ends_at, now)
     is_gated = by is StoppedBy.OWNER or (by is StoppedBy.AGENT and not is_paper)
     if is_gated and until is not None:
@@ -95,14 +106,22 @@ def check_stop(by: StoppedBy, ends_at: int, now: int, *, is_paper: bool) -> None
 
 
 def lock_of(facts: LockFacts, now: int) -> Lock:
-    """Whether the owner can withdraw USDC now, why not, and until when. Agrees with MandateVault.lock where there is one."""
+    """Whether the owner can withdraw USDC now, why not, and until when.
+
+    Agrees with MandateVault.lock where there is one.
+    """
     if not facts.has_vault:
         return Lock(False, LockReason.NO_VAULT, None, _no_vault_message(facts))
     until = facts.ends_at + SETTLE_GRACE_S
     if facts.status is Status.WORKING and now < until:
         return _time_lock(facts.ends_at, until, now)
     if facts.withdrawable_usdc_e6 <= 0:
-        return Lock(False, LockReason.NOTHING_LEFT, None, f"{_story(facts)} Nothing is left in the vault.".lstrip())
+        return Lock(
+            False,
+            LockReason.NOTHING_LEFT,
+            None,
+            f"{_story(facts)} Nothing is left in the vault.".lstrip(),
+        )
     return Lock(True, None, None, f"{_story(facts)} Only the owner can withdraw.".lstrip())
 
 
@@ -118,14 +137,22 @@ def lock_to_json(lock: Lock) -> dict[str, Any]:
 
 def _time_lock(ends_at: int, until: int, now: int) -> Lock:
     if now < ends_at:
-        message = f"The mandate is working. Stop it to withdraw; without a stop the money is free from {utc_words(until)}."
+        message = (
+            "The mandate is working. Stop it to withdraw; without a stop the money is free from "
+            f"{utc_words(until)}."
+        )
         return Lock(False, LockReason.WORKING, until, message)
-    message = f"The end date has passed. The agent's fee is settled first; the owner can withdraw from {utc_words(until)}."
+    message = (
+        "The end date has passed. The agent's fee is settled first; the owner can withdraw from "
+        f"{utc_words(until)}."
+    )
     return Lock(False, LockReason.SETTLE_GRACE, until, message)
 
 
 def _story(facts: LockFacts) -> str:
-    """What happened to the mandate, in one sentence; empty when it was neither stopped nor ended."""
+    """What happened to the mandate, in one sentence; empty when it was neither stopped nor
+    ended.
+    """
     if facts.stopped_at is not None:
         return stop_sentence(facts.stopped_by, facts.stopped_at)
     if facts.status is Status.SETTLED:
@@ -156,26 +183,45 @@ def _no_vault_message(facts: LockFacts) -> str:
 
 # What stands beside the lock in a read
 
-UNKNOWN_CHAIN_STATE: Final[Mapping[str, Any]] = {"stopped": None, "settled": None, "agent": None, "agent_known": False}
+UNKNOWN_CHAIN_STATE: Final[Mapping[str, Any]] = {
+    "stopped": None,
+    "settled": None,
+    "agent": None,
+    "agent_known": False,
+}
 UNKNOWN_HOW_TO_ACT: Final = (
-    "The record is short of facts of the chain, and the chain cannot be asked now. Ask the vault before you act: "
-    "its check() says what it takes."
+    "The record is short of facts of the chain, and the chain cannot be asked now. Ask the vault "
+    "before you act: its check() says what it takes."
 )
 
 
-def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | None, agent_known: bool) -> dict[str, Any]:
-    """{stopped, settled, agent, agent_known}; without a vault the chain says nothing, so all is null.
+def chain_state(
+    *, has_vault: bool, stopped: bool, settled: bool, agent: str | None, agent_known: bool
+) -> dict[str, Any]:
+    """{stopped, settled, agent, agent_known}; without a vault the chain says nothing, so all is
+    null.
 
-    `agent`: the agent that the vault obeys, null when there is none (removed or stopped) or when it is not known.
+    `agent`: the agent that the vault obeys, null when there is none (removed or stopped) or when it
+    is not known.
     """
     if not has_vault:
         return dict(UNKNOWN_CHAIN_STATE)
     shown = agent if agent_known and not (stopped or settled) and agent != ZERO_ADDRESS else None
-    return {"stopped": stopped, "settled": settled, "agent": shown, "agent_known": agent_known or stopped or settled}
+    return {
+        "stopped": stopped,
+        "settled": settled,
+        "agent": shown,
+        "agent_known": agent_known or stopped or settled,
+    }
 
 
-def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False, was_set: bool = True) -> str:
-    """One sentence for the agent. `was_set`: the vault had an agent once. Source: docs/rules.md#after-a-stop."""
+def how_to_act(
+    status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False, was_set: bool = True
+) -> str:
+    """One sentence for the agent.
+
+    `was_set`: the vault had an agent once. Source: docs/rules.md#after-a-stop.
+    """
     if status in ENDED:
         return f"The mandate is {status}. The agent cannot act."
     if status is Status.DRAFT:
@@ -183,21 +229,36 @@ def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: boo
     if is_past_end:
         return "The end date has passed. The agent cannot act."
     if status is Status.SIGNED:
-        return "The vault does not hold the whole budget yet. The agent can accept, and act once it is working."
+        return (
+            "The vault does not hold the whole budget yet. The agent can accept, and act once it "
+            "is working."
+        )
     if paused:
         if was_set:
             return "The agent is removed on chain. It can act again once the owner sets it."
         return "The vault obeys no agent. One can act once the owner sets it."
     if is_paper:
-        return "Read limits.used, then report each buy, sell or move; on paper nothing is sent to a chain."
-    return "Read limits.used, build the call with execute-call, send it with the agent's own key, and report it with its hash."
+        return (
+            "Read limits.used, then report each buy, sell or move; on paper nothing is sent to a "
+            "chain."
+        )
+    return (
+        "Read limits.used, build the call with execute-call, send it with the agent's own key, "
+        "and report it with its hash."
+    )
 
 
 def settle_note(status: Status, *, agent_fee_bps: int, has_vault: bool) -> str | None:
-    """What a stopped mandate still waits for; None when it is not stopped. Source: docs/rules.md#after-a-stop."""
+    """What a stopped mandate still waits for; None when it is not stopped.
+
+    Source: docs/rules.md#after-a-stop.
+    """
     if status is not Status.STOPPED:
         return None
     if not has_vault:
         return "Nothing is to be settled on chain: the mandate has no vault."
     share = f"{agent_fee_bps // 100}.{agent_fee_bps % 100:02d}"
-    return f"The owner or the keeper can settle: the agent gets {share} % of the realised gain, and nothing when there is none."
+    return (
+        f"The owner or the keeper can settle: the agent gets {share} % of the realised gain, and "
+        "nothing when there is none."
+    )

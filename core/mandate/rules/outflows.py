@@ -1,8 +1,8 @@
 """What left the mandate's cash for the agent's actions: what caps are compared with.
 
 Laws
-- On testnet the chain's Executed rows count, all calls of one batch as one; a report counts only while the chain has no
-  row of its transaction, and is then not proven.
+- On testnet the chain's Executed rows count, all calls of one batch as one; a report counts only
+  while the chain has no row of its transaction, and is then not proven.
 - On paper the agent's buys and moves count, with what they really moved.
 """
 
@@ -19,7 +19,9 @@ from core.times import DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Outflow:
-    """`at`: unix seconds; amount in USDC base units, above 0; `is_proven`: the chain says so, or the mandate is paper."""
+    """`at`: unix seconds; amount in USDC base units, above 0; `is_proven`: the chain says so, or
+    the mandate is paper.
+    """
 
     at: int
     amount_usdc_e6: int
@@ -31,25 +33,52 @@ def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, .
     """Every outflow of the rows that count, in the order of the book."""
     counted = [row for row in effective(rows) if row.kind in (Kind.MOVE, Kind.BUY)]
     if facts.market_mode is MarketMode.PAPER:
-        return _present([Outflow(_second(row), -row.cash_delta_usdc_e6, row.tx_hash, True) for row in counted])
+        return _present(
+            [Outflow(_second(row), -row.cash_delta_usdc_e6, row.tx_hash, True) for row in counted]
+        )
     executed = _batches([row for row in counted if chain_fact(row, "executed")])
     proven = {outflow.tx_hash for outflow in executed}
-    reported = [row for row in counted if row.reported_by is ReportedBy.AGENT and (row.tx_hash is None or row.tx_hash not in proven)]
-    return _present([*executed, *(Outflow(_second(row), row.amount_usdc_e6 or 0, row.tx_hash, False) for row in reported)])
+    reported = [
+        row
+        for row in counted
+        if row.reported_by is ReportedBy.AGENT
+        and (row.tx_hash is None or row.tx_hash not in proven)
+    ]
+    return _present(
+        [
+            *executed,
+            *(
+                Outflow(_second(row), row.amount_usdc_e6 or 0, row.tx_hash, False)
+                for row in reported
+            ),
+        ]
+    )
 
 
 def spend_window(rows: Iterable[LedgerRow], facts: MandateFacts) -> SpendWindow:
-    """The rolling day of the contract (paper: of the record) from the rows of at least the last 24 hours."""
-    return SpendWindow.of([(outflow.at, outflow.amount_usdc_e6) for outflow in outflows(rows, facts) if outflow.is_proven])
+    """The rolling day of the contract (paper: of the record) from the rows of at least the last 24
+    hours.
+    """
+    return SpendWindow.of(
+        [
+            (outflow.at, outflow.amount_usdc_e6)
+            for outflow in outflows(rows, facts)
+            if outflow.is_proven
+        ]
+    )
 
 
 def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[int, int | None]:
-    """The most that left in any 24 hours that end with an outflow in [start_at, end_at), and when they ended.
+    """The most that left in any 24 hours that end with an outflow in [start_at, end_at), and when
+    they ended.
 
     A window (at - 86400, at] may begin before start_at. Without an outflow: (0, None).
     """
     ends = [outflow.at for outflow in spends if start_at <= outflow.at < end_at]
-    sums = {end: sum(one.amount_usdc_e6 for one in spends if end - DAY_S < one.at <= end) for end in ends}
+    sums = {
+        end: sum(one.amount_usdc_e6 for one in spends if end - DAY_S < one.at <= end)
+        for end in ends
+    }
     if not sums:
         return 0, None
     busiest = max(sums, key=lambda end: (sums[end], -end))

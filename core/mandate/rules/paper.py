@@ -1,13 +1,18 @@
-"""What a row does to cash where the log alone does not say it: paper reports, and withdrawals beyond the own cash.
+"""What a row does to cash where the log alone does not say it: paper reports, and withdrawals
+beyond the own cash.
 
 Laws
-- `priced` runs in the book, under the head's lock, before the row is hashed: the state it sees is the one it changes.
-- A paper mandate's cash starts as its budget and never falls below 0; what it cannot pay moves no cash (the report
-  stays, and is flagged).
-- A resolve gives a paper position's cost and result back, less what its sells brought already. Together they bring
-  exactly cost + result, never less than 0. A position costs no more than what was paid for it.
-- A paper stop voids what is open: each position's unreturned cost comes back (docs/rules.md#after-a-stop).
-- On testnet a row without a block moves no cash. A withdrawal takes own cash first; what goes beyond it was donated.
+- `priced` runs in the book, under the head's lock, before the row is hashed: the state it sees is
+  the one it changes.
+- A paper mandate's cash starts as its budget and never falls below 0; what it cannot pay moves no
+  cash (the report stays, and is flagged).
+- A resolve gives a paper position's cost and result back, less what its sells brought already.
+  Together they bring exactly cost + result, never less than 0. A position costs no more than what
+  was paid for it.
+- A paper stop voids what is open: each position's unreturned cost comes back
+  (docs/rules.md#after-a-stop).
+- On testnet a row without a block moves no cash. A withdrawal takes own cash first; what goes
+  beyond it was donated.
 
 | paper row | cash |
 |---|---|
@@ -40,11 +45,15 @@ def priced(row: NewRow, state: MandateState, facts: MandateFacts) -> NewRow:
     if row.block_hash is None:
         return replace(row, cash_delta_usdc_e6=0)
     if row.kind is Kind.WITHDRAW and row.cash_delta_usdc_e6 < 0:
-        return replace(row, cash_delta_usdc_e6=-min(row.amount_usdc_e6 or 0, max(0, state.cash_usdc_e6)))
+        return replace(
+            row, cash_delta_usdc_e6=-min(row.amount_usdc_e6 or 0, max(0, state.cash_usdc_e6))
+        )
     return row
 
 
-def signed_rows(facts: MandateFacts, *, terms_digest: str, version: int, now: datetime) -> tuple[NewRow, ...]:
+def signed_rows(
+    facts: MandateFacts, *, terms_digest: str, version: int, now: datetime
+) -> tuple[NewRow, ...]:
     """The rows of a signature: `signed`, and on paper the deposit of the whole budget."""
     signed = NewRow(
         kind=Kind.SIGNED,
@@ -71,7 +80,13 @@ def signed_rows(facts: MandateFacts, *, terms_digest: str, version: int, now: da
 def stop_row(*, by: ReportedBy, reason: str, now: datetime) -> NewRow:
     """The stop of a paper mandate, which needs no chain. Of any other it ends nothing."""
     stopped = {"by": by.value, "reason": reason, "worth_usdc": None}
-    return NewRow(kind=Kind.STOP, reported_by=by, occurred_at=now, base_key="stop", payload={"stopped": stopped})
+    return NewRow(
+        kind=Kind.STOP,
+        reported_by=by,
+        occurred_at=now,
+        base_key="stop",
+        payload={"stopped": stopped},
+    )
 
 
 def unreturned_cost_usdc_e6(position: Position) -> UsdcE6:
@@ -104,7 +119,10 @@ def _paper_stop(row: NewRow, state: MandateState) -> NewRow:
     if state.is_ended:
         return replace(row, cash_delta_usdc_e6=0)
     costs = [(position, unreturned_cost_usdc_e6(position)) for position in state.positions]
-    void = [{"id": position.id, "name": position.name, "cost_returned": usdc_text(cost)} for position, cost in costs]
+    void = [
+        {"id": position.id, "name": position.name, "cost_returned": usdc_text(cost)}
+        for position, cost in costs
+    ]
     payload = {**row.payload, "positions_void": void} if void else dict(row.payload)
     return replace(row, cash_delta_usdc_e6=sum(cost for _, cost in costs), payload=payload)
 

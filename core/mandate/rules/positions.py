@@ -1,13 +1,17 @@
-"""Positions as the agent reports them: opened by a buy or move, marked, sold from, closed by a resolve.
+"""Positions as the agent reports them: opened by a buy or move, marked, sold from, closed by a
+resolve.
 
 Laws
 - A position opens with its first buy or move; another one with the same id adds to its cost.
-- On paper it costs no more than what left the cash for it: what was never paid can not come back (paper.py).
-- Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never below 0.
+- On paper it costs no more than what left the cash for it: what was never paid can not come back
+  (paper.py).
+- Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never
+  below 0.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
-- On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a position that it opens has no mark
-  and has cost nothing, and no word of the agent gives it a mark before a report that the chain bears out, which may be the same one again;
-  a sell or resolve of that kind changes nothing.
+- On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a
+  position that it opens has no mark and has cost nothing, and no word of the agent gives it a mark
+  before a report that the chain bears out, which may be the same one again; a sell or resolve of
+  that kind changes nothing.
 """
 
 from dataclasses import replace
@@ -102,12 +106,18 @@ def _sold(state: MandateState, row: LedgerRow) -> MandateState:
         return state
     brought = row.amount_usdc_e6 or 0
     mark = max(0, open_.mark_usdc_e6 - brought)
-    return _with(state, replace(open_, proceeds_usdc_e6=open_.proceeds_usdc_e6 + brought, mark_usdc_e6=mark))
+    return _with(
+        state, replace(open_, proceeds_usdc_e6=open_.proceeds_usdc_e6 + brought, mark_usdc_e6=mark)
+    )
 
 
 def _resolved(state: MandateState, row: LedgerRow) -> MandateState:
     open_ = _open(state, row)
-    return state if open_ is None else changed(state, positions=tuple(one for one in state.positions if one.id != open_.id))
+    return (
+        state
+        if open_ is None
+        else changed(state, positions=tuple(one for one in state.positions if one.id != open_.id))
+    )
 
 
 def _marked(state: MandateState, row: LedgerRow) -> MandateState:
@@ -115,10 +125,16 @@ def _marked(state: MandateState, row: LedgerRow) -> MandateState:
         open_ = next((one for one in state.positions if one.id == mark.position_id), None)
         if mark.worth_usdc_e6 is None or mark.worth_usdc_e6 < 0:
             state = changed(state, data_issue=True)
-        if open_ is None or open_.mark_source == UNSEEN or (open_.mark_source == "agent_mark" and mark.at < open_.mark_at):
+        if (
+            open_ is None
+            or open_.mark_source == UNSEEN
+            or (open_.mark_source == "agent_mark" and mark.at < open_.mark_at)
+        ):
             continue
         worth = max(0, mark.worth_usdc_e6 or 0)
-        state = _with(state, replace(open_, mark_usdc_e6=worth, mark_source="agent_mark", mark_at=mark.at))
+        state = _with(
+            state, replace(open_, mark_usdc_e6=worth, mark_source="agent_mark", mark_at=mark.at)
+        )
     return state
 
 
@@ -129,7 +145,12 @@ def _open(state: MandateState, row: LedgerRow) -> Position | None:
 
 
 def _with(state: MandateState, position: Position) -> MandateState:
-    """Replace in place, or add at the end: positions stand in the order in which they were opened."""
+    """Replace in place, or add at the end: positions stand in the order in which they were
+    opened.
+    """
     if any(one.id == position.id for one in state.positions):
-        return changed(state, positions=tuple(position if one.id == position.id else one for one in state.positions))
+        return changed(
+            state,
+            positions=tuple(position if one.id == position.id else one for one in state.positions),
+        )
     return changed(state, positions=(*state.positions, position))

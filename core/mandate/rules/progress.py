@@ -1,10 +1,15 @@
-"""The block of progress in a mandate read (docs/progress.md): worth, result, rules and what comes next.
+"""The block of progress in a mandate read (docs/progress.md): worth, result, rules and what comes
+next.
 
 Laws
-- worth_est = cash + positions_est; leave_now_est = cash + positions_est - exit_cost_est. Estimates are labelled est.
-- An unknown spread leaves exit_cost_est and leave_now_est null while money is out; with nothing out both are known.
-- A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by worth as well.
-- The public stop is off while money is out where no adapter values it: then the keeper alone can stop by worth.
+- worth_est = cash + positions_est; leave_now_est = cash + positions_est - exit_cost_est. Estimates
+  are labelled est.
+- An unknown spread leaves exit_cost_est and leave_now_est null while money is out; with nothing out
+  both are known.
+- A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by
+  worth as well.
+- The public stop is off while money is out where no adapter values it: then the keeper alone can
+  stop by worth.
 - Drafts have no progress in days: day is null until the terms are signed.
 """
 
@@ -31,10 +36,12 @@ from core.times import DAY_S, instant_text, utc_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressFacts:
-    """`spread_bps`: what closing costs, None when nobody knows. `now`: unix seconds, latest block's (paper: the clock's).
+    """`spread_bps`: what closing costs, None when nobody knows.
 
-    `short`: since when the ledger lacks facts of the chain; None: it lacks none. `seen`: what the chain says then, None when it was not
-    asked; `now` is its block's time.
+    `now`: unix seconds, latest block's (paper: the clock's).
+
+    `short`: since when the ledger lacks facts of the chain; None: it lacks none. `seen`: what the
+    chain says then, None when it was not asked; `now` is its block's time.
     """
 
     facts: MandateFacts
@@ -46,7 +53,9 @@ class ProgressFacts:
 
 
 def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
-    """The whole block. `data_issue` and its reason are there only when true, `positions_void` only when there are any.
+    """The whole block.
+
+    `data_issue` and its reason are there only when true, `positions_void` only when there are any.
 
     Of a short ledger: what `short_progress` says is known.
     """
@@ -54,12 +63,16 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
         return _block(state, worth_of(state, about.facts), about) | data_issue(state, None)
     seen = about.seen
     known, worth = (state, None) if seen is None else (as_seen(state, seen), seen.worth)
-    block = _block(known, worth or worth_of(known, about.facts), about, is_worth_known=worth is not None)
+    block = _block(
+        known, worth or worth_of(known, about.facts), about, is_worth_known=worth is not None
+    )
     unknown = short_progress(block, is_seen=seen is not None, is_worth_seen=worth is not None)
     return block | unknown | data_issue(state, about.short)
 
 
-def _block(state: MandateState, worth: Worth, about: ProgressFacts, *, is_worth_known: bool = True) -> dict[str, Any]:
+def _block(
+    state: MandateState, worth: Worth, about: ProgressFacts, *, is_worth_known: bool = True
+) -> dict[str, Any]:
     block: dict[str, Any] = {
         "status": state.status.value,
         "worth_est": usdc_text(worth.worth_usdc_e6),
@@ -72,7 +85,9 @@ def _block(state: MandateState, worth: Worth, about: ProgressFacts, *, is_worth_
         "positions_est": usdc_text(worth.positions_usdc_e6),
         "positions": positions_list(state, about.facts),
         "fees": fees_block(state, worth, about.terms.agent_fee_bps),
-        "agent_fee_reserved": usdc_text(agent_fee_reserved_usdc_e6(state, worth, about.terms.agent_fee_bps)),
+        "agent_fee_reserved": usdc_text(
+            agent_fee_reserved_usdc_e6(state, worth, about.terms.agent_fee_bps)
+        ),
         **_leave_now(worth, about.spread_bps),
         "rules": rules_list(state, about.terms, worth if is_worth_known else None),
         "next_event": next_event(state, about.terms, about.now),
@@ -86,18 +101,25 @@ def _block(state: MandateState, worth: Worth, about: ProgressFacts, *, is_worth_
 
 
 def data_issue(state: MandateState, short: ShortLedger | None) -> dict[str, Any]:
-    """{data_issue, data_issue_reason} when what is shown is not the whole truth, and why; empty when it is."""
+    """{data_issue, data_issue_reason} when what is shown is not the whole truth, and why; empty
+    when it is.
+    """
     if short is not None:
         return short.issue
     if state.data_issue:
-        return {"data_issue": True, "data_issue_reason": "A number in a report could not be read and counts as 0."}
+        return {
+            "data_issue": True,
+            "data_issue_reason": "A number in a report could not be read and counts as 0.",
+        }
     return {}
 
 
 def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
-    """{on, reason, at_cost_usdc}: whether anyone may stop the mandate at its floor now, by `enforceStopLine`, and why not.
+    """{on, reason, at_cost_usdc}: whether anyone may stop the mandate at its floor now, by
+    `enforceStopLine`, and why not.
 
-    `on` null: there is no such stop to have, for the reason given. `at_cost_usdc`: what is out where no adapter values it.
+    `on` null: there is no such stop to have, for the reason given. `at_cost_usdc`: what is out
+    where no adapter values it.
     Source: MandateVault.enforceStopLine, worth.
     """
     is_paper = about.facts.market_mode is MarketMode.PAPER
@@ -116,16 +138,28 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
 
 
 def positions_list(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:
-    """Open positions: those that the agent reported, then targets where the chain saw money go and no report tells of.
+    """Open positions: those that the agent reported, then targets where the chain saw money go and
+    no report tells of.
 
     Empty for a paper mandate that ended.
     """
     if _is_void(state, facts):
         return []
-    told = {str(position.target["address"]).lower() for position in state.positions if position.target}
-    silent = [flow for flow in state.targets if flow.out_usdc_e6 and flow.target.lower() not in told]
+    told = {
+        str(position.target["address"]).lower() for position in state.positions if position.target
+    }
+    silent = [
+        flow for flow in state.targets if flow.out_usdc_e6 and flow.target.lower() not in told
+    ]
     found = [
-        {"id": flow.target, "name": None, "status": "open", "source": "chain", "cost_usdc": usdc_text(flow.out_usdc_e6), "worth_est": None}
+        {
+            "id": flow.target,
+            "name": None,
+            "status": "open",
+            "source": "chain",
+            "cost_usdc": usdc_text(flow.out_usdc_e6),
+            "worth_est": None,
+        }
         for flow in silent
     ]
     return [*(_reported(position) for position in state.positions), *found]
@@ -146,12 +180,19 @@ def positions_void(state: MandateState, facts: MandateFacts) -> list[dict[str, A
     ]
 
 
-def rules_list(state: MandateState, terms: MandateTerms, worth: Worth | None) -> list[dict[str, Any]]:
-    """[{key, text, ok}]: a rule is false once a stored flag breaks it; the stop line once the mandate stopped at it, and while a
-    working one is estimated at the line or below: on paper nothing else would say so. `worth` None: not known."""
+def rules_list(
+    state: MandateState, terms: MandateTerms, worth: Worth | None
+) -> list[dict[str, Any]]:
+    """[{key, text, ok}]: a rule is false once a stored flag breaks it; the stop line once the
+    mandate stopped at it, and while a working one is estimated at the line or below: on paper
+    nothing else would say so. `worth` None: not known.
+    """
     broken = {RULE_OF_CODE.get(code) for code in state.violation_codes}
     texts = {
-        "budget": f"Spends no more than the budget of {usdc_text(terms.budget_usdc)} USDC and what came back",
+        "budget": (
+            f"Spends no more than the budget of {usdc_text(terms.budget_usdc)} USDC and what "
+            "came back"
+        ),
         "per_action": f"Spends at most {usdc_text(terms.per_tx_cap)} USDC in one action",
         "per_day": f"Spends at most {usdc_text(terms.daily_cap)} USDC in any 24 hours",
         "markets": "Acts only at the allowed targets",
@@ -159,17 +200,27 @@ def rules_list(state: MandateState, terms: MandateTerms, worth: Worth | None) ->
         "stop": "Does not act after a stop",
         "period": f"Does not act from {utc_text(terms.ends_at)} on",
     }
-    if state.mark is not None and state.mark.worth_usdc_e6 <= terms.stop_floor and not _is_emptied(state):
+    if (
+        state.mark is not None
+        and state.mark.worth_usdc_e6 <= terms.stop_floor
+        and not _is_emptied(state)
+    ):
         broken.add("stop_line")
     if state.stop_worth_usdc_e6 is not None and state.stop_worth_usdc_e6 <= terms.stop_floor:
         broken.add("stop_line")
-    if worth is not None and state.status is Status.WORKING and worth.worth_usdc_e6 <= terms.stop_floor:
+    if (
+        worth is not None
+        and state.status is Status.WORKING
+        and worth.worth_usdc_e6 <= terms.stop_floor
+    ):
         broken.add("stop_line")
     return [{"key": key, "text": text, "ok": key not in broken} for key, text in texts.items()]
 
 
 def next_event(state: MandateState, terms: MandateTerms, now: int) -> dict[str, str] | None:
-    """{code, at}: what the agent announced, else the end, else the end of the grace; None when nothing is due."""
+    """{code, at}: what the agent announced, else the end, else the end of the grace; None when
+    nothing is due.
+    """
     if state.status is not Status.WORKING:
         return None
     announced = _announced(state)
@@ -182,7 +233,9 @@ def next_event(state: MandateState, terms: MandateTerms, now: int) -> dict[str, 
 
 
 def day_of(state: MandateState, terms: MandateTerms, now: int) -> int | None:
-    """The day of the mandate, 1 to horizon_days: day 1 is [issued_at, issued_at + 86400). None before the signature.
+    """The day of the mandate, 1 to horizon_days: day 1 is [issued_at, issued_at + 86400).
+
+    None before the signature.
 
     It stands still once the mandate ended.
     """
@@ -201,7 +254,10 @@ def _leave_now(worth: Worth, spread_bps: int | None) -> dict[str, Any]:
     leave_now = None if cost is None else max(0, worth.worth_usdc_e6 - cost)
     return {
         "leave_now_est": usdc_text_or_none(leave_now),
-        "leave_now_basis": {"formula": "cash + positions_est - exit_cost_est", "spread_bps": spread_bps},
+        "leave_now_basis": {
+            "formula": "cash + positions_est - exit_cost_est",
+            "spread_bps": spread_bps,
+        },
         "exit_cost_est": usdc_text_or_none(cost),
     }
 
@@ -227,7 +283,9 @@ def _worth_as_of(state: MandateState, worth: Worth, now: int) -> str | None:
         return utc_text(now)
     if worth.source == "chain_mark" and state.mark is not None:
         return instant_text(state.mark.at)
-    times: Sequence[datetime] = [position.mark_at for position in state.positions] if worth.source == "agent_mark" else []
+    times: Sequence[datetime] = (
+        [position.mark_at for position in state.positions] if worth.source == "agent_mark" else []
+    )
     return instant_text(max(times)) if times else None
 
 

@@ -1,11 +1,12 @@
-"""The record's hash chain: how a row becomes bytes, and how anyone can check that no row was changed.
+"""The record's hash chain: how a row becomes bytes, and how anyone can check that no row was
+changed.
 
     hash(0) = SHA-256("mandate-ledger:v1:" + public_id)                         genesis, one a mandate
     hash(n) = SHA-256(hash(n - 1) || RFC 8785 JSON of body(n))                  n = 1, 2, 3 ... without a gap
 
-`body` is what `row_body` returns: every public fact of the row. Ids of the database stay out, because they are not
-facts of the record; a reversal names the reversed row by its seq. Hashes are written as 0x and 64 lower-case hex
-digits. docs/record.md shows the check step by step.
+`body` is what `row_body` returns: every public fact of the row. Ids of the database stay out,
+because they are not facts of the record; a reversal names the reversed row by its seq. Hashes are
+written as 0x and 64 lower-case hex digits. docs/record.md shows the check step by step.
 """
 
 import hashlib
@@ -26,21 +27,29 @@ def genesis_hash(public_id: str) -> str:
 
 
 def row_hash(prev_hash: str, canonical: bytes) -> str:
-    """The hash of a row: `prev_hash` is the row's before it (0x hex), `canonical` its own `canonical_row`."""
+    """The hash of a row: `prev_hash` is the row's before it (0x hex), `canonical` its own
+    `canonical_row`.
+    """
     return "0x" + chain_hash(bytes.fromhex(prev_hash.removeprefix("0x")), canonical).hex()
 
 
 def canonical_row(row: LedgerRow) -> bytes:
-    """The bytes of a row that are hashed. Reads neither ids nor hashes of the row, so they may still be unset.
+    """The bytes of a row that are hashed.
 
-    Errors: InvalidParameterError for a payload with a float; ValueError for a reversal that names no `reverses_seq`.
+    Reads neither ids nor hashes of the row, so they may still be unset.
+
+    Errors: InvalidParameterError for a payload with a float; ValueError for a reversal that names
+    no `reverses_seq`.
     """
     return canonical_row_with(row, canonical_json(row.payload, "$.payload"))
 
 
 def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
-    """As `canonical_row`, when the payload's canonical bytes are at hand. It is `canonical_json(row_body(row))`, written at once:
-    the keys are known and sorted, and most values need no escaping."""
+    """As `canonical_row`, when the payload's canonical bytes are at hand.
+
+    It is `canonical_json(row_body(row))`, written at once: the keys are known and sorted, and most
+    values need no escaping.
+    """
     return b"".join(
         (
             b'{"amount_usdc":',
@@ -88,7 +97,9 @@ def _json(value: str | int | None) -> bytes:
 
 
 def row_body(row: LedgerRow) -> dict[str, Any]:
-    """Every public fact of a row: money as text with six decimals, times as UTC text with six decimals, no ids."""
+    """Every public fact of a row: money as text with six decimals, times as UTC text with six
+    decimals, no ids.
+    """
     return {
         "seq": row.seq,
         "kind": row.kind.value,
@@ -110,15 +121,20 @@ def row_body(row: LedgerRow) -> dict[str, Any]:
 
 
 def record_line(row: LedgerRow) -> bytes:
-    """One line of the public record: canonical JSON of {body, prev_hash, row_hash}, without a line end."""
-    return canonical_json({"body": row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash})
+    """One line of the public record: canonical JSON of {body, prev_hash, row_hash}, without a line
+    end.
+    """
+    return canonical_json(
+        {"body": row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash}
+    )
 
 
 def chain_faults(rows: Iterable[LedgerRow], public_id: str) -> list[str]:
     """What is wrong with a book read from its first row on; empty means sound.
 
-    Finds: a gap or a doubled seq, a row that is not chained to the one before, a row whose content does not give its
-    hash, a reversal that points at another row than its payload says, or at a later one.
+    Finds: a gap or a doubled seq, a row that is not chained to the one before, a row whose content
+    does not give its hash, a reversal that points at another row than its payload says, or at a
+    later one.
     """
     faults: list[str] = []
     expected_prev, seq_by_id = genesis_hash(public_id), dict[int, int]()
@@ -128,14 +144,23 @@ def chain_faults(rows: Iterable[LedgerRow], public_id: str) -> list[str]:
     return faults
 
 
-def _row_faults(row: LedgerRow, expected_seq: int, expected_prev: str, seq_by_id: dict[int, int]) -> list[str]:
+def _row_faults(
+    row: LedgerRow, expected_seq: int, expected_prev: str, seq_by_id: dict[int, int]
+) -> list[str]:
     faults = []
     if row.seq != expected_seq:
         faults.append(f"seq {row.seq}: expected seq {expected_seq}")
     if row.prev_hash != expected_prev:
-        faults.append(f"seq {row.seq}: prev_hash is {row.prev_hash}, the row before has {expected_prev}")
-    if row.reverses_id is not None and seq_by_id.get(row.reverses_id) != row.payload.get("reverses_seq"):
-        faults.append(f"seq {row.seq}: reverses seq {seq_by_id.get(row.reverses_id)}, its payload says {row.payload.get('reverses_seq')}")
+        faults.append(
+            f"seq {row.seq}: prev_hash is {row.prev_hash}, the row before has {expected_prev}"
+        )
+    if row.reverses_id is not None and seq_by_id.get(row.reverses_id) != row.payload.get(
+        "reverses_seq"
+    ):
+        faults.append(
+            f"seq {row.seq}: reverses seq {seq_by_id.get(row.reverses_id)}, its payload says "
+            f"{row.payload.get('reverses_seq')}"
+        )
         return faults
     computed = row_hash(row.prev_hash, canonical_row(row))
     if row.row_hash != computed:
@@ -148,5 +173,7 @@ def _reverses_seq(row: LedgerRow) -> int | None:
         return None
     seq = row.payload.get("reverses_seq")
     if not isinstance(seq, int):
-        raise ValueError(f"a reversal names the reversed row in payload.reverses_seq (seq {row.seq})")
+        raise ValueError(
+            f"a reversal names the reversed row in payload.reverses_seq (seq {row.seq})"
+        )
     return seq

@@ -4,7 +4,8 @@
     {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.mandate.rules.record)
     {head: {as_of, row_hash, seq, totals}}               and `held` in it while the record is short of facts of the chain
 
-`as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls were looked up; null on paper.
+`as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls
+were looked up; null on paper.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,9 @@ from core.quarantine.rules import is_short_json
 FORMAT: Final = "mandate-record"
 VERSION: Final = 1
 FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)),
+    **dict.fromkeys(
+        ("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)
+    ),
     **dict.fromkeys(("version", "chain_id", "terms_version"), (int,)),
     **dict.fromkeys(("vault", "signature"), (str, type(None))),
     **dict.fromkeys(("rules", "guard_targets"), (list,)),
@@ -30,7 +33,8 @@ FIRST_KEYS: Final = frozenset(FIRST_FORMS)
 AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
 HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
-HELD_KEY: Final = "held"  # {facts, from_block}: what the chain said and the rows do not say yet (core.quarantine.rules)
+# {facts, from_block}: what the chain said and the rows do not say yet (core.quarantine.rules)
+HELD_KEY: Final = "held"
 BODY_KEYS: Final = frozenset(
     {
         "amount_usdc", "base_key", "block_hash", "block_number", "cash_delta_usdc", "chain_id", "created_at", "incarnation", "kind",
@@ -55,7 +59,9 @@ def totals_of(state: MandateState) -> dict[str, Any]:
 
 
 def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
-    """The row of a record's line. Ids are not public: `id` is the seq, `reverses_id` the reversed row's, `mandate_id` 0.
+    """The row of a record's line.
+
+    Ids are not public: `id` is the seq, `reverses_id` the reversed row's, `mandate_id` 0.
 
     Errors: InvalidParameterError naming the key that is missing, unknown or has another form.
     """
@@ -72,7 +78,9 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         reported_by=_member(ReportedBy, body["reported_by"], "body.reported_by"),
         occurred_at=_time(body["occurred_at"], "body.occurred_at"),
         base_key=body["base_key"],
-        amount_usdc_e6=None if body["amount_usdc"] is None else _amount(body["amount_usdc"], "body.amount_usdc"),
+        amount_usdc_e6=None
+        if body["amount_usdc"] is None
+        else _amount(body["amount_usdc"], "body.amount_usdc"),
         cash_delta_usdc_e6=_amount(body["cash_delta_usdc"], "body.cash_delta_usdc"),
         chain_id=body["chain_id"],
         tx_hash=body["tx_hash"],
@@ -100,7 +108,11 @@ def is_first_line(line: Mapping[str, Any]) -> bool:
 
 def is_head(head: object) -> bool:
     """Whether a value has the form of a record's head."""
-    if not isinstance(head, Mapping) or head.keys() - {HELD_KEY} != HEAD_KEYS or not isinstance(head["totals"], Mapping):
+    if (
+        not isinstance(head, Mapping)
+        or head.keys() - {HELD_KEY} != HEAD_KEYS
+        or not isinstance(head["totals"], Mapping)
+    ):
         return False
     if HELD_KEY in head and not is_short_json(head[HELD_KEY]):
         return False
@@ -108,12 +120,18 @@ def is_head(head: object) -> bool:
     if as_of is None:
         return True
     heights = ("block_number", "reverts_block_number")
-    return isinstance(as_of, Mapping) and as_of.keys() == AS_OF_KEYS and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
+    return (
+        isinstance(as_of, Mapping)
+        and as_of.keys() == AS_OF_KEYS
+        and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
+    )
 
 
 _TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
 _FORMS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"), _TEXT),
+    **dict.fromkeys(
+        ("base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"), _TEXT
+    ),
     **dict.fromkeys(("amount_usdc", "block_hash", "tx_hash"), _TEXT_OR_NONE),
     **dict.fromkeys(("incarnation", "seq"), _WHOLE),
     **dict.fromkeys(("block_number", "chain_id", "log_index", "reverses_seq"), _WHOLE_OR_NONE),
@@ -123,7 +141,9 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
 
 def _require_keys(found: Mapping[str, Any], wanted: frozenset[str], place: str) -> None:
     if found.keys() != wanted:
-        raise InvalidParameterError(min(found.keys() ^ wanted), f"{place} has other keys than a record's")
+        raise InvalidParameterError(
+            min(found.keys() ^ wanted), f"{place} has other keys than a record's"
+        )
 
 
 def _member(kinds: Any, text: str, key: str) -> Any:

@@ -1,8 +1,10 @@
 """Refused attempts: the reasons that the record knows, and what an agent may report.
 
 Laws
-- The record knows six reasons. What else a vault reverts with reads `unknown`; the decoded name is not passed off as one.
-- An agent's report says source agent; only a receipt of a reverted call makes it chain (core/mandate/rules/ledger.py).
+- The record knows six reasons. What else a vault reverts with reads `unknown`; the decoded name is
+  not passed off as one.
+- An agent's report says source agent; only a receipt of a reverted call makes it chain
+  (core/mandate/rules/ledger.py).
 - One row per transaction and mandate: the hash, lower case, names the attempt.
 
 Source: docs/rules.md#refused-attempts.
@@ -19,11 +21,13 @@ from core.money import UsdcE6, usdc_text
 
 REFUSAL_REPORTS_PER_DAY: Final = 60  # per mandate and UTC day; docs/rules.md#refused-attempts
 
-# What a count of reverted calls leaves out; said beside the count of a mandate. See docs/reverts.md#what-is-not-seen.
+# What a count of reverted calls leaves out; said beside the count of a mandate. See
+# docs/reverts.md#what-is-not-seen.
 NOT_SEEN: Final = (
-    "The block scan finds plain transactions from the agent's wallet, present or past, to the vault. Not seen: calls that a smart account "
-    "or another contract makes, calls to an adapter or venue past the vault, and attempts more than 2,000 blocks before the scan first saw "
-    "the vault. The count may be lower than the attempts."
+    "The block scan finds plain transactions from the agent's wallet, present or past, to the "
+    "vault. Not seen: calls that a smart account or another contract makes, calls to an adapter "
+    "or venue past the vault, and attempts more than 2,000 blocks before the scan first saw the "
+    "vault. The count may be lower than the attempts."
 )
 
 _TX_HASH = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
@@ -62,15 +66,22 @@ CLAUSE_KEYS: Final[Mapping[RefusalReason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RefusalReport:
-    """What an agent reports. `tx_hash` is lower case, None when nothing was sent; amount in USDC base units, None unknown."""
+    """What an agent reports.
+
+    `tx_hash` is lower case, None when nothing was sent; amount in USDC base units, None unknown.
+    """
 
     reason: RefusalReason
     tx_hash: str | None
     amount_usdc_e6: UsdcE6 | None
 
 
-def refusal_report(reason: str, tx_hash: str | None, amount_usdc_e6: UsdcE6 | None) -> RefusalReport:
-    """Check a report. Reason: one of the six; the guard refuses before any chain call, so it comes without a tx_hash.
+def refusal_report(
+    reason: str, tx_hash: str | None, amount_usdc_e6: UsdcE6 | None
+) -> RefusalReport:
+    """Check a report.
+
+    Reason: one of the six; the guard refuses before any chain call, so it comes without a tx_hash.
 
     Errors: InvalidParameterError, InvalidNumberError naming the field.
     """
@@ -78,10 +89,14 @@ def refusal_report(reason: str, tx_hash: str | None, amount_usdc_e6: UsdcE6 | No
     if known is None:
         raise InvalidParameterError("reason", f"one of {', '.join(RefusalReason)}")
     if known is RefusalReason.SERVER_GUARD and tx_hash is not None:
-        raise InvalidParameterError("tx_hash", "leave it out: the guard refuses before anything is sent")
+        raise InvalidParameterError(
+            "tx_hash", "leave it out: the guard refuses before anything is sent"
+        )
     if amount_usdc_e6 is not None and amount_usdc_e6 < 0:
         raise InvalidNumberError("amount_usdc", usdc_text(amount_usdc_e6), "write 0 or more")
-    return RefusalReport(known, None if tx_hash is None else tx_hash_from_text(tx_hash), amount_usdc_e6)
+    return RefusalReport(
+        known, None if tx_hash is None else tx_hash_from_text(tx_hash), amount_usdc_e6
+    )
 
 
 def tx_hash_from_text(text: str, field: str = "tx_hash") -> str:

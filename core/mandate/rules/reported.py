@@ -1,10 +1,12 @@
 """What an agent wrote into a payload, read with care: nothing it may contain breaks the fold.
 
-A target (docs/rules.md#report-payloads) is {kind contract, chain_id, address}, {address}, or a bare address; it stands in
-payload.target, or in payload.detail.target (the tool form). Anything else is a TargetFault.
+A target (docs/rules.md#report-payloads) is {kind contract, chain_id, address}, {address}, or a bare
+address; it stands in payload.target, or in payload.detail.target (the tool form). Anything else is
+a TargetFault.
 
-Shapes: position = {id, name, qty, cost_usdc, target}; mark = {position_id, worth_usdc, at}; marks = a list
-of those; next_at = text. A number that cannot be read counts as 0, and the reader is told (data_issue).
+Shapes: position = {id, name, qty, cost_usdc, target}; mark = {position_id, worth_usdc, at}; marks =
+a list of those; next_at = text. A number that cannot be read counts as 0, and the reader is told
+(data_issue).
 """
 
 from collections.abc import Mapping
@@ -17,13 +19,17 @@ from core.errors import InvalidNumberError, InvalidParameterError
 from core.mandate.rules.terms import address_from_text
 from core.money import usdc_e6_from_text
 
-MAX_OPEN_POSITIONS = 200  # more are kept in the book and not tracked: one agent cannot make every read slow
+# more are kept in the book and not tracked: one agent cannot make every read slow
+MAX_OPEN_POSITIONS = 200
 MAX_WORD = 200  # characters of a name, an id or a quantity that the state keeps
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedMark:
-    """`worth_usdc_e6` None: the number could not be read. `at` is never later than the row that brought it."""
+    """`worth_usdc_e6` None: the number could not be read.
+
+    `at` is never later than the row that brought it.
+    """
 
     position_id: str
     worth_usdc_e6: int | None
@@ -39,7 +45,11 @@ class ReportedTarget:
 
     def as_json(self, chain_id: int | None = None) -> dict[str, Any]:
         """The canonical form; `chain_id` stands in when the report did not say."""
-        return {"kind": "contract", "chain_id": self.chain_id if self.chain_id is not None else chain_id, "address": self.address}
+        return {
+            "kind": "contract",
+            "chain_id": self.chain_id if self.chain_id is not None else chain_id,
+            "address": self.address,
+        }
 
 
 class TargetFault(StrEnum):
@@ -61,7 +71,10 @@ def target_of(payload: Mapping[str, Any]) -> ReportedTarget | TargetFault:
 
 
 def target_from(target: Any) -> ReportedTarget | TargetFault:
-    """Read one target in any accepted shape. Keys beside kind, chain_id and address are left alone."""
+    """Read one target in any accepted shape.
+
+    Keys beside kind, chain_id and address are left alone.
+    """
     if target is None:
         return TargetFault.ABSENT
     if isinstance(target, str):
@@ -118,11 +131,19 @@ def _mark(entry: Any, row_at: datetime) -> ReportedMark | None:
     if not isinstance(entry, Mapping):
         return None
     named = word(entry.get("position_id"))
-    return None if named is None else ReportedMark(named, usable_usdc_e6(entry.get("worth_usdc")), _at(entry.get("at"), row_at))
+    return (
+        None
+        if named is None
+        else ReportedMark(
+            named, usable_usdc_e6(entry.get("worth_usdc")), _at(entry.get("at"), row_at)
+        )
+    )
 
 
 def _at(value: Any, row_at: datetime) -> datetime:
-    """The agent's time, if it can be read and is not in the row's future; a mark from the future would never be replaced."""
+    """The agent's time, if it can be read and is not in the row's future; a mark from the future
+    would never be replaced.
+    """
     if not isinstance(value, str):
         return row_at
     try:

@@ -34,10 +34,11 @@ class ReportedBy(StrEnum):
 class NewRow:
     """What a writer hands to the book.
 
-    `base_key` names the fact within the mandate: `log:{tx_hash}:{log_index}` for a vault log, `revert:{tx_hash}` for a
-    reverted call, `refusal:{tx_hash}` for an agent's refusal report, `report:{uuid}` for an agent's event, and so on.
-    A fact whose row was reversed may come back: the book then raises `incarnation`. `occurred_at` is the block's time
-    for chain rows, the server's for others. `payload` holds strings, ints, booleans, None, lists and objects; no float.
+    `base_key` names the fact within the mandate: `log:{tx_hash}:{log_index}` for a vault log,
+    `revert:{tx_hash}` for a reverted call, `refusal:{tx_hash}` for an agent's refusal report,
+    `report:{uuid}` for an agent's event, and so on. A fact whose row was reversed may come back:
+    the book then raises `incarnation`. `occurred_at` is the block's time for chain rows, the
+    server's for others. `payload` holds strings, ints, booleans, None, lists and objects; no float.
     """
 
     kind: Kind
@@ -56,9 +57,12 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow(NewRow):
-    """A row as it stands in the book. `seq` counts from 1 within the mandate; hashes are 0x lower-case hex.
+    """A row as it stands in the book.
 
-    A reversal has `reverses_id`, and its payload names the same row by `reverses_seq` (ids are not public, seqs are).
+    `seq` counts from 1 within the mandate; hashes are 0x lower-case hex.
+
+    A reversal has `reverses_id`, and its payload names the same row by `reverses_seq` (ids are not
+    public, seqs are).
     """
 
     id: int

@@ -1,4 +1,6 @@
-"""What the chain itself says of a vault at one block: it stands in for a ledger that is short of facts (core.quarantine.rules)."""
+"""What the chain itself says of a vault at one block: it stands in for a ledger that is short of
+facts (core.quarantine.rules).
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,10 +14,14 @@ from core.money import UsdcE6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultSeen:
-    """Amounts are USDC base units, times unix seconds, addresses checksum strings. `at`: the block's time.
+    """Amounts are USDC base units, times unix seconds, addresses checksum strings.
 
-    `agent`: the zero address when there is none. `stopped_at`: 0 without a stop. `balance_usdc_e6`: with what anybody gave.
-    `worth_usdc_e6`: None while the vault does not know it. Source: MandateVault.totals, status, worth, feeOwed.
+    `at`: the block's time.
+
+    `agent`: the zero address when there is none. `stopped_at`: 0 without a stop. `balance_usdc_e6`:
+    with what anybody gave.
+    `worth_usdc_e6`: None while the vault does not know it. Source: MandateVault.totals, status,
+    worth, feeOwed.
     """
 
     vault: str
@@ -45,18 +51,29 @@ class VaultSeen:
 
     @property
     def worth(self) -> Worth | None:
-        """The vault's own word, own cash and what its adapters value; None while it does not know."""
+        """The vault's own word, own cash and what its adapters value; None while it does not
+        know.
+        """
         if self.worth_usdc_e6 is None:
             return None
         cash = self.cash_usdc_e6
-        return Worth(cash_usdc_e6=UsdcE6(cash), positions_usdc_e6=UsdcE6(max(0, self.worth_usdc_e6 - cash)), source="chain")
+        return Worth(
+            cash_usdc_e6=UsdcE6(cash),
+            positions_usdc_e6=UsdcE6(max(0, self.worth_usdc_e6 - cash)),
+            source="chain",
+        )
 
 
 def as_seen(state: MandateState, seen: VaultSeen) -> MandateState:
-    """The ledger's state with what the chain says in its place. What the chain does not say (who stopped it) is the ledger's, or None."""
+    """The ledger's state with what the chain says in its place.
+
+    What the chain does not say (who stopped it) is the ledger's, or None.
+    """
     is_stopped = seen.stopped_at > 0
     stopped_at = datetime.fromtimestamp(seen.stopped_at, UTC) if is_stopped else None
-    left = seen.deposited_usdc_e6 + seen.received_usdc_e6 - seen.spent_usdc_e6 - seen.fee_paid_usdc_e6
+    left = (
+        seen.deposited_usdc_e6 + seen.received_usdc_e6 - seen.spent_usdc_e6 - seen.fee_paid_usdc_e6
+    )
     is_ended = seen.status in CLOSED
     is_paused = not is_ended and seen.agent == ZERO_ADDRESS
     return changed(

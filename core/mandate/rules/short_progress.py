@@ -1,4 +1,5 @@
-"""What progress does not know of a ledger that is short: null, or the chain's own word where it was asked.
+"""What progress does not know of a ledger that is short: null, or the chain's own word where it was
+asked.
 
 | known from | what |
 |---|---|
@@ -14,22 +15,39 @@ from typing import Any
 from core.mandate.rules.limits import DATA_ISSUE
 
 NONE = "none"
-OF_WORTH = ("worth_est", "worth_as_of", "positions_est", "agent_fee_reserved", "leave_now_est", "exit_cost_est")
+OF_WORTH = (
+    "worth_est",
+    "worth_as_of",
+    "positions_est",
+    "agent_fee_reserved",
+    "leave_now_est",
+    "exit_cost_est",
+)
 OF_THE_VAULT = ("cash", "next_event", "day")
 
 
-def short_progress(block: Mapping[str, Any], *, is_seen: bool, is_worth_seen: bool) -> dict[str, Any]:
-    """The fields of the block that are other than it has them. `is_seen`: the chain was asked; `is_worth_seen`: and the vault knew."""
+def short_progress(
+    block: Mapping[str, Any], *, is_seen: bool, is_worth_seen: bool
+) -> dict[str, Any]:
+    """The fields of the block that are other than it has them.
+
+    `is_seen`: the chain was asked; `is_worth_seen`: and the vault knew.
+    """
     changed: dict[str, Any] = {
         "realized": None,
         "fees": _fees(block["fees"], is_seen=is_seen, is_worth_seen=is_worth_seen),
         "rules": [rule | {"ok": None if rule["ok"] else False} for rule in block["rules"]],
-        "positions": [one | {"cost_usdc": None} if one["source"] == "chain" else one for one in block["positions"]],
+        "positions": [
+            one | {"cost_usdc": None} if one["source"] == "chain" else one
+            for one in block["positions"]
+        ],
     }
     if not is_worth_seen:
         changed |= dict.fromkeys(OF_WORTH) | {"worth_source": NONE}
     if not is_seen:
-        changed |= dict.fromkeys(OF_THE_VAULT) | {"public_stop": {"on": None, "reason": DATA_ISSUE, "at_cost_usdc": None}}
+        changed |= dict.fromkeys(OF_THE_VAULT) | {
+            "public_stop": {"on": None, "reason": DATA_ISSUE, "at_cost_usdc": None}
+        }
     return changed
 
 

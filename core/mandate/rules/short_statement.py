@@ -1,6 +1,8 @@
-"""What a week's statement does not know of a ledger that is short: null, so that no figure and no sum of figures passes for the truth.
+"""What a week's statement does not know of a ledger that is short: null, so that no figure and no
+sum of figures passes for the truth.
 
-A gap that begins after the week's end takes nothing from the week; one that begins in it leaves what was known at its start.
+A gap that begins after the week's end takes nothing from the week; one that begins in it leaves
+what was known at its start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +11,16 @@ from typing import Any
 from core.mandate.rules.short_progress import NONE
 
 AT_THE_START = (("worth", "start"), ("cash", "start"))
-MOVED = ("worth", "cash", "flows", "result", "fees")  # blocks of which missing facts may move every figure
+# blocks of which missing facts may move every figure
+MOVED = ("worth", "cash", "flows", "result", "fees")
 MOST_NAMED = 5
 
 
 def short_statement(answer: Mapping[str, Any], *, is_start_known: bool) -> dict[str, Any]:
-    """The answer with null for what the missing facts may move. What was signed and what agents were flagged for stays."""
+    """The answer with null for what the missing facts may move.
+
+    What was signed and what agents were flagged for stays.
+    """
     changed = {name: _emptied(answer[name]) for name in MOVED}
     changed["worth"]["source"] = NONE
     if is_start_known:
@@ -25,7 +31,10 @@ def short_statement(answer: Mapping[str, Any], *, is_start_known: bool) -> dict[
     if "allowed_vs_used" in answer:
         used = answer["allowed_vs_used"]
         day = used["busiest_day"] | {"used": None, "ended_at": None}
-        changed["allowed_vs_used"] = {"largest_move": used["largest_move"] | {"used": None}, "busiest_day": day}
+        changed["allowed_vs_used"] = {
+            "largest_move": used["largest_move"] | {"used": None},
+            "busiest_day": day,
+        }
     return {**answer, "status": None, **changed}
 
 
@@ -36,11 +45,17 @@ def unwritten_statement(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _emptied(block: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _emptied(value) if isinstance(value, Mapping) else None for name, value in block.items()}
+    return {
+        name: _emptied(value) if isinstance(value, Mapping) else None
+        for name, value in block.items()
+    }
 
 
 def summed(sums: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sums, null where one of the parts is: one unknown makes the sum unknown. Says `data_issue` when a part does."""
+    """The sums, null where one of the parts is: one unknown makes the sum unknown.
+
+    Says `data_issue` when a part does.
+    """
     known = {name: _summed(value, [part[name] for part in parts]) for name, value in sums.items()}
     return known | issue_of_parts(parts)
 
@@ -52,11 +67,16 @@ def _summed(value: Any, parts: Sequence[Any]) -> Any:
 
 
 def issue_of_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """{data_issue, data_issue_reason} of what was made of several mandates' numbers; empty when all of them are whole."""
+    """{data_issue, data_issue_reason} of what was made of several mandates' numbers; empty when all
+    of them are whole.
+    """
     said = [part["mandate_id"] for part in parts if part.get("data_issue")]
     if not said:
         return {}
     first, more = ", ".join(said[:MOST_NAMED]), len(said) - MOST_NAMED
     names = first if more <= 0 else f"{first} and {more} more"
-    reason = f"The numbers of {names} are not the whole truth, so sums with them are not either; each mandate's own reason says why."
+    reason = (
+        f"The numbers of {names} are not the whole truth, so sums with them are not either; each "
+        "mandate's own reason says why."
+    )
     return {"data_issue": True, "data_issue_reason": reason}

@@ -24,12 +24,17 @@ class StateVersionError(ValueError):
     """A head row was written by another version of the fold: fold the book again."""
 
     def __init__(self, got: Any) -> None:
-        super().__init__(f"state version {got!r}, this fold writes {STATE_VERSION}; fold the book again")
+        super().__init__(
+            f"state version {got!r}, this fold writes {STATE_VERSION}; fold the book again"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MandateFacts:
-    """The little of the mandate's own row that the fold needs. `positions`: what of its rules moves the counter of unvalued money."""
+    """The little of the mandate's own row that the fold needs.
+
+    `positions`: what of its rules moves the counter of unvalued money.
+    """
 
     market_mode: MarketMode
     budget_usdc_e6: int
@@ -38,9 +43,12 @@ class MandateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A position that the agent reported and no resolve has closed. Everything in it is the agent's word.
+    """A position that the agent reported and no resolve has closed.
 
-    `mark_usdc_e6` starts as what the position cost and falls by what sells bring; the agent's marks replace it.
+    Everything in it is the agent's word.
+
+    `mark_usdc_e6` starts as what the position cost and falls by what sells bring; the agent's marks
+    replace it.
     """
 
     id: str
@@ -51,7 +59,8 @@ class Position:
     target: Mapping[str, Any] | None  # {kind, chain_id, address}; chain_id None: not said
     opened_at: datetime
     mark_usdc_e6: int
-    mark_source: str  # cost, agent_mark, unseen (the chain bears out no report of it: it has no mark)
+    # cost, agent_mark, unseen (the chain bears out no report of it: it has no mark)
+    mark_source: str
     mark_at: datetime
 
 
@@ -84,7 +93,9 @@ class TargetFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastBatch:
-    """The calls of one `executeBatch` share a transaction and a nonce; caps look at the sum of their `spent`."""
+    """The calls of one `executeBatch` share a transaction and a nonce; caps look at the sum of
+    their `spent`.
+    """
 
     tx_hash: str
     nonce: int
@@ -93,7 +104,10 @@ class LastBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class MandateState:
-    """What the book says. `changed` gives the next one; no slots, so that it can copy fifty fields at once."""
+    """What the book says.
+
+    `changed` gives the next one; no slots, so that it can copy fifty fields at once.
+    """
 
     status: Status = Status.DRAFT
     # cash
@@ -103,7 +117,8 @@ class MandateState:
     received_usdc_e6: int = 0
     withdrawn_usdc_e6: int = 0  # of the mandate's own cash
     paid_out_usdc_e6: int = 0
-    donated_usdc_e6: int = 0  # withdrawn beyond own cash: came from outside the mandate (docs/rules.md#progress)
+    # withdrawn beyond own cash: came from outside the mandate (docs/rules.md#progress)
+    donated_usdc_e6: int = 0
     # result
     resolved_usdc_e6: int = 0
     fees_tools_usdc_e6: int = 0
@@ -122,7 +137,8 @@ class MandateState:
     stop_requested_at: datetime | None = None
     settled_at: datetime | None = None
     ended_at: datetime | None = None  # when it first became stopped, settled or cancelled
-    unfunded_end_block: int | None = None  # the block that ended terms which no vault held the budget of: said once it is safe
+    # the block that ended terms which no vault held the budget of: said once it is safe
+    unfunded_end_block: int | None = None
     # agent
     agent_on_chain: str | None = None
     agent_known: bool = False  # a chain row has said who the agent is (or that there is none)
@@ -136,7 +152,8 @@ class MandateState:
     positions_basis_usdc_e6: int = 0  # at the last chain mark worth - cash, moved at cost since
     positions: tuple[Position, ...] = ()
     targets: tuple[TargetFlow, ...] = ()
-    unvalued_out_usdc_e6: int = 0  # at cost, the vault's own counter: above 0 the public stop is off
+    # at cost, the vault's own counter: above 0 the public stop is off
+    unvalued_out_usdc_e6: int = 0
     next_at: str | None = None  # what the agent announced last
     data_issue: bool = False  # a reported number could not be read and counts as 0
     # conduct
@@ -154,7 +171,12 @@ class MandateState:
     @property
     def fees_usdc_e6(self) -> int:
         """All fees but the agent's own: unclassified ones included."""
-        return self.fees_tools_usdc_e6 + self.fees_venue_usdc_e6 + self.fees_network_usdc_e6 + self.fees_unclassified_usdc_e6
+        return (
+            self.fees_tools_usdc_e6
+            + self.fees_venue_usdc_e6
+            + self.fees_network_usdc_e6
+            + self.fees_unclassified_usdc_e6
+        )
 
     @property
     def realized_usdc_e6(self) -> int:
@@ -167,12 +189,20 @@ class MandateState:
 
     @property
     def obeys_nobody(self) -> bool:
-        """There is a vault, and it is known to have no agent: removed, revoked by its end, or never set."""
-        return self.vault_address is not None and self.agent_known and self.agent_on_chain in (None, ZERO_ADDRESS)
+        """There is a vault, and it is known to have no agent: removed, revoked by its end, or never
+        set.
+        """
+        return (
+            self.vault_address is not None
+            and self.agent_known
+            and self.agent_on_chain in (None, ZERO_ADDRESS)
+        )
 
     @property
     def is_paused(self) -> bool:
-        """Nobody can act until the owner sets an agent: one was removed, or the vault was made without any."""
+        """Nobody can act until the owner sets an agent: one was removed, or the vault was made
+        without any.
+        """
         return self.paused or (self.obeys_nobody and not self.is_ended)
 
     @property
@@ -184,14 +214,18 @@ EMPTY_STATE = MandateState()
 
 
 def changed(state: MandateState, **changes: Any) -> MandateState:
-    """The state with these fields set anew. As dataclasses.replace, twenty times faster: a fold does little else.
+    """The state with these fields set anew.
+
+    As dataclasses.replace, twenty times faster: a fold does little else.
 
     Errors: TypeError for a field that there is not.
     """
     after = object.__new__(MandateState)
     after.__dict__.update(state.__dict__, **changes)
     if len(after.__dict__) != _FIELDS:
-        raise TypeError(f"no such field of the state: {sorted(changes.keys() - state.__dict__.keys())}")
+        raise TypeError(
+            f"no such field of the state: {sorted(changes.keys() - state.__dict__.keys())}"
+        )
     return after
 
 
@@ -200,14 +234,23 @@ _FIELDS = len(_NAMES)
 
 
 def state_to_json(state: MandateState) -> dict[str, Any]:
-    """The state as a JSON object: amounts as ints, times as ISO text; `state_from_json` gives the same state back."""
-    return {"version": STATE_VERSION, **{name: _to_json(value) for name, value in state.__dict__.items()}}
+    """The state as a JSON object: amounts as ints, times as ISO text; `state_from_json` gives the
+    same state back.
+    """
+    return {
+        "version": STATE_VERSION,
+        **{name: _to_json(value) for name, value in state.__dict__.items()},
+    }
 
 
 def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]:
-    """What is to be set in the JSON of `before` so that it is that of `after`: for most rows, few of fifty fields."""
+    """What is to be set in the JSON of `before` so that it is that of `after`: for most rows, few
+    of fifty fields.
+    """
     known = before.__dict__
-    return {name: _to_json(value) for name, value in after.__dict__.items() if value is not known[name]}
+    return {
+        name: _to_json(value) for name, value in after.__dict__.items() if value is not known[name]
+    }
 
 
 def state_from_json(raw: Mapping[str, Any]) -> MandateState:
@@ -217,7 +260,9 @@ def state_from_json(raw: Mapping[str, Any]) -> MandateState:
     values = {**raw}
     del values["version"]
     if len(values) != _FIELDS:
-        raise KeyError(f"not the fields of version {STATE_VERSION}: {sorted(values.keys() ^ set(_NAMES))}")
+        raise KeyError(
+            f"not the fields of version {STATE_VERSION}: {sorted(values.keys() ^ set(_NAMES))}"
+        )
     for name, read in _READERS.items():
         if values[name] is not None:
             values[name] = read(values[name])
@@ -253,7 +298,11 @@ def _mark(raw: Mapping[str, Any]) -> ChainMark:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {  # of what is not null
-    **{field.name: datetime.fromisoformat for field in fields(MandateState) if field.name.endswith("_at") and field.name != "next_at"},
+    **{
+        field.name: datetime.fromisoformat
+        for field in fields(MandateState)
+        if field.name.endswith("_at") and field.name != "next_at"
+    },
     "status": Status,
     "mark": _mark,
     "positions": lambda rows: tuple(_position(row) for row in rows),

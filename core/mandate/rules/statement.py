@@ -4,14 +4,17 @@ The identity of a statement, to the last micro-USDC:
 
     cash(start) + deposits - withdrawals - spent + received - agent_fee = cash(end)
 
-cash(start) and cash(end) are folds of the rows before the week's start and before its end; the flows between are summed
-from the week's rows one by one. `unexplained` is the difference; a test holds it at 0, and the statement shows it.
+cash(start) and cash(end) are folds of the rows before the week's start and before its end; the
+flows between are summed from the week's rows one by one. `unexplained` is the difference; a test
+holds it at 0, and the statement shows it.
 
 Laws
-- A row belongs to the week of its `occurred_at` (for chain rows the block's time): [Monday, next Monday) in UTC.
+- A row belongs to the week of its `occurred_at` (for chain rows the block's time): [Monday, next
+  Monday) in UTC.
 - Reversed rows are left out of every week, also of the week in which they were reversed.
 - estimated = change of worth - net deposits - realized; net deposits = deposits - withdrawals.
-- Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is told apart.
+- Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is told
+  apart.
 - Of a ledger that is short of facts no figure that they may move is given (short_statement.py).
 - On paper, what a stop gives back of void positions counts as received.
 """
@@ -45,7 +48,10 @@ DISCLOSURES: tuple[Mapping[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementOf:
-    """What a statement says of its mandate beside the rows. `strategy` as the mandate's own field has it."""
+    """What a statement says of its mandate beside the rows.
+
+    `strategy` as the mandate's own field has it.
+    """
 
     public_id: str
     facts: MandateFacts
@@ -87,14 +93,17 @@ class WeekStatement:
     as_of: datetime  # the week's end, or now while it runs
     start: MandateState
     end: MandateState
-    rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
+    # effective: the week's, the day's before it, and what else belongs to their transactions
+    rows: tuple[LedgerRow, ...]
     actions: Mapping[int, str]  # core.mandate.rules.steps.pause_actions
     short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
     is_start_known: bool = True  # it lacks nothing of the time before the week's start
 
     @property
     def week_rows(self) -> tuple[LedgerRow, ...]:
-        return tuple(row for row in self.rows if self.week.start_at <= row.occurred_at < self.week.end_at)
+        return tuple(
+            row for row in self.rows if self.week.start_at <= row.occurred_at < self.week.end_at
+        )
 
     @property
     def flows(self) -> Flows:
@@ -123,8 +132,13 @@ class WeekStatement:
         return self.end.cash_usdc_e6 - self.start.cash_usdc_e6 - self.flows.net_usdc_e6
 
 
-def week_statement(rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek, now: datetime) -> WeekStatement:
-    """The statement of a week that has begun. `rows`: the whole book, oldest first, reversals included."""
+def week_statement(
+    rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek, now: datetime
+) -> WeekStatement:
+    """The statement of a week that has begun.
+
+    `rows`: the whole book, oldest first, reversals included.
+    """
     until_end = [row for row in effective(rows) if row.occurred_at < week.end_at]
     return WeekStatement(
         about=about,
@@ -139,7 +153,9 @@ def week_statement(rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek,
 
 def flows_of(rows: Iterable[LedgerRow]) -> Flows:
     """The flows of rows that count, each summed from its own cash delta."""
-    sums = dict.fromkeys(("deposits", "withdrawals", "spent", "received", "agent_fee", "donated"), 0)
+    sums = dict.fromkeys(
+        ("deposits", "withdrawals", "spent", "received", "agent_fee", "donated"), 0
+    )
     for row in rows:
         delta = row.cash_delta_usdc_e6
         match row.kind:
@@ -183,15 +199,21 @@ def _as_known(answer: dict[str, Any], statement: WeekStatement) -> dict[str, Any
     return answer | data_issue(statement.end, statement.short)
 
 
-def all_mandates_json(statements: Sequence[WeekStatement], week: IsoWeek, now: datetime) -> dict[str, Any]:
+def all_mandates_json(
+    statements: Sequence[WeekStatement], week: IsoWeek, now: datetime
+) -> dict[str, Any]:
     """The answer of GET /mandate-wallet/me/statement: {period, totals, mandates[], disclosures[]}.
 
-    Totals are sums of the mandates' numbers; paper and test-network money is never added up: `totals` has one block each. A number
-    that one of them does not know is null in the totals too, which then say data_issue.
+    Totals are sums of the mandates' numbers; paper and test-network money is never added up:
+    `totals` has one block each. A number that one of them does not know is null in the totals too,
+    which then say data_issue.
     """
     modes = sorted({statement.about.facts.market_mode.value for statement in statements})
     lines = [_short(statement) for statement in statements]
-    of_mode = {mode: [one for one in statements if one.about.facts.market_mode.value == mode] for mode in modes}
+    of_mode = {
+        mode: [one for one in statements if one.about.facts.market_mode.value == mode]
+        for mode in modes
+    }
     shown = {mode: [line for line in lines if line["market_mode"] == mode] for mode in modes}
     return {
         "period": _period(week, min(now, week.end_at)),
@@ -211,9 +233,15 @@ def _numbers(statement: WeekStatement) -> dict[str, Any]:
             "source": statement.worth_end.source,
             "est": statement.worth_end.source != "cash",
         },
-        "cash": {"start": usdc_text(statement.start.cash_usdc_e6), "end": usdc_text(statement.end.cash_usdc_e6)},
+        "cash": {
+            "start": usdc_text(statement.start.cash_usdc_e6),
+            "end": usdc_text(statement.end.cash_usdc_e6),
+        },
         "flows": {**_flow_texts(flows), "unexplained": usdc_text(statement.unexplained_usdc_e6)},
-        "result": {"realized": usdc_text(statement.realized_usdc_e6), "estimated": usdc_text(statement.estimated_usdc_e6)},
+        "result": {
+            "realized": usdc_text(statement.realized_usdc_e6),
+            "estimated": usdc_text(statement.estimated_usdc_e6),
+        },
         "fees": {"by_type": _fees_by_type(statement)},
     }
 
@@ -256,7 +284,9 @@ def _fees_by_type(statement: WeekStatement) -> dict[str, Any]:
 
 
 def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
-    """Largest move and busiest 24 hours that ended in the week, from what really left, against the signed caps."""
+    """Largest move and busiest 24 hours that ended in the week, from what really left, against the
+    signed caps.
+    """
     week, terms = statement.week, statement.about.terms
     spends = [one for one in outflows(statement.rows, statement.about.facts) if one.is_proven]
     start, end = int(week.start_at.timestamp()), int(week.end_at.timestamp())
@@ -264,14 +294,22 @@ def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
     busiest, ended_at = busiest_day(spends, start, end)
     return {
         "largest_move": {"used": usdc_text(largest), "allowed": usdc_text(terms.per_tx_cap)},
-        "busiest_day": {"used": usdc_text(busiest), "allowed": usdc_text(terms.daily_cap), "ended_at": utc_text_or_none(ended_at)},
+        "busiest_day": {
+            "used": usdc_text(busiest),
+            "allowed": usdc_text(terms.daily_cap),
+            "ended_at": utc_text_or_none(ended_at),
+        },
     }
 
 
 def _breaches(statement: WeekStatement) -> dict[str, Any]:
     start, end = statement.start, statement.end
-    flagged = [row for row in statement.week_rows if isinstance(row.payload.get("violation"), Mapping)]
-    codes = sorted({str(code) for row in flagged for code in row.payload["violation"].get("codes", ())})
+    flagged = [
+        row for row in statement.week_rows if isinstance(row.payload.get("violation"), Mapping)
+    ]
+    codes = sorted(
+        {str(code) for row in flagged for code in row.payload["violation"].get("codes", ())}
+    )
     return {
         "reverts": {"count": end.reverts_count - start.reverts_count},
         "refusals": {"count": end.refusals_count - start.refusals_count},
@@ -301,9 +339,16 @@ def _short(statement: WeekStatement) -> dict[str, Any]:
     return _as_known(answer, statement)
 
 
-def _totals(statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _totals(
+    statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """`lines`: what is said of each of them."""
-    flows = Flows(**{name: sum(getattr(statement.flows, name) for statement in statements) for name in Flows.__dataclass_fields__})
+    flows = Flows(
+        **{
+            name: sum(getattr(statement.flows, name) for statement in statements)
+            for name in Flows.__dataclass_fields__
+        }
+    )
     sums = {
         "worth": {
             "start": usdc_text(sum(one.worth_start.worth_usdc_e6 for one in statements)),
@@ -313,7 +358,10 @@ def _totals(statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, An
             "start": usdc_text(sum(one.start.cash_usdc_e6 for one in statements)),
             "end": usdc_text(sum(one.end.cash_usdc_e6 for one in statements)),
         },
-        "flows": {**_flow_texts(flows), "unexplained": usdc_text(sum(one.unexplained_usdc_e6 for one in statements))},
+        "flows": {
+            **_flow_texts(flows),
+            "unexplained": usdc_text(sum(one.unexplained_usdc_e6 for one in statements)),
+        },
         "result": {
             "realized": usdc_text(sum(one.realized_usdc_e6 for one in statements)),
             "estimated": usdc_text(sum(one.estimated_usdc_e6 for one in statements)),

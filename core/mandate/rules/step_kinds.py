@@ -1,7 +1,8 @@
 """What each row of the book is called as a step: kind, code, note, target and params.
 
-Source: docs/rules.md#steps, docs/rules.md#rows. Clause numbers are those of docs/rules.md#clauses: 1 budget,
-2 per_action, 3 per_day, 4 stop_line, 5 markets, 6 asking, 7 at_stop, 8 period, 9 agent_fee, 10 your_floors.
+Source: docs/rules.md#steps, docs/rules.md#rows. Clause numbers are those of docs/rules.md#clauses:
+1 budget, 2 per_action, 3 per_day, 4 stop_line, 5 markets, 6 asking, 7 at_stop, 8 period, 9
+agent_fee, 10 your_floors.
 """
 
 from collections.abc import Mapping
@@ -44,15 +45,27 @@ class Described:
         return self.kind is StepKind.ACTION
 
 
-def described(row: LedgerRow, *, beside: bool, action: str | None, purpose: str | None) -> Described:
-    """The step of a row. `beside`: an agent's report of the same transaction is the action, the chain's row its outcome.
+def described(
+    row: LedgerRow, *, beside: bool, action: str | None, purpose: str | None
+) -> Described:
+    """The step of a row.
+
+    `beside`: an agent's report of the same transaction is the action, the chain's row its outcome.
 
     `action`: paused, resumed or None. `purpose`: the instruction's text.
     """
     match row.kind:
         case Kind.SIGNED:
-            params = {key: row.payload[key] for key in ("version", "terms_digest") if key in row.payload}
-            return Described(kind=StepKind.INSTRUCTION, code="instruction_purpose", note=purpose, clauses=ALL_CLAUSES, params=params)
+            params = {
+                key: row.payload[key] for key in ("version", "terms_digest") if key in row.payload
+            }
+            return Described(
+                kind=StepKind.INSTRUCTION,
+                code="instruction_purpose",
+                note=purpose,
+                clauses=ALL_CLAUSES,
+                params=params,
+            )
         case Kind.MOVE | Kind.BUY | Kind.SELL:
             return _trade(row, beside)
         case Kind.FEE:
@@ -66,21 +79,44 @@ def described(row: LedgerRow, *, beside: bool, action: str | None, purpose: str 
 def _money_or_end(row: LedgerRow) -> Described:
     match row.kind:
         case Kind.DEPOSIT:
-            return Described(kind=StepKind.FUNDING, code="funding_deposit", clauses=(1,), params=_without(row.payload, "why"))
+            return Described(
+                kind=StepKind.FUNDING,
+                code="funding_deposit",
+                clauses=(1,),
+                params=_without(row.payload, "why"),
+            )
         case Kind.WITHDRAW:
-            return Described(kind=StepKind.FUNDING, code="funding_withdraw", params=_fact(row, "withdrawn"))
+            return Described(
+                kind=StepKind.FUNDING, code="funding_withdraw", params=_fact(row, "withdrawn")
+            )
         case Kind.PAYOUT:
-            return Described(kind=StepKind.OUTCOME, code="outcome_payout", clauses=(9,), params=_fact(row, "settled"))
+            return Described(
+                kind=StepKind.OUTCOME,
+                code="outcome_payout",
+                clauses=(9,),
+                params=_fact(row, "settled"),
+            )
         case Kind.STOP:
-            return Described(kind=StepKind.CONTROL, code="control_stopped", clauses=(4, 7), params=_fact(row, "stopped"))
+            return Described(
+                kind=StepKind.CONTROL,
+                code="control_stopped",
+                clauses=(4, 7),
+                params=_fact(row, "stopped"),
+            )
         case _:
-            return Described(kind=StepKind.OUTCOME, code="outcome_resolve", note=_text(row), params=_agents(row))
+            return Described(
+                kind=StepKind.OUTCOME, code="outcome_resolve", note=_text(row), params=_agents(row)
+            )
 
 
 def _trade(row: LedgerRow, beside: bool) -> Described:
     executed = row.payload.get("executed")
     if isinstance(executed, Mapping) and row.reported_by is not ReportedBy.AGENT:
-        target = {"market": None, "address": executed.get("target"), "selector": executed.get("selector")}
+        target = {
+            "market": None,
+            "address": executed.get("target"),
+            "selector": executed.get("selector"),
+        }
         kind = StepKind.OUTCOME if beside else StepKind.ACTION
         return Described(kind=kind, code="action_executed", target=target, params=dict(executed))
     return Described(
@@ -98,7 +134,13 @@ def _fee(row: LedgerRow) -> Described:
     fee_kind = row.payload.get("fee_kind")
     params = {"fee_kind": fee_kind if isinstance(fee_kind, str) else "unclassified"}
     if isinstance(resource, str):
-        return Described(kind=StepKind.RESEARCH, code="research_paid", note=_text(row), resource=resource, params=params)
+        return Described(
+            kind=StepKind.RESEARCH,
+            code="research_paid",
+            note=_text(row),
+            resource=resource,
+            params=params,
+        )
     return Described(kind=StepKind.NOTE, code="note_fee", note=_text(row), params=params)
 
 
@@ -108,12 +150,24 @@ def _note(row: LedgerRow, action: str | None) -> Described:
     if row.reported_by is ReportedBy.AGENT:
         return _agents_note(row)
     if row.payload.get("factory") is True:
-        return Described(kind=StepKind.NOTE, code="note_factory", params=_without(row.payload, "factory"))
+        return Described(
+            kind=StepKind.NOTE, code="note_factory", params=_without(row.payload, "factory")
+        )
     for key, (kind, code, clauses, is_est) in _CHAIN_NOTES.items():
         if key in row.payload:
-            params = _fact(row, key) | ({"action": action} if key in ("agent_set", "agent_removed") else {})
+            params = _fact(row, key) | (
+                {"action": action} if key in ("agent_set", "agent_removed") else {}
+            )
             note = _PAUSE_NOTES.get(action) if action else _text(row)
-            return Described(kind=kind, code=code, note=note, clauses=clauses, params=params, is_est=is_est, target=_fact_target(row, key))
+            return Described(
+                kind=kind,
+                code=code,
+                note=note,
+                clauses=clauses,
+                params=params,
+                is_est=is_est,
+                target=_fact_target(row, key),
+            )
     return Described(kind=StepKind.NOTE, code="note_text", note=_text(row))
 
 
@@ -121,7 +175,11 @@ def _refusal(row: LedgerRow) -> Described:
     refusal = row.payload["refusal"]
     attempted = refusal.get("attempted")
     attempted = attempted if isinstance(attempted, Mapping) else {}
-    target = {"market": None, "address": attempted.get("target"), "selector": attempted.get("selector")}
+    target = {
+        "market": None,
+        "address": attempted.get("target"),
+        "selector": attempted.get("selector"),
+    }
     return Described(
         kind=StepKind.ACTION,
         code="refused",
@@ -133,11 +191,24 @@ def _refusal(row: LedgerRow) -> Described:
 
 def _agents_note(row: LedgerRow) -> Described:
     if row.payload.get("stop_requested") is True:
-        return Described(kind=StepKind.CONTROL, code="control_stoprequested", note=_text(row), clauses=(7,))
+        return Described(
+            kind=StepKind.CONTROL, code="control_stoprequested", note=_text(row), clauses=(7,)
+        )
     if row.payload.get("check") is not None:
-        return Described(kind=StepKind.VERIFY, code="verify_check", note=_text(row), params={"check": row.payload["check"]})
+        return Described(
+            kind=StepKind.VERIFY,
+            code="verify_check",
+            note=_text(row),
+            params={"check": row.payload["check"]},
+        )
     if row.payload.get("mark") or row.payload.get("marks"):
-        return Described(kind=StepKind.OUTCOME, code="outcome_mark", note=_text(row), params=_agents(row), is_est=True)
+        return Described(
+            kind=StepKind.OUTCOME,
+            code="outcome_mark",
+            note=_text(row),
+            params=_agents(row),
+            is_est=True,
+        )
     return Described(kind=StepKind.NOTE, code="note_text", note=_text(row), params=_agents(row))
 
 
@@ -153,7 +224,10 @@ _CHAIN_NOTES: Mapping[str, tuple[StepKind, str, tuple[int, ...], bool]] = {
     "terms_expired": (StepKind.CONTROL, "control_expired", (), False),
     "cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
 }
-_PAUSE_NOTES = {"paused": "Paused: agent removed on chain", "resumed": "Resumed: agent set on chain"}
+_PAUSE_NOTES = {
+    "paused": "Paused: agent removed on chain",
+    "resumed": "Resumed: agent set on chain",
+}
 
 
 def _fact(row: LedgerRow, key: str) -> dict[str, Any]:
@@ -164,7 +238,9 @@ def _fact(row: LedgerRow, key: str) -> dict[str, Any]:
 def _fact_target(row: LedgerRow, key: str) -> dict[str, Any] | None:
     fact = _fact(row, key)
     address = fact.get("target") or fact.get("adapter")
-    return {"market": None, "address": address, "selector": fact.get("selector")} if address else None
+    return (
+        {"market": None, "address": address, "selector": fact.get("selector")} if address else None
+    )
 
 
 def reported_target(row: LedgerRow) -> dict[str, Any] | None:

@@ -1,18 +1,18 @@
 """The record as people read it: rows of the book as steps, in groups (docs/rules.md#steps).
 
 Laws
-- Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report that the chain proved
-  (source chain, check block_scan, the agent's why kept), an agent's report of a payment that the chain has, and a
-  reversed row, which never was.
-- A group is what belongs together: all rows of one transaction, else one row. Its place is its first row's, so that a
-  late report moves nothing. Newest group first; inside, in reading order:
+- Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report
+  that the chain proved (source chain, check block_scan, the agent's why kept), an agent's report of
+  a payment that the chain has, and a reversed row, which never was.
+- A group is what belongs together: all rows of one transaction, else one row. Its place is its
+  first row's, so that a late report moves nothing. Newest group first; inside, in reading order:
 
       research, verify, consent, action, outcome, then funding, control and notes as they came, instruction last
 
 - `why` comes from the agent's own events only.
-- A consent is a reported action above the owner's asking line. Nothing waits for it and nobody can answer it yet, so it is
-  pending while the mandate lives: pinned on top of the newest page, newest first, beside the action's own step
-  (docs/decisions/0014).
+- A consent is a reported action above the owner's asking line. Nothing waits for it and nobody can
+  answer it yet, so it is pending while the mandate lives: pinned on top of the newest page, newest
+  first, beside the action's own step (docs/decisions/0014).
 - A cursor is the place of the last group shown: new rows never shift a page.
 """
 
@@ -31,10 +31,13 @@ from core.mandate.rules.violations import CLAUSE_OF_CODE
 from core.money import usdc_text, usdc_text_or_none
 from core.times import instant_text
 
-_RANK = {kind: rank for rank, kind in enumerate(("research", "verify", "consent", "action", "outcome"))}
+_RANK = {
+    kind: rank for rank, kind in enumerate(("research", "verify", "consent", "action", "outcome"))
+}
 _RANK |= {"funding": 5, "control": 5, "note": 5, "instruction": 6}
 CONSENTS_PINNED = 10
-_PERMITS = (1, 2, 3, 5, 8)  # budget, per_action, per_day, markets, period: what an action stays inside
+# budget, per_action, per_day, markets, period: what an action stays inside
+_PERMITS = (1, 2, 3, 5, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,13 @@ class _Shown:
     beside: bool = False  # an agent's report of the same transaction is shown as the action
 
 
-def step_groups(rows: Iterable[LedgerRow], purpose: str | None, actions: Mapping[int, str] | None = None) -> list[StepGroup]:
+def step_groups(
+    rows: Iterable[LedgerRow], purpose: str | None, actions: Mapping[int, str] | None = None
+) -> list[StepGroup]:
     """Every group of these rows, newest first. `purpose`: the owner's note, the instruction.
 
-    `rows`: oldest first, a whole book or a part that has whole transactions; `actions`: what `pause_actions` says of the
-    whole book, needed for a part.
+    `rows`: oldest first, a whole book or a part that has whole transactions; `actions`: what
+    `pause_actions` says of the whole book, needed for a part.
     """
     counted = effective(rows)
     groups: dict[str, list[_Shown]] = {}
@@ -71,7 +76,9 @@ def step_groups(rows: Iterable[LedgerRow], purpose: str | None, actions: Mapping
 
 
 def pause_actions(rows: Iterable[LedgerRow]) -> dict[int, str]:
-    """What an agent's removal or setting meant, by the row's seq: `paused` or `resumed`. Rows that say nothing may be left out."""
+    """What an agent's removal or setting meant, by the row's seq: `paused` or `resumed`. Rows that
+    say nothing may be left out.
+    """
     found: dict[int, str] = {}
     paused = ended = False
     for row in rows:
@@ -81,9 +88,12 @@ def pause_actions(rows: Iterable[LedgerRow]) -> dict[int, str]:
     return found
 
 
-def steps_page(groups: Sequence[StepGroup], before: int | None, limit: int) -> tuple[list[dict[str, Any]], int | None]:
-    """Whole groups, as many as fit into `limit` steps (at least one), from the place `before` (exclusive) on; and the last one's
-    place, when more follow."""
+def steps_page(
+    groups: Sequence[StepGroup], before: int | None, limit: int
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Whole groups, as many as fit into `limit` steps (at least one), from the place `before`
+    (exclusive) on; and the last one's place, when more follow.
+    """
     left = [group for group in groups if before is None or group.place < before]
     steps: list[dict[str, Any]] = []
     for index, group in enumerate(left):
@@ -99,7 +109,9 @@ def consent_status(status: Status) -> str:
 
 
 def consent_steps(rows: Sequence[LedgerRow], asking_line_usdc_e6: int) -> list[dict[str, Any]]:
-    """The pending consents of these reported actions, which are above the line and come oldest first: newest first."""
+    """The pending consents of these reported actions, which are above the line and come oldest
+    first: newest first.
+    """
     return [_consent(row, asking_line_usdc_e6) for row in reversed(rows)]
 
 
@@ -129,15 +141,27 @@ def _shown(rows: Sequence[LedgerRow], actions: Mapping[int, str]) -> list[_Shown
 def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:
     """seq of an agent's row to the seq of the chain's row that is shown in its place."""
     found: dict[int, int] = {}
-    proofs = [row for row in rows if row.payload.get("reverted") is True and row.reported_by is not ReportedBy.AGENT]
-    refusals = [row for row in rows if row.reported_by is ReportedBy.AGENT and "refusal" in row.payload]
+    proofs = [
+        row
+        for row in rows
+        if row.payload.get("reverted") is True and row.reported_by is not ReportedBy.AGENT
+    ]
+    refusals = [
+        row for row in rows if row.reported_by is ReportedBy.AGENT and "refusal" in row.payload
+    ]
     for row in refusals:
         for proof in proofs:
-            if proof.payload.get("proves_event_id") == row.seq or (row.tx_hash and proof.tx_hash == row.tx_hash):
+            if proof.payload.get("proves_event_id") == row.seq or (
+                row.tx_hash and proof.tx_hash == row.tx_hash
+            ):
                 found[row.seq] = proof.seq
     payments = {row.tx_hash: row.seq for row in rows if row.kind is Kind.FEE and row.block_hash}
     for row in rows:
-        is_payment = row.kind is Kind.FEE and row.reported_by is ReportedBy.AGENT and fee_class_of(row) in PROVABLE_CLASSES
+        is_payment = (
+            row.kind is Kind.FEE
+            and row.reported_by is ReportedBy.AGENT
+            and fee_class_of(row) in PROVABLE_CLASSES
+        )
         if is_payment and row.tx_hash in payments:
             found[row.seq] = payments[row.tx_hash]
     return found
@@ -170,7 +194,9 @@ def _why(row: LedgerRow) -> str | None:
 def _group(members: Sequence[_Shown], purpose: str | None) -> StepGroup:
     place = min(shown.row.seq for shown in members)
     steps = [_step(shown, f"g{place}", purpose) for shown in members]
-    return StepGroup(place, tuple(sorted(steps, key=lambda step: (_RANK[step["kind"]], step["id"]))))
+    return StepGroup(
+        place, tuple(sorted(steps, key=lambda step: (_RANK[step["kind"]], step["id"])))
+    )
 
 
 def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
@@ -188,14 +214,17 @@ def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
         "at": instant_text(row.occurred_at),
         "reported_by": row.reported_by.value,
         "confirmed_on_chain": shown.is_on_chain,
-        "est": told.is_est or (is_agents and row.amount_usdc_e6 is not None and not shown.is_on_chain),
+        "est": told.is_est
+        or (is_agents and row.amount_usdc_e6 is not None and not shown.is_on_chain),
         "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
         "tx_hash": row.tx_hash,
         "why": shown.why,
         "note": told.note,
         "resource": told.resource,
         "target": told.target,
-        "allowed_by": [n for n in _PERMITS if n not in breached] if told.is_action and told.code != "refused" else [],
+        "allowed_by": [n for n in _PERMITS if n not in breached]
+        if told.is_action and told.code != "refused"
+        else [],
         "breached": breached,
         "clauses": _cited(row) or list(told.clauses),
         "params": {**told.params, **({"codes": codes} if codes else {})},
@@ -217,7 +246,10 @@ def _consent(row: LedgerRow, asking_line_usdc_e6: int) -> dict[str, Any]:
         "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
         "tx_hash": row.tx_hash,
         "why": _why(row),
-        "note": f"Above the asking line of {line} USDC. This is stored; nothing waits for an answer yet.",
+        "note": (
+            f"Above the asking line of {line} USDC. This is stored; nothing waits for an answer "
+            "yet."
+        ),
         "resource": None,
         "target": reported_target(row),
         "allowed_by": [],
@@ -228,7 +260,9 @@ def _consent(row: LedgerRow, asking_line_usdc_e6: int) -> dict[str, Any]:
 
 
 def _status(shown: _Shown, code: str, codes: Sequence[str]) -> str:
-    """refused, flagged, confirmed (the chain has it), reported (the agent's word) or recorded (owner, keeper)."""
+    """refused, flagged, confirmed (the chain has it), reported (the agent's word) or recorded
+    (owner, keeper).
+    """
     if code == "refused":
         return "refused"
     if codes:
@@ -253,4 +287,6 @@ def _cited(row: LedgerRow) -> list[int]:
     """The clause numbers that a report cites, 1 to 10."""
     cited = row.payload.get("clauses", row.payload.get("clause"))
     listed = cited if isinstance(cited, list | tuple) else [cited]
-    return sorted({n for n in listed if isinstance(n, int) and not isinstance(n, bool) and n in ALL_CLAUSES})
+    return sorted(
+        {n for n in listed if isinstance(n, int) and not isinstance(n, bool) and n in ALL_CLAUSES}
+    )

@@ -1,13 +1,17 @@
-"""What may be written today: the checks of a list of targets before it is stored and its terms are frozen.
+"""What may be written today: the checks of a list of targets before it is stored and its terms are
+frozen.
 
 Laws
-- The vault compares a word of the call data with its own address and knows no types. So the signature must prove that the
-  pinned word is a static `address`: any other word is a decoy that the caller fills in while the money goes elsewhere.
-- A signature proves its selector and nothing more: other texts with the same four bytes can be found. Where the function
-  behind a selector is known, no other text stands for it.
-- At a listed adapter, what it publishes is enforced. An owner's word that differs is refused, not replaced.
+- The vault compares a word of the call data with its own address and knows no types. So the
+  signature must prove that the pinned word is a static `address`: any other word is a decoy that
+  the caller fills in while the money goes elsewhere.
+- A signature proves its selector and nothing more: other texts with the same four bytes can be
+  found. Where the function behind a selector is known, no other text stands for it.
+- At a listed adapter, what it publishes is enforced. An owner's word that differs is refused, not
+  replaced.
 
-Lists that were stored earlier are read without these checks (targets.py); their clause says what a pin is worth.
+Lists that were stored earlier are read without these checks (targets.py); their clause says what a
+pin is worth.
 Source: "Targets that are not plain contracts", RuleLib.requireAllowed.
 """
 
@@ -33,7 +37,10 @@ def check_targets(targets: Sequence[Target], listed: ListedContracts) -> None:
 def _check_contract(target: ContractTarget, listed: ListedContracts, field: str) -> None:
     published = listed.published(target.address)
     if published is not None and target.says_unpinned:
-        raise InvalidParameterError(f"{field}.unpinned", "a listed adapter pays its caller, which is the vault; leave unpinned out")
+        raise InvalidParameterError(
+            f"{field}.unpinned",
+            "a listed adapter pays its caller, which is the vault; leave unpinned out",
+        )
     rules = {rule.selector: rule for rule in published or ()}
     for index, function in enumerate(target.functions or ()):
         place = f"{field}.functions[{index}]"
@@ -46,7 +53,10 @@ def _check_contract(target: ContractTarget, listed: ListedContracts, field: str)
 def _check_signature(function: TargetFunction, listed: ListedContracts, field: str) -> None:
     known = listed.signatures.get(function.selector)
     if function.signature is not None and known is not None and known != function.signature:
-        rule = f"{function.signature} shares the selector {function.selector} with {known}, which is what would be called; send {known}"
+        rule = (
+            f"{function.signature} shares the selector {function.selector} with {known}, which "
+            f"is what would be called; send {known}"
+        )
         raise InvalidParameterError(f"{field}.signature", rule)
 
 
@@ -54,7 +64,9 @@ def _check_published(function: TargetFunction, rule: Rule, field: str) -> None:
     is_exit = rule.kind is RuleKind.EXIT
     if function.is_exit != is_exit:
         published = "an exit; send exit: true" if is_exit else "a spend; leave exit out"
-        raise InvalidParameterError(f"{field}.exit", f"the adapter publishes {function.name} as {published}")
+        raise InvalidParameterError(
+            f"{field}.exit", f"the adapter publishes {function.name} as {published}"
+        )
     pin = None if rule.recipient_word == UNPINNED else rule.recipient_word
     if function.recipient_word != pin:
         published = (
@@ -62,7 +74,9 @@ def _check_published(function: TargetFunction, rule: Rule, field: str) -> None:
             if pin is None
             else f"with word {pin} pinned; send recipient_word: {pin}"
         )
-        raise InvalidParameterError(f"{field}.recipient_word", f"the adapter publishes {function.name} {published}")
+        raise InvalidParameterError(
+            f"{field}.recipient_word", f"the adapter publishes {function.name} {published}"
+        )
 
 
 def _check_pin(function: TargetFunction, field: str) -> None:
@@ -70,9 +84,20 @@ def _check_pin(function: TargetFunction, field: str) -> None:
     if word is None or function.is_tied:
         return
     if function.signature is None:
-        rule = "a pin needs the full signature, since a selector does not say what word it is; send signature instead of selector"
+        rule = (
+            "a pin needs the full signature, since a selector does not say what word it is; send "
+            "signature instead of selector"
+        )
         raise InvalidParameterError(f"{field}.recipient_word", rule)
-    found = {None: "not there", OFFSET: "the offset of a dynamic argument"}.get(function.pinned_type, function.pinned_type)
-    way_out = "pin a word that is an address, or leave recipient_word out and say unpinned: true at the target"
-    rule = f"word {word} must be a static address in the head of {function.signature}; it is {found}; {way_out}"
+    found = {None: "not there", OFFSET: "the offset of a dynamic argument"}.get(
+        function.pinned_type, function.pinned_type
+    )
+    way_out = (
+        "pin a word that is an address, or leave recipient_word out and say unpinned: true at "
+        "the target"
+    )
+    rule = (
+        f"word {word} must be a static address in the head of {function.signature}; it is "
+        f"{found}; {way_out}"
+    )
     raise InvalidParameterError(f"{field}.recipient_word", rule)

@@ -1,11 +1,14 @@
 """What an agent may call: `allowed_targets` as the API takes them and shows them.
 
 Laws
-- A list of bare addresses is no safety boundary: an allowed venue's `withdraw(amount, to = thief)` never shows as a drop
-  in USDC. So a rule is a function of a target with the word that must be the vault; leaving it unpinned is said aloud.
-- Reading what is stored (`stored_targets`) takes every list that was ever stored. What may be written today is read by
-  `parse_targets` and checked in target_checks.py, and what a list means on chain is made in expansion.py.
-- A pin ties the receiver to the vault only on a word that the full signature makes a static `address`.
+- A list of bare addresses is no safety boundary: an allowed venue's `withdraw(amount, to = thief)`
+  never shows as a drop in USDC. So a rule is a function of a target with the word that must be the
+  vault; leaving it unpinned is said aloud.
+- Reading what is stored (`stored_targets`) takes every list that was ever stored. What may be
+  written today is read by `parse_targets` and checked in target_checks.py, and what a list means on
+  chain is made in expansion.py.
+- A pin ties the receiver to the vault only on a word that the full signature makes a static
+  `address`.
 
 Source: docs/rules.md#allowed-targets.
 """
@@ -32,7 +35,10 @@ _HOST = re.compile(rf"(?=[^:]{{1,253}}(:|\Z)){_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{
 
 @dataclass(frozen=True, slots=True)
 class TargetFunction:
-    """One function that an owner allows. `recipient_word` None: not pinned. `signature` None: only the selector is known."""
+    """One function that an owner allows.
+
+    `recipient_word` None: not pinned. `signature` None: only the selector is known.
+    """
 
     selector: str
     signature: str | None
@@ -46,7 +52,9 @@ class TargetFunction:
 
     @property
     def pinned_type(self) -> str | None:
-        """The type of the pinned word; None without a pin, without a signature, and for a word behind the head."""
+        """The type of the pinned word; None without a pin, without a signature, and for a word
+        behind the head.
+        """
         if self.recipient_word is None or self.signature is None:
             return None
         words = head_words(self.signature)
@@ -59,21 +67,29 @@ class TargetFunction:
 
     @property
     def tied_argument(self) -> int | None:
-        """The number, from 1, of the only argument that is tied to the vault, where the caller may name another receiver.
+        """The number, from 1, of the only argument that is tied to the vault, where the caller may
+        name another receiver.
 
-        None when nothing is tied, and when no other word of the head may hold an address: neither an `address`, `function`
-        or `bytes20` to `bytes32`, nor the offset of a dynamic argument. Of a tied tuple or array, one word alone is tied.
+        None when nothing is tied, and when no other word of the head may hold an address: neither
+        an `address`, `function` or `bytes20` to `bytes32`, nor the offset of a dynamic argument. Of
+        a tied tuple or array, one word alone is tied.
         """
         if not self.is_tied or self.signature is None or self.recipient_word is None:
             return None
-        owners = [(number, word) for number, words in enumerate(argument_words(self.signature), 1) for word in words]
+        owners = [
+            (number, word)
+            for number, words in enumerate(argument_words(self.signature), 1)
+            for word in words
+        ]
         tied, _ = owners.pop(self.recipient_word)
         return tied if any(_may_name_a_receiver(word) for _, word in owners) else None
 
 
 def _may_name_a_receiver(word: str) -> bool:
     """Integers and shorter bytes are taken for amounts and numbers."""
-    return word in ("address", "function", OFFSET) or (word.startswith("bytes") and int(word.removeprefix("bytes")) >= _ADDRESS_BYTES)
+    return word in ("address", "function", OFFSET) or (
+        word.startswith("bytes") and int(word.removeprefix("bytes")) >= _ADDRESS_BYTES
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +101,10 @@ class VaultTarget:
 
 @dataclass(frozen=True, slots=True)
 class ContractTarget:
-    """One contract. `functions` None: all that a listed adapter publishes. `says_unpinned`: the owner said so aloud."""
+    """One contract.
+
+    `functions` None: all that a listed adapter publishes. `says_unpinned`: the owner said so aloud.
+    """
 
     chain_id: int
     address: str
@@ -94,17 +113,26 @@ class ContractTarget:
 
     @property
     def untied(self) -> tuple[TargetFunction, ...]:
-        """The functions whose receiver is not tied to the vault: left open by the owner, or pinned on a decoy.
+        """The functions whose receiver is not tied to the vault: left open by the owner, or pinned
+        on a decoy.
 
-        A function without a pin that the owner did not declare is a listed adapter's, which pays its caller.
+        A function without a pin that the owner did not declare is a listed adapter's, which pays
+        its caller.
         """
         untied = (function for function in self.functions or () if not function.is_tied)
-        return tuple(function for function in untied if self.says_unpinned or function.recipient_word is not None)
+        return tuple(
+            function
+            for function in untied
+            if self.says_unpinned or function.recipient_word is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class X402Target:
-    """Payments for web resources. Both lists empty: our own service only. Sorted, without duplicates."""
+    """Payments for web resources.
+
+    Both lists empty: our own service only. Sorted, without duplicates.
+    """
 
     hosts: tuple[str, ...]
     payees: tuple[str, ...]
@@ -117,25 +145,31 @@ Target = VaultTarget | ContractTarget | X402Target
 
 
 def parse_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
-    """Read `allowed_targets` as it is written, in any of the accepted forms; None is the default list.
+    """Read `allowed_targets` as it is written, in any of the accepted forms; None is the default
+    list.
 
-    Also reads back what `targets_to_json` wrote; pins are not judged here (`check_targets`). Order is kept.
-    Errors: InvalidParameterError naming the entry; a list that names more than 32 functions is refused before any is read.
+    Also reads back what `targets_to_json` wrote; pins are not judged here (`check_targets`). Order
+    is kept.
+    Errors: InvalidParameterError naming the entry; a list that names more than 32 functions is
+    refused before any is read.
     """
     if items is None:
         return (VaultTarget(chain_id), X402Target((), ()))
     _refuse_other_forms(items)
     named = sum(len(functions) for functions in map(_functions_as_written, items))
     if named > MAX_RULES:
-        raise InvalidParameterError("allowed_targets", f"they name {named} functions; 1 to {MAX_RULES} are possible")
+        raise InvalidParameterError(
+            "allowed_targets", f"they name {named} functions; 1 to {MAX_RULES} are possible"
+        )
     return _read_targets(items, chain_id)
 
 
 def stored_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
     """Read a list that was stored, today or earlier; None is the default list.
 
-    A signature that today's rules do not read gives way to the selector that was stored with it, so that one old row
-    stops no reading of many. Errors: InvalidParameterError for what was never stored.
+    A signature that today's rules do not read gives way to the selector that was stored with it, so
+    that one old row stops no reading of many. Errors: InvalidParameterError for what was never
+    stored.
     """
     if items is None:
         return parse_targets(None, chain_id)
@@ -145,20 +179,32 @@ def stored_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, 
 
 def _refuse_other_forms(items: object) -> None:
     if isinstance(items, str | bytes) or not isinstance(items, Sequence):
-        raise InvalidParameterError("allowed_targets", "write a list, or leave it out for the default")
+        raise InvalidParameterError(
+            "allowed_targets", "write a list, or leave it out for the default"
+        )
     if not 1 <= len(items) <= MAX_RULES:
-        raise InvalidParameterError("allowed_targets", f"1 to {MAX_RULES} entries; leave it out for the default")
+        raise InvalidParameterError(
+            "allowed_targets", f"1 to {MAX_RULES} entries; leave it out for the default"
+        )
 
 
 def _functions_as_written(item: object) -> Sequence[Any]:
     """The functions that an entry names, unread; none where it names no list of them."""
     functions = item.get("functions") if isinstance(item, Mapping) else None
-    return functions if isinstance(functions, Sequence) and not isinstance(functions, str | bytes) else ()
+    return (
+        functions
+        if isinstance(functions, Sequence) and not isinstance(functions, str | bytes)
+        else ()
+    )
 
 
 def _readable(item: Any) -> Any:
     functions = _functions_as_written(item)
-    return {**item, "functions": [_readable_function(function) for function in functions]} if functions else item
+    return (
+        {**item, "functions": [_readable_function(function) for function in functions]}
+        if functions
+        else item
+    )
 
 
 def _readable_function(item: Any) -> Any:
@@ -173,7 +219,9 @@ def _readable_function(item: Any) -> Any:
 
 
 def _read_targets(items: Sequence[Any], chain_id: int) -> tuple[Target, ...]:
-    targets = tuple(_target(item, chain_id, f"allowed_targets[{index}]") for index, item in enumerate(items))
+    targets = tuple(
+        _target(item, chain_id, f"allowed_targets[{index}]") for index, item in enumerate(items)
+    )
     _refuse_repeats(targets)
     return targets
 
@@ -189,7 +237,8 @@ def _target(item: object, chain_id: int, field: str) -> Target:
     if kind == KIND_X402:
         return _x402_target(item, field)
     if kind == KIND_VAULT:
-        # The address is shown on reads once the vault exists; what a caller sends back is not what decides it.
+        # The address is shown on reads once the vault exists; what a caller sends back is not what
+        # decides it.
         _only(item, {"kind", "chain_id", "address"}, field)
         return VaultTarget(_chain(item, chain_id, field))
     raise InvalidParameterError(f"{field}.kind", f"{KIND_CONTRACT}, {KIND_X402} or {KIND_VAULT}")
@@ -201,12 +250,21 @@ def _contract_target(item: Mapping[str, Any], chain_id: int, field: str) -> Cont
     if functions is not None:
         functions = _functions(functions, f"{field}.functions")
     address = address_from_text(item.get("address"), f"{field}.address")
-    return ContractTarget(_chain(item, chain_id, field), address, functions, _flag(item, "unpinned", field))
+    return ContractTarget(
+        _chain(item, chain_id, field), address, functions, _flag(item, "unpinned", field)
+    )
 
 
 def _functions(items: object, field: str) -> tuple[TargetFunction, ...]:
-    if not isinstance(items, Sequence) or isinstance(items, str | bytes) or not 1 <= len(items) <= MAX_RULES:
-        raise InvalidParameterError(field, f"a list of 1 to {MAX_RULES} functions; leave it out only for the project's adapters")
+    if (
+        not isinstance(items, Sequence)
+        or isinstance(items, str | bytes)
+        or not 1 <= len(items) <= MAX_RULES
+    ):
+        raise InvalidParameterError(
+            field,
+            f"a list of 1 to {MAX_RULES} functions; leave it out only for the project's adapters",
+        )
     functions = tuple(_function(item, f"{field}[{index}]") for index, item in enumerate(items))
     if len({function.selector for function in functions}) < len(functions):
         raise InvalidParameterError(field, "name each function once")
@@ -215,13 +273,17 @@ def _functions(items: object, field: str) -> tuple[TargetFunction, ...]:
 
 def _function(item: object, field: str) -> TargetFunction:
     if not isinstance(item, Mapping):
-        raise InvalidParameterError(field, "an object {selector or signature, recipient_word, exit}")
+        raise InvalidParameterError(
+            field, "an object {selector or signature, recipient_word, exit}"
+        )
     _only(item, {"selector", "signature", "recipient_word", "exit"}, field)
     signature = item.get("signature")
     if signature is not None and not isinstance(signature, str):
         raise InvalidParameterError(f"{field}.signature", "write a function such as sell(uint256)")
     word = _recipient_word(item.get("recipient_word"), f"{field}.recipient_word")
-    return TargetFunction(_selector(item, signature, field), signature, word, _flag(item, "exit", field))
+    return TargetFunction(
+        _selector(item, signature, field), signature, word, _flag(item, "exit", field)
+    )
 
 
 def _selector(item: Mapping[str, Any], signature: str | None, field: str) -> str:
@@ -230,7 +292,9 @@ def _selector(item: Mapping[str, Any], signature: str | None, field: str) -> str
         return selector_from_text(given, f"{field}.selector")
     hashed = selector_of(signature, f"{field}.signature")
     if given is not None and selector_from_text(given, f"{field}.selector") != hashed:
-        raise InvalidParameterError(f"{field}.selector", f"the signature's selector is {hashed}; send one of the two")
+        raise InvalidParameterError(
+            f"{field}.selector", f"the signature's selector is {hashed}; send one of the two"
+        )
     return hashed
 
 
@@ -251,7 +315,9 @@ def _x402_target(item: Mapping[str, Any], field: str) -> X402Target:
 
 def _host(text: object, field: str) -> str:
     if not isinstance(text, str) or not _HOST.fullmatch(text.lower()):
-        raise InvalidParameterError(field, "a host such as api.example.com or api.example.com:8443, without scheme or path")
+        raise InvalidParameterError(
+            field, "a host such as api.example.com or api.example.com:8443, without scheme or path"
+        )
     return text.lower()
 
 
@@ -259,7 +325,11 @@ def _list(item: Mapping[str, Any], key: str, field: str) -> Sequence[Any]:
     found = item.get(key)
     if found is None:
         return ()
-    if isinstance(found, str | bytes) or not isinstance(found, Sequence) or len(found) > MAX_GUARD_ENTRIES:
+    if (
+        isinstance(found, str | bytes)
+        or not isinstance(found, Sequence)
+        or len(found) > MAX_GUARD_ENTRIES
+    ):
         raise InvalidParameterError(f"{field}.{key}", f"a list of at most {MAX_GUARD_ENTRIES}")
     return found
 
@@ -281,7 +351,9 @@ def _flag(item: Mapping[str, Any], key: str, field: str) -> bool:
 def _only(item: Mapping[str, Any], known: set[str], field: str) -> None:
     for key in item:
         if key not in known:
-            raise InvalidParameterError(f"{field}.{key}", f"no such field; known are {', '.join(sorted(known))}")
+            raise InvalidParameterError(
+                f"{field}.{key}", f"no such field; known are {', '.join(sorted(known))}"
+            )
 
 
 def _refuse_repeats(targets: Sequence[Target]) -> None:
@@ -296,8 +368,12 @@ def _refuse_repeats(targets: Sequence[Target]) -> None:
 # Writing
 
 
-def targets_to_json(targets: Iterable[Target], vault_address: str | None = None) -> list[dict[str, Any]]:
-    """The list in its one canonical form; the vault's entry shows the vault's address once there is one, else null."""
+def targets_to_json(
+    targets: Iterable[Target], vault_address: str | None = None
+) -> list[dict[str, Any]]:
+    """The list in its one canonical form; the vault's entry shows the vault's address once there is
+    one, else null.
+    """
     return [_target_to_json(target, vault_address) for target in targets]
 
 
@@ -306,7 +382,11 @@ def _target_to_json(target: Target, vault_address: str | None) -> dict[str, Any]
         return {"kind": KIND_VAULT, "chain_id": target.chain_id, "address": vault_address}
     if isinstance(target, X402Target):
         return {"kind": KIND_X402, "hosts": list(target.hosts), "payees": list(target.payees)}
-    functions = None if target.functions is None else [_function_to_json(function) for function in target.functions]
+    functions = (
+        None
+        if target.functions is None
+        else [_function_to_json(function) for function in target.functions]
+    )
     return {
         "kind": KIND_CONTRACT,
         "chain_id": target.chain_id,
@@ -326,8 +406,10 @@ def _function_to_json(function: TargetFunction) -> dict[str, Any]:
 
 
 def guard_targets(targets: Iterable[Target]) -> list[dict[str, Any]]:
-    """What the relay guard enforces; the keccak256 of its RFC 8785 form is signed as guardTargetsHash.
+    """What the relay guard enforces; the keccak256 of its RFC 8785 form is signed as
+    guardTargetsHash.
 
-    One object {kind, hosts, payees}, both sorted, or an empty list when the mandate allows no such payment.
+    One object {kind, hosts, payees}, both sorted, or an empty list when the mandate allows no such
+    payment.
     """
     return [_target_to_json(target, None) for target in targets if isinstance(target, X402Target)]

@@ -1,13 +1,16 @@
 """The signed terms of a mandate, as the contracts know them, and their making from a draft.
 
-Names equal the EIP-712 struct `MandateTerms` (domain name `Mandate Wallet`, version `2`) in snake_case; amounts are
-USDC base units, times unix seconds, addresses checksum strings, hashes 0x lower-case hex. Hashing stands in
-core/mandate/chain/typed_data.py. Source: contracts/libraries/TermsLib.sol, docs/rules.md#terms.
+Names equal the EIP-712 struct `MandateTerms` (domain name `Mandate Wallet`, version `2`) in
+snake_case; amounts are USDC base units, times unix seconds, addresses checksum strings, hashes 0x
+lower-case hex. Hashing stands in core/mandate/chain/typed_data.py. Source:
+contracts/libraries/TermsLib.sol, docs/rules.md#terms.
 
 Laws
-- What the owner left empty is signed as what it means: an empty cap as the budget, an empty approval line as 0.
-- The stop floor is computed once, here, in integers: budget - floor(budget * bps / 10000). The accepted loss rounds
-  down, so the floor rounds up, in the owner's favour. It is always below the budget, or the vault would stop at once.
+- What the owner left empty is signed as what it means: an empty cap as the budget, an empty
+  approval line as 0.
+- The stop floor is computed once, here, in integers: budget - floor(budget * bps / 10000). The
+  accepted loss rounds down, so the floor rounds up, in the owner's favour. It is always below the
+  budget, or the vault would stop at once.
 """
 
 import re
@@ -36,7 +39,10 @@ class RuleKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One allowed (target, selector). `recipient_word` n: ABI word n of the arguments must equal the vault; 255: not pinned."""
+    """One allowed (target, selector).
+
+    `recipient_word` n: ABI word n of the arguments must equal the vault; 255: not pinned.
+    """
 
     target: str
     selector: str
@@ -94,19 +100,30 @@ class TermsDraft:
     payout_rule: Mapping[str, Any] | None = None  # None: share_of_verified_gain of 1000 bps
 
 
-def terms_from_draft(draft: TermsDraft, *, issued_at: int, nonce: int, allowed_targets_hash: str, guard_targets_hash: str) -> MandateTerms:
+def terms_from_draft(
+    draft: TermsDraft,
+    *,
+    issued_at: int,
+    nonce: int,
+    allowed_targets_hash: str,
+    guard_targets_hash: str,
+) -> MandateTerms:
     """The document that the owner signs.
 
-    `issued_at`: unix seconds; ends_at = issued_at + horizon_days * 86400, exclusive. Hashes: 0x lower-case hex.
+    `issued_at`: unix seconds; ends_at = issued_at + horizon_days * 86400, exclusive. Hashes: 0x
+    lower-case hex.
     Errors: InvalidNumberError, InvalidParameterError, naming the API's field and its rule.
-    Source: docs/rules.md#fields-of-a-mandate; TermsLib.stopFloorOf, MandateVaultFactory's bounds (BadTerms).
+    Source: docs/rules.md#fields-of-a-mandate; TermsLib.stopFloorOf, MandateVaultFactory's bounds
+    (BadTerms).
     """
     budget = _amount(draft.budget_usdc_e6, "budget_usdc", MAX_ABS_USDC_E6)
     approval_above = draft.approval_above_usdc_e6
     return MandateTerms(
         public_id=_public_id(draft.public_id),
         owner=address_from_text(draft.owner, "owner_wallet"),
-        agent=ZERO_ADDRESS if draft.agent is None else address_from_text(draft.agent, "agent_wallet"),
+        agent=ZERO_ADDRESS
+        if draft.agent is None
+        else address_from_text(draft.agent, "agent_wallet"),
         budget_usdc=budget,
         per_tx_cap=_cap(draft.per_tx_cap_usdc_e6, budget, "per_tx_cap_usdc"),
         daily_cap=_cap(draft.daily_cap_usdc_e6, budget, "daily_cap_usdc"),
@@ -115,7 +132,9 @@ def terms_from_draft(draft: TermsDraft, *, issued_at: int, nonce: int, allowed_t
         horizon_days=_whole(draft.horizon_days, 1, MAX_HORIZON_DAYS, "horizon_days"),
         ends_at=issued_at + draft.horizon_days * DAY_S,
         agent_fee_bps=agent_fee_bps(draft.payout_rule),
-        approval_above=0 if approval_above is None else _amount(approval_above, "approval_above_usdc", MAX_ABS_USDC_E6),
+        approval_above=0
+        if approval_above is None
+        else _amount(approval_above, "approval_above_usdc", MAX_ABS_USDC_E6),
         on_floor=_on_floor(draft.on_floor),
         allowed_targets_hash=_hash(allowed_targets_hash, "allowed_targets_hash"),
         guard_targets_hash=_hash(guard_targets_hash, "guard_targets_hash"),
@@ -127,13 +146,17 @@ def terms_from_draft(draft: TermsDraft, *, issued_at: int, nonce: int, allowed_t
 def stop_floor_usdc_e6(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6:
     """The worth at which the mandate stops, inclusive: budget - floor(budget * bps / 10000).
 
-    1 <= bps <= 10000 and the floor lies below the budget; 10000 puts it at 0, the whole budget may be lost.
+    1 <= bps <= 10000 and the floor lies below the budget; 10000 puts it at 0, the whole budget may
+    be lost.
     Errors: InvalidNumberError on stop_floor_bps. Source: TermsLib.stopFloorOf.
     """
     _whole(stop_floor_bps, 1, BPS_ONE, "stop_floor_bps")
     accepted_loss = bps_of_down(budget_usdc_e6, stop_floor_bps)
     if accepted_loss == 0:
-        rule = f"{stop_floor_bps} bps of {usdc_text(budget_usdc_e6)} is less than 0.000001; raise stop_floor_bps or budget_usdc"
+        rule = (
+            f"{stop_floor_bps} bps of {usdc_text(budget_usdc_e6)} is less than 0.000001; raise "
+            "stop_floor_bps or budget_usdc"
+        )
         raise InvalidNumberError("stop_floor_bps", str(stop_floor_bps), rule)
     return UsdcE6(budget_usdc_e6 - accepted_loss)
 
@@ -141,15 +164,20 @@ def stop_floor_usdc_e6(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6:
 def agent_fee_bps(payout_rule: Mapping[str, Any] | None) -> int:
     """The agent's share of a realised gain, 0..10000 bps. None is the default, 1000.
 
-    Errors: InvalidParameterError on another kind or an unknown key, InvalidNumberError on bps. Source: docs/rules.md#fields-of-a-mandate.
+    Errors: InvalidParameterError on another kind or an unknown key, InvalidNumberError on bps.
+    Source: docs/rules.md#fields-of-a-mandate.
     """
     rule = {} if payout_rule is None else dict(payout_rule)
     kind = rule.pop("kind", SHARE_OF_VERIFIED_GAIN)
     bps = rule.pop("bps", DEFAULT_AGENT_FEE_BPS)
     if kind != SHARE_OF_VERIFIED_GAIN:
-        raise InvalidParameterError("payout_rule.kind", f"the only kind is {SHARE_OF_VERIFIED_GAIN}")
+        raise InvalidParameterError(
+            "payout_rule.kind", f"the only kind is {SHARE_OF_VERIFIED_GAIN}"
+        )
     if rule:
-        raise InvalidParameterError(f"payout_rule.{min(map(str, rule))}", "no such field; send kind and bps")
+        raise InvalidParameterError(
+            f"payout_rule.{min(map(str, rule))}", "no such field; send kind and bps"
+        )
     return _whole(bps, 0, BPS_ONE, "payout_rule.bps")
 
 
@@ -177,20 +205,41 @@ def terms_from_json(document: Mapping[str, Any]) -> MandateTerms:
     """
     names = {_camel(field.name): field for field in fields(MandateTerms)}
     for key in names.keys() ^ document.keys():
-        raise InvalidParameterError(key, "missing" if key in names else "no such field in the terms")
-    return MandateTerms(**{field.name: _term(key, document[key], is_number=field.type is int) for key, field in names.items()})
+        raise InvalidParameterError(
+            key, "missing" if key in names else "no such field in the terms"
+        )
+    return MandateTerms(
+        **{
+            field.name: _term(key, document[key], is_number=field.type is int)
+            for key, field in names.items()
+        }
+    )
 
 
 def rules_to_json(rules: Iterable[Rule]) -> list[dict[str, Any]]:
     """The rules as JSON, in their order: [{target, selector, recipient_word, kind}]."""
     return [
-        {"target": rule.target, "selector": rule.selector, "recipient_word": rule.recipient_word, "kind": int(rule.kind)} for rule in rules
+        {
+            "target": rule.target,
+            "selector": rule.selector,
+            "recipient_word": rule.recipient_word,
+            "kind": int(rule.kind),
+        }
+        for rule in rules
     ]
 
 
 def rules_from_json(items: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     """Read what `rules_to_json` wrote."""
-    return tuple(Rule(item["target"], item["selector"], int(item["recipient_word"]), RuleKind(int(item["kind"]))) for item in items)
+    return tuple(
+        Rule(
+            item["target"],
+            item["selector"],
+            int(item["recipient_word"]),
+            RuleKind(int(item["kind"])),
+        )
+        for item in items
+    )
 
 
 # Rules of single fields
@@ -204,12 +253,16 @@ def _whole(value: object, low: int, high: int, field: str) -> int:
 
 def _amount(value: UsdcE6, field: str, most: int) -> UsdcE6:
     if not 0 < value <= most:
-        raise InvalidNumberError(field, usdc_text(value), f"write more than 0 and at most {usdc_text(most)}")
+        raise InvalidNumberError(
+            field, usdc_text(value), f"write more than 0 and at most {usdc_text(most)}"
+        )
     return value
 
 
 def _cap(cap: UsdcE6 | None, budget: UsdcE6, field: str) -> UsdcE6:
-    """An empty cap is the whole budget; 0 would forbid every action and a cap above the budget says nothing."""
+    """An empty cap is the whole budget; 0 would forbid every action and a cap above the budget says
+    nothing.
+    """
     return budget if cap is None else _amount(cap, field, budget)
 
 

@@ -1,11 +1,13 @@
-"""What earlier rows of a transaction have told of it, so that a payment or a refusal counts once however far apart its rows stand.
+"""What earlier rows of a transaction have told of it, so that a payment or a refusal counts once
+however far apart its rows stand.
 
     row     1  fee, agent, tx A      ...      900  fee, chain, tx A        the chain's word replaces the agent's: one payment
             2  refusal, chain, tx B  ...      901  refusal, agent, tx B    known already: one refusal
 
 Laws
 - Rows pair by their transaction, and only rows that count: a reversed row has told nothing.
-- The fold's state holds nothing of this. Who folds hands it in: from the rows before, or from the book by its index on tx_hash.
+- The fold's state holds nothing of this. Who folds hands it in: from the rows before, or from the
+  book by its index on tx_hash.
 - The chain proves payments for tools; an agent may have reported one without its class.
 """
 
@@ -29,7 +31,10 @@ PROVABLE_CLASSES = ("tools", UNCLASSIFIED)
 
 @dataclass(slots=True)
 class Told:
-    """Of one transaction. `reported`: by class (amount in USDC base units, count) of the agent's reports of provable fees."""
+    """Of one transaction.
+
+    `reported`: by class (amount in USDC base units, count) of the agent's reports of provable fees.
+    """
 
     reported: dict[str, tuple[int, int]] = field(default_factory=dict)
     is_paid: bool = False  # the chain has shown a payment for tools
@@ -54,7 +59,10 @@ NOTHING_TOLD = Told()
 
 
 class ToldByTx:
-    """What rows told, by transaction; rows are added oldest first. `before` takes only those that happened before an instant."""
+    """What rows told, by transaction; rows are added oldest first.
+
+    `before` takes only those that happened before an instant.
+    """
 
     def __init__(self, rows: Iterable[LedgerRow] = ()) -> None:
         self._rows: dict[str, list[LedgerRow]] = {}
@@ -87,10 +95,16 @@ def tells(row: NewRow) -> bool:
 
 
 def is_refusal(row: NewRow) -> bool:
-    return row.kind is Kind.NOTE and "refusal" in row.payload and isinstance(row.payload["refusal"], Mapping)
+    return (
+        row.kind is Kind.NOTE
+        and "refusal" in row.payload
+        and isinstance(row.payload["refusal"], Mapping)
+    )
 
 
 def fee_class_of(row: NewRow) -> str:
-    """tools, venue, network or unclassified; a fee without a known payload.fee_kind is never folded into venue."""
+    """tools, venue, network or unclassified; a fee without a known payload.fee_kind is never folded
+    into venue.
+    """
     kind = row.payload.get("fee_kind")
     return FEE_CLASSES.get(kind, UNCLASSIFIED) if isinstance(kind, str) else UNCLASSIFIED

@@ -1,10 +1,11 @@
 """Judging what an agent reports: a broken rule is stored and flagged, never dropped or hidden.
 
 Laws
-- A flag says which rule and by how much; it changes nothing about the row, and nothing is refused here.
+- A flag says which rule and by how much; it changes nothing about the row, and nothing is refused
+  here.
 - Only the server writes a flag: `RESERVED_KEYS` may not come from an agent.
-- Moves, buys and sells are judged for the end of the mandate; moves and buys for target and caps as well. A sell brings
-  money in: its target is judged when it is given.
+- Moves, buys and sells are judged for the end of the mandate; moves and buys for target and caps as
+  well. A sell brings money in: its target is judged when it is given.
 - Amounts are unknown when they are absent, and unknown breaks no cap.
 
 | code | when |
@@ -18,7 +19,8 @@ Laws
 | over_daily_cap | amount + what left in (now - 24 h, now] > per-day cap; this transaction counted once |
 | over_budget | amount > the mandate's own cash, unless the chain has the transaction already |
 
-Source: docs/rules.md#reports-of-agents, docs/rules.md#report-payloads; the order of MandateVault._requireExecutable.
+Source: docs/rules.md#reports-of-agents, docs/rules.md#report-payloads; the order of
+MandateVault._requireExecutable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,8 +103,9 @@ class Report:
 class Judgement:
     """What a report is held against.
 
-    `allowed`: lower-case addresses of the mandate's rules, and of its vault (the default list names it). `outflows`: of
-    at least the last 24 hours. `now`: unix seconds of the latest block, for paper of the clock.
+    `allowed`: lower-case addresses of the mandate's rules, and of its vault (the default list names
+    it). `outflows`: of at least the last 24 hours. `now`: unix seconds of the latest block, for
+    paper of the clock.
     """
 
     status: Status
@@ -113,7 +116,9 @@ class Judgement:
     cash_usdc_e6: int
     outflows: Sequence[Outflow]
     now: int
-    is_short: bool = False  # the ledger lacks facts of the chain: its cash, and that it does not work yet, are held against nobody
+    # the ledger lacks facts of the chain: its cash, and that it does not work yet, are held against
+    # nobody
+    is_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,9 @@ _Found = dict[str, dict[str, Any]]
 
 
 def _life(against: Judgement) -> _Found:
-    if against.status in (Status.STOPPED, Status.CANCELLED) or (against.status is Status.SETTLED and against.was_stopped):
+    if against.status in (Status.STOPPED, Status.CANCELLED) or (
+        against.status is Status.SETTLED and against.was_stopped
+    ):
         return {"mandate_stopped": {"status": against.status.value}}
     if against.status is Status.SETTLED or against.now >= against.terms.ends_at:
         return {"mandate_ended": {"ends_at": utc_text(against.terms.ends_at)}}
@@ -167,7 +174,9 @@ def _target(report: Report, against: Judgement) -> _Found:
     detail = _not_allowed(target, against)
     if detail is None:
         return {}
-    return {"target_not_allowed": {"target": target.as_json(against.chain_id), "target_detail": detail}}
+    return {
+        "target_not_allowed": {"target": target.as_json(against.chain_id), "target_detail": detail}
+    }
 
 
 def _not_allowed(target: ReportedTarget, against: Judgement) -> str | None:
@@ -185,7 +194,10 @@ def _caps(report: Report, against: Judgement) -> _Found:
     if amount > terms.per_tx_cap:
         found["over_per_tx_cap"] = {"per_tx_cap_usdc": usdc_text(terms.per_tx_cap)}
     if amount > left_today:
-        found["over_daily_cap"] = {"daily_cap_usdc": usdc_text(terms.daily_cap), "left_today_usdc": usdc_text(left_today)}
+        found["over_daily_cap"] = {
+            "daily_cap_usdc": usdc_text(terms.daily_cap),
+            "left_today_usdc": usdc_text(left_today),
+        }
     if not against.is_short and amount > against.cash_usdc_e6 and not _is_proven(report, against):
         found["over_budget"] = {"left_total_usdc": usdc_text(max(0, against.cash_usdc_e6))}
     for facts in found.values():
@@ -198,10 +210,13 @@ def _left_today(report: Report, against: Judgement) -> int:
     others = [
         outflow.amount_usdc_e6
         for outflow in against.outflows
-        if against.now - DAY_S < outflow.at <= against.now and (report.tx_hash is None or outflow.tx_hash != report.tx_hash)
+        if against.now - DAY_S < outflow.at <= against.now
+        and (report.tx_hash is None or outflow.tx_hash != report.tx_hash)
     ]
     return max(0, against.terms.daily_cap - sum(others))
 
 
 def _is_proven(report: Report, against: Judgement) -> bool:
-    return report.tx_hash is not None and any(one.is_proven and one.tx_hash == report.tx_hash for one in against.outflows)
+    return report.tx_hash is not None and any(
+        one.is_proven and one.tx_hash == report.tx_hash for one in against.outflows
+    )

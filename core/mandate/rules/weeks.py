@@ -20,7 +20,9 @@ class IsoWeek:
     @property
     def start_at(self) -> datetime:
         """Monday 00:00:00 UTC, inclusive."""
-        return datetime.combine(date.fromisocalendar(self.year, self.week, 1), datetime.min.time(), UTC)
+        return datetime.combine(
+            date.fromisocalendar(self.year, self.week, 1), datetime.min.time(), UTC
+        )
 
     @property
     def end_at(self) -> datetime:
@@ -42,11 +44,17 @@ def week_from_text(text: str, now: datetime, field: str = "week") -> IsoWeek:
         raise InvalidParameterError(field, "write an ISO week such as 2026-W05")
     year, number = int(matched[1]), int(matched[2])
     if not _FIRST_YEAR <= year <= _LAST_YEAR or not 1 <= number <= weeks_in(year):
-        rule = f"{year:04d} has weeks 1 to {weeks_in(year)}" if _FIRST_YEAR <= year <= _LAST_YEAR else "write a year from 2000 to 9998"
+        rule = (
+            f"{year:04d} has weeks 1 to {weeks_in(year)}"
+            if _FIRST_YEAR <= year <= _LAST_YEAR
+            else "write a year from 2000 to 9998"
+        )
         raise InvalidParameterError(field, rule)
     week = IsoWeek(year, number)
     if week.start_at > now:
-        raise InvalidParameterError(field, f"{week.label} has not begun; the newest week is {week_of(now).label}")
+        raise InvalidParameterError(
+            field, f"{week.label} has not begun; the newest week is {week_of(now).label}"
+        )
     return week
 
 

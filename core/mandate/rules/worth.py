@@ -6,7 +6,8 @@ Sources of the positions' part, the first that there is:
   cost        what the chain saw leave for targets and not come back (or what reported positions cost)
   cash        nothing is out
 
-A paper mandate's positions are void once it ended. Source: docs/rules.md#progress, docs/rules.md#after-a-stop.
+A paper mandate's positions are void once it ended. Source: docs/rules.md#progress,
+docs/rules.md#after-a-stop.
 """
 
 from dataclasses import dataclass
@@ -32,22 +33,41 @@ class Worth:
 def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
     """The estimate as of the last row."""
     positions, source = _positions(state, facts)
-    return Worth(cash_usdc_e6=UsdcE6(max(0, state.cash_usdc_e6)), positions_usdc_e6=UsdcE6(positions), source=source)
+    return Worth(
+        cash_usdc_e6=UsdcE6(max(0, state.cash_usdc_e6)),
+        positions_usdc_e6=UsdcE6(positions),
+        source=source,
+    )
 
 
 def gain_est_usdc_e6(state: MandateState, worth: Worth) -> int:
     """What the mandate has made so far, deposits and withdrawals left out: may be negative."""
-    return worth.worth_usdc_e6 + state.withdrawn_usdc_e6 + state.paid_out_usdc_e6 - state.deposited_usdc_e6
+    return (
+        worth.worth_usdc_e6
+        + state.withdrawn_usdc_e6
+        + state.paid_out_usdc_e6
+        - state.deposited_usdc_e6
+    )
 
 
 def agent_fee_reserved_usdc_e6(state: MandateState, worth: Worth, agent_fee_bps: int) -> UsdcE6:
-    """What the agent would still be owed if everything closed at the estimate: bps of the gain, rounded down, less what
-    was paid; never below 0. Source: MandateVault.feeOwed, with the estimated gain in place of the realised one."""
-    return UsdcE6(max(0, bps_of_down(max(0, gain_est_usdc_e6(state, worth)), agent_fee_bps) - state.paid_out_usdc_e6))
+    """What the agent would still be owed if everything closed at the estimate: bps of the gain,
+    rounded down, less what was paid; never below 0. Source: MandateVault.feeOwed, with the
+    estimated gain in place of the realised one.
+    """
+    return UsdcE6(
+        max(
+            0,
+            bps_of_down(max(0, gain_est_usdc_e6(state, worth)), agent_fee_bps)
+            - state.paid_out_usdc_e6,
+        )
+    )
 
 
 def exit_cost_up(amount_usdc_e6: int, spread_bps: int) -> UsdcE6:
-    """What closing `amount_usdc_e6` costs at a spread, rounded up: against the owner, so that leave_now is no promise."""
+    """What closing `amount_usdc_e6` costs at a spread, rounded up: against the owner, so that
+    leave_now is no promise.
+    """
     return UsdcE6(-(-amount_usdc_e6 * spread_bps // BPS_ONE))
 
 
@@ -59,6 +79,8 @@ def _positions(state: MandateState, facts: MandateFacts) -> tuple[int, str]:
     seen = [position for position in state.positions if position.mark_source != UNSEEN]
     if seen:
         is_marked = any(position.mark_source == "agent_mark" for position in seen)
-        return sum(position.mark_usdc_e6 for position in seen), "agent_mark" if is_marked else "cost"
+        return sum(
+            position.mark_usdc_e6 for position in seen
+        ), "agent_mark" if is_marked else "cost"
     basis = max(0, state.positions_basis_usdc_e6)
     return basis, "cost" if basis else "cash"

@@ -1,8 +1,10 @@
-"""The venues that this service knows: one declaration each, `VENUE` of a module in this folder, found by the folder.
+"""The venues that this service knows: one declaration each, `VENUE` of a module in this folder,
+found by the folder.
 
-Every adapter is read alike, by contracts/interfaces/IAdapter.sol (VaultReader.adapter_readings). Declared is what that interface does not
-say: what the deployment calls the adapter, whose ABI it has, how its positions are left, and what leaving costs.
-An adapter of no declared venue is `listed`: it is read too, and left by any declared exit that its rules allow.
+Every adapter is read alike, by contracts/interfaces/IAdapter.sol (VaultReader.adapter_readings).
+Declared is what that interface does not say: what the deployment calls the adapter, whose ABI it
+has, how its positions are left, and what leaving costs. An adapter of no declared venue is
+`listed`: it is read too, and left by any declared exit that its rules allow.
 """
 
 import pkgutil
@@ -27,7 +29,10 @@ def _whole(units: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A function of an adapter by which the owner leaves a position. `arguments`: of the canonical `signature`, for all units held."""
+    """A function of an adapter by which the owner leaves a position.
+
+    `arguments`: of the canonical `signature`, for all units held.
+    """
 
     signature: str
     arguments: Callable[[int], tuple[Any, ...]] = _whole
@@ -43,10 +48,13 @@ class Exit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Venue:
-    """`name`: of its module, and of its adapter in the deployment, `<name>_adapter`. `contract`: the adapter's, by core/chain/abis.
+    """`name`: of its module, and of its adapter in the deployment, `<name>_adapter`.
 
-    `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`: what closing costs beside gas, None:
-    not known. `takes_payments`: the adapter buys services (its rules are costs) and holds no position.
+    `contract`: the adapter's, by core/chain/abis.
+
+    `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`:
+    what closing costs beside gas, None: not known. `takes_payments`: the adapter buys services (its
+    rules are costs) and holds no position.
     """
 
     name: str
@@ -69,33 +77,52 @@ class Venues:
 
     def of(self, contracts: Mapping[str, str], adapter: str) -> Venue | None:
         """The venue of an adapter's address."""
-        return next((venue for venue in self.declared if contracts.get(venue.adapter) == adapter), None)
+        return next(
+            (venue for venue in self.declared if contracts.get(venue.adapter) == adapter), None
+        )
 
     def exit_of(self, venue: Venue | None, selectors: Collection[str]) -> Exit | None:
-        """How to leave an adapter whose rules allow these exits: by its venue's own exit, else by any that is known."""
-        exits = [one.exit for one in (venue, *self.declared) if one is not None and one.exit is not None]
+        """How to leave an adapter whose rules allow these exits: by its venue's own exit, else by
+        any that is known.
+        """
+        exits = [
+            one.exit for one in (venue, *self.declared) if one is not None and one.exit is not None
+        ]
         return next((exit_ for exit_ in exits if exit_.selector in selectors), None)
 
     def spread_bps(self, contracts: Mapping[str, str], adapters: Iterable[str]) -> int | None:
         """The most that closing a position at any of these costs; None: one's is not known."""
         venues = [self.of(contracts, adapter) for adapter in adapters]
-        known = [venue.spread_bps for venue in venues if venue is not None and venue.spread_bps is not None]
+        known = [
+            venue.spread_bps
+            for venue in venues
+            if venue is not None and venue.spread_bps is not None
+        ]
         return max(known, default=0) if len(known) == len(venues) else None
 
     def payment_adapter(self, contracts: Mapping[str, str]) -> str | None:
         """The address of the one adapter that takes payments; None: none is deployed."""
-        return next((contracts.get(venue.adapter) for venue in self.declared if venue.takes_payments), None)
+        return next(
+            (contracts.get(venue.adapter) for venue in self.declared if venue.takes_payments), None
+        )
 
 
 def venue_name(contracts: Mapping[str, str], adapter: str) -> str | None:
     """The venue's name in the deployment, declared or not."""
-    names = (name.removesuffix(ADAPTER_NAME_END) for name, address in contracts.items() if address == adapter)
+    names = (
+        name.removesuffix(ADAPTER_NAME_END)
+        for name, address in contracts.items()
+        if address == adapter
+    )
     return next(names, None)
 
 
 def found_in(folder: ModuleType) -> Venues:
     """The venues that a package declares, by the names of their modules."""
-    modules = [import_module(f"{folder.__name__}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)]
+    modules = [
+        import_module(f"{folder.__name__}.{one.name}")
+        for one in pkgutil.iter_modules(folder.__path__)
+    ]
     return Venues(module.VENUE for module in modules if hasattr(module, "VENUE"))
 
 

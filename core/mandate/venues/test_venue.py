@@ -1,9 +1,14 @@
-"""The test venue: one position at a price that its operator sets, without a spread. Source: contracts/adapters/TestVenueAdapter.sol."""
+"""The test venue: one position at a price that its operator sets, without a spread.
+
+Source: contracts/adapters/TestVenueAdapter.sol.
+"""
 
 from core.chain.abi import function
 from core.mandate.venues.registry import Exit, Venue
 
-VENUE = Venue(name="test_venue", contract="TestVenueAdapter", exit=Exit("sell(uint256)"), spread_bps=0)
+VENUE = Venue(
+    name="test_venue", contract="TestVenueAdapter", exit=Exit("sell(uint256)"), spread_bps=0
+)
 
 
 def buy(amount_usdc: int) -> str:

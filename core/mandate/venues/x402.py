@@ -1,4 +1,7 @@
-"""Payments for web resources: the guard signs each, and they are costs, no position. Source: contracts/adapters/X402Adapter.sol."""
+"""Payments for web resources: the guard signs each, and they are costs, no position.
+
+Source: contracts/adapters/X402Adapter.sol.
+"""
 
 from core.chain.abi import FunctionAbi, function
 from core.mandate.venues.registry import Venue
@@ -6,8 +9,12 @@ from core.mandate.venues.registry import Venue
 VENUE = Venue(name="x402", contract="X402Adapter", takes_payments=True)
 
 
-def pay(pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int, guard_signature: str) -> str:
-    return function(VENUE.contract, "pay").encode(pay_to, amount, resource_hash, nonce, deadline, guard_signature)
+def pay(
+    pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int, guard_signature: str
+) -> str:
+    return function(VENUE.contract, "pay").encode(
+        pay_to, amount, resource_hash, nonce, deadline, guard_signature
+    )
 
 
 def is_nonce_used() -> FunctionAbi:

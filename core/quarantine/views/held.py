@@ -20,7 +20,8 @@ LAST_SECOND = 253_402_300_799  # of the year 9999, with which calendars end
 
 @dataclass(frozen=True, slots=True)
 class HeldLedger:
-    """A ledger that is held back: how many facts, the lowest block of them, and since when and why the first one in the queue is.
+    """A ledger that is held back: how many facts, the lowest block of them, and since when and why
+    the first one in the queue is.
 
     `from_at`: that lowest block's unix second; None: the block is not kept.
     """
@@ -35,11 +36,20 @@ class HeldLedger:
     from_at: int | None
 
 
-def held_ledgers(session: Session, ledger: str | None = None, ledger_ids: Collection[int] | None = None) -> list[HeldLedger]:
-    """Every ledger that is held, or those among the given ones; the one that is held longest first."""
+def held_ledgers(
+    session: Session, ledger: str | None = None, ledger_ids: Collection[int] | None = None
+) -> list[HeldLedger]:
+    """Every ledger that is held, or those among the given ones; the one that is held longest
+    first.
+    """
     fact = QuarantinedFact
-    first, lowest = func.min(fact.id).label("first"), func.min(fact.block_number).label("from_block")
-    counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), first, lowest).where(IS_HELD)
+    first, lowest = (
+        func.min(fact.id).label("first"),
+        func.min(fact.block_number).label("from_block"),
+    )
+    counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), first, lowest).where(
+        IS_HELD
+    )
     if ledger is not None:
         counted = counted.where(fact.ledger == ledger)
     if ledger_ids is not None:
@@ -47,17 +57,38 @@ def held_ledgers(session: Session, ledger: str | None = None, ledger_ids: Collec
     queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
     from_at = _time_of_lowest(queues)
     query = select(
-        queues.c.ledger, queues.c.ledger_id, queues.c.facts, queues.c.from_block, fact.created_at, fact.reason, fact.note, from_at
+        queues.c.ledger,
+        queues.c.ledger_id,
+        queues.c.facts,
+        queues.c.from_block,
+        fact.created_at,
+        fact.reason,
+        fact.note,
+        from_at,
     )
-    return [HeldLedger(*row) for row in session.execute(query.join(fact, fact.id == queues.c.first).order_by(fact.id))]
+    return [
+        HeldLedger(*row)
+        for row in session.execute(query.join(fact, fact.id == queues.c.first).order_by(fact.id))
+    ]
 
 
 def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:
     """The unix second of a queue's lowest block; null: the block is not kept."""
     fact = aliased(QuarantinedFact)
-    mine = and_(fact.ledger == queues.c.ledger, fact.ledger_id == queues.c.ledger_id, fact.block_number == queues.c.from_block)
+    mine = and_(
+        fact.ledger == queues.c.ledger,
+        fact.ledger_id == queues.c.ledger_id,
+        fact.block_number == queues.c.from_block,
+    )
     of_block = and_(ChainBlock.chain_id == fact.chain_id, ChainBlock.hash == fact.block_hash)
-    return select(ChainBlock.ts).select_from(fact).join(ChainBlock, of_block).where(mine, IS_HELD).limit(1).scalar_subquery()
+    return (
+        select(ChainBlock.ts)
+        .select_from(fact)
+        .join(ChainBlock, of_block)
+        .where(mine, IS_HELD)
+        .limit(1)
+        .scalar_subquery()
+    )
 
 
 def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dict[int, ShortLedger]:
@@ -65,7 +96,10 @@ def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dic
     if not ledger_ids:
         return {}
     found = held_ledgers(session, ledger, ledger_ids)
-    return {one.ledger_id: ShortLedger(one.facts, one.from_block, _instant(one.from_at)) for one in found}
+    return {
+        one.ledger_id: ShortLedger(one.facts, one.from_block, _instant(one.from_at))
+        for one in found
+    }
 
 
 def _instant(at: int | None) -> datetime | None:

@@ -49,8 +49,18 @@ COPIED = (
 )
 
 
-def canonical_entry(transfer: NewTransfer, seq: int, incarnation: int, created_at: datetime, payload: bytes, *, is_reversal: bool) -> bytes:
-    """What is hashed of an entry: the canonical JSON of its body, written at once, since its keys are known and sorted."""
+def canonical_entry(
+    transfer: NewTransfer,
+    seq: int,
+    incarnation: int,
+    created_at: datetime,
+    payload: bytes,
+    *,
+    is_reversal: bool,
+) -> bytes:
+    """What is hashed of an entry: the canonical JSON of its body, written at once, since its keys
+    are known and sorted.
+    """
     deltas = transfer.deltas
     return b"".join(
         (
@@ -58,8 +68,10 @@ def canonical_entry(transfer: NewTransfer, seq: int, incarnation: int, created_a
             canonical_text(transfer.asset),
             b',"base_key":',
             canonical_text(transfer.base_key),
-            b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, exact_instant_text(created_at).encode()),
-            b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"' % (deltas.delivered_e6, deltas.idle_e6),
+            b',"chain_id":%d,"created_at":"%b"'
+            % (transfer.chain_id, exact_instant_text(created_at).encode()),
+            b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"'
+            % (deltas.delivered_e6, deltas.idle_e6),
             b',"in_transit_delta_e6":"%d","incarnation":%d' % (deltas.in_transit_e6, incarnation),
             b',"is_reversal":true,"kind":' if is_reversal else b',"is_reversal":false,"kind":',
             canonical_text(transfer.kind),
@@ -86,7 +98,10 @@ class Linked(NamedTuple):
 
 
 def line_of(at: Linked, transfer: NewTransfer, payload: bytes, created_at: datetime) -> str:
-    """The entry as COPY takes it: the columns of COPIED in their order. `payload` is canonical JSON."""
+    """The entry as COPY takes it: the columns of COPIED in their order.
+
+    `payload` is canonical JSON.
+    """
     idle_e6, reserved_e6, in_transit_e6, delivered_e6 = of_states(transfer.deltas)
     return (
         f"{at.account_id}\t{at.seq}\t{text_cell(transfer.kind)}\t{text_cell(transfer.base_key)}\t{at.incarnation}\t"

@@ -1,10 +1,13 @@
-"""The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and transfer_balance.
+"""The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and
+transfer_balance.
 
-An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed amounts between them, for
-one chain and asset; a balance is the sum of its entries and may be negative (docs/transfers.md#the-four-states).
+An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed
+amounts between them, for one chain and asset; a balance is the sum of its entries and may be
+negative (docs/transfers.md#the-four-states).
 
 Laws
-- A fact (base_key) stands once an account; after its reversal it may come back as the next incarnation.
+- A fact (base_key) stands once an account; after its reversal it may come back as the next
+  incarnation.
 - A reversal is an entry with the deltas negated and `reverses_id`.
 - Balances follow in the same call. Nothing here commits.
 """
@@ -14,7 +17,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Numeric, Row, Select, Text, and_, any_, cast, func, literal, select, update
+from sqlalchemy import (
+    BigInteger,
+    Numeric,
+    Row,
+    Select,
+    Text,
+    and_,
+    any_,
+    cast,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
@@ -25,7 +41,15 @@ from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.ledger.chain import KnownKeys, Link, chain_faults, genesis, known_keys
 from core.times import exact_instant_text
-from core.transfers.ledger.copy_rows import COPIED, STATES, Linked, NewTransfer, canonical_entry, line_of, of_states
+from core.transfers.ledger.copy_rows import (
+    COPIED,
+    STATES,
+    Linked,
+    NewTransfer,
+    canonical_entry,
+    line_of,
+    of_states,
+)
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
@@ -58,7 +82,8 @@ class Posted:
     is_new: bool
 
 
-_Sums = dict[tuple[int, int, str], list[int]]  # by account, chain and asset what entries add to the four states
+# by account, chain and asset what entries add to the four states
+_Sums = dict[tuple[int, int, str], list[int]]
 
 
 @dataclass(slots=True)
@@ -69,12 +94,25 @@ class _Tip:
     seq: int
     row_hash: bytes
 
-    def link(self, transfer: NewTransfer, incarnation: int, reverses_id: int | None, created_at: datetime, sums: _Sums) -> str:
-        """The transfer as the book's next entry, as COPY takes it; what it moves is added to `sums`."""
+    def link(
+        self,
+        transfer: NewTransfer,
+        incarnation: int,
+        reverses_id: int | None,
+        created_at: datetime,
+        sums: _Sums,
+    ) -> str:
+        """The transfer as the book's next entry, as COPY takes it; what it moves is added to
+        `sums`.
+        """
         payload, prev_hash, seq = canonical_json(transfer.payload), self.row_hash, self.seq + 1
-        body = canonical_entry(transfer, seq, incarnation, created_at, payload, is_reversal=reverses_id is not None)
+        body = canonical_entry(
+            transfer, seq, incarnation, created_at, payload, is_reversal=reverses_id is not None
+        )
         self.row_hash, self.seq = chain_hash(prev_hash, body), seq
-        total = sums.setdefault((self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
+        total = sums.setdefault(
+            (self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES)
+        )
         for index, delta in enumerate(of_states(transfer.deltas)):
             total[index] += delta
         place = Linked(self.account_id, seq, incarnation, reverses_id, prev_hash, self.row_hash)
@@ -82,17 +120,30 @@ class _Tip:
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
-    """Post a fact unless it stands. Errors: InvalidParameterError for a payload that is not JSON."""
+    """Post a fact unless it stands.
+
+    Errors: InvalidParameterError for a payload that is not JSON.
+    """
     tips = _lock_many(session, [account_id], now)
-    known = known_keys(session, TransferEntry, TransferEntry.account_id, {account_id: [transfer.base_key]})
+    known = known_keys(
+        session, TransferEntry, TransferEntry.account_id, {account_id: [transfer.base_key]}
+    )
     count = _copy_new(session, tips, {account_id: [transfer]}, known, now)
     columns = (TransferEntry.id, TransferEntry.seq, TransferEntry.incarnation)
-    query = select(*columns).where(TransferEntry.account_id == account_id, TransferEntry.base_key == transfer.base_key)
-    return Posted(*session.execute(query.order_by(TransferEntry.seq.desc()).limit(1)).one(), is_new=count == 1)
+    query = select(*columns).where(
+        TransferEntry.account_id == account_id, TransferEntry.base_key == transfer.base_key
+    )
+    return Posted(
+        *session.execute(query.order_by(TransferEntry.seq.desc()).limit(1)).one(), is_new=count == 1
+    )
 
 
-def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
-    """Post facts to several accounts' books at once, by COPY; the number that were new. Errors: as `post`.
+def post_books(
+    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+) -> int:
+    """Post facts to several accounts' books at once, by COPY; the number that were new.
+
+    Errors: as `post`.
 
     Heads are locked by rising account id.
     """
@@ -125,10 +176,18 @@ def _lines(
         for transfer in books[head.account_id]:
             if transfer.base_key not in facts.standing:
                 facts.standing.add(transfer.base_key)
-                yield head.link(transfer, facts.incarnations.get(transfer.base_key, 0) + 1, None, created_at, sums)
+                yield head.link(
+                    transfer,
+                    facts.incarnations.get(transfer.base_key, 0) + 1,
+                    None,
+                    created_at,
+                    sums,
+                )
 
 
-def _copy(session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Iterator[str], now: datetime) -> int:
+def _copy(
+    session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Iterator[str], now: datetime
+) -> int:
     """Write the entries, then the heads and balances that they moved; how many entries."""
     count = copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
     if count:
@@ -137,8 +196,16 @@ def _copy(session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Itera
     return count
 
 
-def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[str, str]], cause: str, now: datetime) -> int:
-    """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands; the number reversed."""
+def reverse_facts(
+    session: WriteSession,
+    chain_id: int,
+    facts: Sequence[tuple[str, str]],
+    cause: str,
+    now: datetime,
+) -> int:
+    """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands;
+    the number reversed.
+    """
     if not facts:
         return 0
     columns: Columns = {
@@ -146,18 +213,36 @@ def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[st
         "base_key": (Text, [key for _, key in facts]),
     }
     asked = table_of("asked", columns)
-    same = and_(TransferEntry.tx_hash == asked.c.tx_hash, TransferEntry.base_key == asked.c.base_key)
-    query = select(TransferEntry.account_id, TransferEntry.base_key).join(asked, same).where(TransferEntry.chain_id == chain_id)
+    same = and_(
+        TransferEntry.tx_hash == asked.c.tx_hash, TransferEntry.base_key == asked.c.base_key
+    )
+    query = (
+        select(TransferEntry.account_id, TransferEntry.base_key)
+        .join(asked, same)
+        .where(TransferEntry.chain_id == chain_id)
+    )
     books: dict[int, list[str]] = {}
     for account_id, key in session.execute(query.distinct()):
         books.setdefault(account_id, []).append(key)
     return reverse(session, books, cause, now)
 
 
-def reverse_deposits(session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime) -> int:
-    """Reverse what the chain by itself showed of a transaction in one account's book; the number reversed."""
-    place = (TransferEntry.account_id == account_id, TransferEntry.chain_id == chain_id, TransferEntry.kind == DEPOSIT)
-    query = select(TransferEntry.base_key).where(*place, TransferEntry.tx_hash == bytes.fromhex(tx_hash[2:])).distinct()
+def reverse_deposits(
+    session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime
+) -> int:
+    """Reverse what the chain by itself showed of a transaction in one account's book; the number
+    reversed.
+    """
+    place = (
+        TransferEntry.account_id == account_id,
+        TransferEntry.chain_id == chain_id,
+        TransferEntry.kind == DEPOSIT,
+    )
+    query = (
+        select(TransferEntry.base_key)
+        .where(*place, TransferEntry.tx_hash == bytes.fromhex(tx_hash[2:]))
+        .distinct()
+    )
     return reverse(session, {account_id: session.scalars(query).all()}, cause, now)
 
 
@@ -166,8 +251,11 @@ def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime)
     _lock_many(session, account_ids, now)
 
 
-def reverse(session: WriteSession, books: Mapping[int, Collection[str]], cause: str, now: datetime) -> int:
-    """Reverse the standing entries of these facts, base keys by account id, the newest of a book first; the number reversed.
+def reverse(
+    session: WriteSession, books: Mapping[int, Collection[str]], cause: str, now: datetime
+) -> int:
+    """Reverse the standing entries of these facts, base keys by account id, the newest of a book
+    first; the number reversed.
 
     Heads are locked by rising account id.
     """
@@ -188,11 +276,20 @@ def reverse(session: WriteSession, books: Mapping[int, Collection[str]], cause: 
 def _standing(books: Mapping[int, Collection[str]]) -> Select[Any]:
     """The entries of these facts that no entry reverses, a book's newest first."""
     pairs = [(account_id, key) for account_id, keys in books.items() for key in keys]
-    columns: Columns = {"account_id": (BigInteger, [account_id for account_id, _ in pairs]), "base_key": (Text, [key for _, key in pairs])}
-    asked, entry, reversal = table_of("asked", columns), TransferEntry.__table__, aliased(TransferEntry)
+    columns: Columns = {
+        "account_id": (BigInteger, [account_id for account_id, _ in pairs]),
+        "base_key": (Text, [key for _, key in pairs]),
+    }
+    asked, entry, reversal = (
+        table_of("asked", columns),
+        TransferEntry.__table__,
+        aliased(TransferEntry),
+    )
     same = and_(entry.c.account_id == asked.c.account_id, entry.c.base_key == asked.c.base_key)
     query = select(entry).join(asked, same).outerjoin(reversal, reversal.reverses_id == entry.c.id)
-    return query.where(entry.c.reverses_id.is_(None), reversal.id.is_(None)).order_by(entry.c.account_id, entry.c.seq.desc())
+    return query.where(entry.c.reverses_id.is_(None), reversal.id.is_(None)).order_by(
+        entry.c.account_id, entry.c.seq.desc()
+    )
 
 
 def _compensation(entry: Row[Any], cause: str) -> NewTransfer:
@@ -201,15 +298,21 @@ def _compensation(entry: Row[Any], cause: str) -> NewTransfer:
         base_key=f"reversal:{entry.base_key}",
         chain_id=entry.chain_id,
         asset=entry.asset,
-        deltas=FourStates(**{f"{state}_e6": int(getattr(entry, f"{state}_delta_e6")) for state in STATES}).negated(),
+        deltas=FourStates(
+            **{f"{state}_e6": int(getattr(entry, f"{state}_delta_e6")) for state in STATES}
+        ).negated(),
         reported_by=entry.reported_by,
         tx_hash=None if entry.tx_hash is None else "0x" + entry.tx_hash.hex(),
         payload={"reversal": True, "reverses_seq": entry.seq, "cause": cause},
     )
 
 
-def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
-    """As `load_balance`, and no entry of the account is written by another until the transaction ends."""
+def lock_balance(
+    session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime
+) -> FourStates:
+    """As `load_balance`, and no entry of the account is written by another until the transaction
+    ends.
+    """
     _lock_many(session, [account_id], now)
     return load_balance(session, account_id, chain_id, asset)
 
@@ -217,28 +320,45 @@ def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: s
 def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -> FourStates:
     """The account's balance of an asset on a chain; all zero before the first entry."""
     balance = session.get(TransferBalance, (account_id, chain_id, asset), populate_existing=True)
-    return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+    return (
+        FourStates()
+        if balance is None
+        else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+    )
 
 
 def load_balances(session: Session, account_id: int) -> dict[tuple[int, str], FourStates]:
     """Every balance of the account, by chain and asset, in their order."""
     query = select(TransferBalance).where(TransferBalance.account_id == account_id)
     rows = session.scalars(query.order_by(TransferBalance.chain_id, TransferBalance.asset))
-    return {(row.chain_id, row.asset): FourStates(**{f"{state}_e6": getattr(row, f"{state}_e6") for state in STATES}) for row in rows}
+    return {
+        (row.chain_id, row.asset): FourStates(
+            **{f"{state}_e6": getattr(row, f"{state}_e6") for state in STATES}
+        )
+        for row in rows
+    }
 
 
 def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> FourStates:
     """What some facts and their reversals come to."""
     keys = [*base_keys, *(f"reversal:{key}" for key in base_keys)]
-    sums = [func.coalesce(func.sum(getattr(TransferEntry, f"{state}_delta_e6")), 0) for state in STATES]
+    sums = [
+        func.coalesce(func.sum(getattr(TransferEntry, f"{state}_delta_e6")), 0) for state in STATES
+    ]
     mine = (TransferEntry.account_id == account_id, TransferEntry.base_key.in_(keys))
     found = session.execute(select(*sums).where(*mine)).one()
-    return FourStates(**{f"{state}_e6": int(total) for state, total in zip(STATES, found, strict=True)})
+    return FourStates(
+        **{f"{state}_e6": int(total) for state, total in zip(STATES, found, strict=True)}
+    )
 
 
 def verify(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's book, its head or its balances; empty means sound."""
-    entries = session.scalars(select(TransferEntry).where(TransferEntry.account_id == account_id).order_by(TransferEntry.seq)).all()
+    entries = session.scalars(
+        select(TransferEntry)
+        .where(TransferEntry.account_id == account_id)
+        .order_by(TransferEntry.seq)
+    ).all()
     links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
     faults = chain_faults(links, genesis(BOOK, account_id)) + _reversal_faults(entries)
     head = session.get(TransferHead, account_id, populate_existing=True)
@@ -251,11 +371,19 @@ def verify(session: Session, account_id: int) -> list[str]:
 def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
     """The heads of several books, locked by rising account id; made when missing."""
     columns = (TransferHead.account_id, TransferHead.seq, TransferHead.row_hash)
-    query = select(*columns).where(TransferHead.account_id.in_(account_ids)).order_by(TransferHead.account_id).with_for_update()
+    query = (
+        select(*columns)
+        .where(TransferHead.account_id.in_(account_ids))
+        .order_by(TransferHead.account_id)
+        .with_for_update()
+    )
     found = session.execute(query).all()
     if len(found) < len(account_ids):
         missing = sorted(set(account_ids) - {row.account_id for row in found})
-        empty = [{"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now} for id_ in missing]
+        empty = [
+            {"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now}
+            for id_ in missing
+        ]
         session.execute(upsert(TransferHead).values(empty).on_conflict_do_nothing())
         found = session.execute(query).all()
     return [_Tip(*row) for row in found]
@@ -274,19 +402,38 @@ def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> No
     session.execute(statement.values(values).execution_options(synchronize_session=False))
 
 
-def _known_keys(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]) -> dict[int, KnownKeys]:
-    """What the books say of these facts: by transaction, since many facts share one; by key where a fact has none."""
+def _known_keys(
+    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
+) -> dict[int, KnownKeys]:
+    """What the books say of these facts: by transaction, since many facts share one; by key where a
+    fact has none.
+    """
     known = {account_id: KnownKeys(set(), {}) for account_id in books}
     hashes = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
     if any(tx_hash is None for _, tx_hash in hashes):
-        return known_keys(session, TransferEntry, TransferEntry.account_id, {id_: [one.base_key for one in books[id_]] for id_ in books})
+        return known_keys(
+            session,
+            TransferEntry,
+            TransferEntry.account_id,
+            {id_: [one.base_key for one in books[id_]] for id_ in books},
+        )
     reversal = aliased(TransferEntry)
     for chain_id in {chain_id for chain_id, _ in hashes}:
-        wanted = [bytes.fromhex(tx_hash[2:]) for place, tx_hash in hashes if place == chain_id and tx_hash]
+        wanted = [
+            bytes.fromhex(tx_hash[2:]) for place, tx_hash in hashes if place == chain_id and tx_hash
+        ]
         query = (
-            select(TransferEntry.account_id, TransferEntry.base_key, TransferEntry.incarnation, reversal.id.is_(None))
+            select(
+                TransferEntry.account_id,
+                TransferEntry.base_key,
+                TransferEntry.incarnation,
+                reversal.id.is_(None),
+            )
             .outerjoin(reversal, reversal.reverses_id == TransferEntry.id)
-            .where(TransferEntry.chain_id == chain_id, TransferEntry.tx_hash == any_(cast(wanted, ARRAY(BYTEA))))
+            .where(
+                TransferEntry.chain_id == chain_id,
+                TransferEntry.tx_hash == any_(cast(wanted, ARRAY(BYTEA))),
+            )
             .where(TransferEntry.reverses_id.is_(None))
             .order_by(TransferEntry.incarnation)
         )
@@ -298,7 +445,9 @@ def _known_keys(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]
     return known
 
 
-def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime) -> None:
+def _add_to_balances(
+    session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime
+) -> None:
     """All balances in one statement."""
     if not sums:
         return
@@ -306,20 +455,42 @@ def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], 
     keys = ["account_id", "chain_id", "asset"]
     columns = [*zip(*sums, strict=True), *zip(*sums.values(), strict=True)]
     kinds: list[Any] = [BigInteger, BigInteger, Text, *[Numeric] * len(STATES)]
-    added = table_of("added", dict(zip([*keys, *names], zip(kinds, columns, strict=True), strict=True)))
+    added = table_of(
+        "added", dict(zip([*keys, *names], zip(kinds, columns, strict=True), strict=True))
+    )
     rows = select(*(added.c[name] for name in (*keys, *names)), literal(now))
     statement = upsert(TransferBalance).from_select([*keys, *names, "updated_at"], rows)
-    sum_of: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now}))
+    sum_of: dict[str, Any] = {
+        name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names
+    }
+    session.execute(
+        statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now})
+    )
 
 
 def _body(entry: TransferEntry) -> dict[str, Any]:
-    """What is hashed of an entry: all but ids and hashes of the chain. Amounts are text: they may pass 2**53."""
+    """What is hashed of an entry: all but ids and hashes of the chain.
+
+    Amounts are text: they may pass 2**53.
+    """
     deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
-    names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by", "payload")
+    names = (
+        "seq",
+        "kind",
+        "base_key",
+        "incarnation",
+        "chain_id",
+        "asset",
+        "reported_by",
+        "payload",
+    )
     tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
     is_reversal = entry.reverses_id is not None
-    rest = {"tx_hash": tx_hash, "is_reversal": is_reversal, "created_at": exact_instant_text(entry.created_at)}
+    rest = {
+        "tx_hash": tx_hash,
+        "is_reversal": is_reversal,
+        "created_at": exact_instant_text(entry.created_at),
+    }
     return {name: getattr(entry, name) for name in names} | deltas | rest
 
 
@@ -327,19 +498,37 @@ def _reversal_faults(entries: Sequence[TransferEntry]) -> list[str]:
     """A reversal points at the entry that its payload names."""
     seq_by_id = {entry.id: entry.seq for entry in entries}
     return [
-        f"seq {entry.seq}: reverses seq {seq_by_id.get(entry.reverses_id)}, its payload says {entry.payload.get('reverses_seq')}"
+        (
+            f"seq {entry.seq}: reverses seq {seq_by_id.get(entry.reverses_id)}, its payload says "
+            f"{entry.payload.get('reverses_seq')}"
+        )
         for entry in entries
-        if entry.reverses_id is not None and seq_by_id.get(entry.reverses_id) != entry.payload.get("reverses_seq")
+        if entry.reverses_id is not None
+        and seq_by_id.get(entry.reverses_id) != entry.payload.get("reverses_seq")
     ]
 
 
 def _balance_faults(session: Session, account_id: int) -> list[str]:
     place = (TransferEntry.chain_id, TransferEntry.asset)
     sums = [func.sum(getattr(TransferEntry, f"{state}_delta_e6")) for state in STATES]
-    entries = session.execute(select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)).all()
-    query = select(TransferBalance).where(TransferBalance.account_id == account_id).execution_options(populate_existing=True)
+    entries = session.execute(
+        select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)
+    ).all()
+    query = (
+        select(TransferBalance)
+        .where(TransferBalance.account_id == account_id)
+        .execution_options(populate_existing=True)
+    )
     balances = session.scalars(query).all()
     summed = {(chain_id, asset): tuple(map(int, amounts)) for chain_id, asset, *amounts in entries}
-    stored = {(row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES) for row in balances}
-    differing = {place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)}
-    return [f"balance: {asset} on chain {chain_id} is not the sum of its entries" for chain_id, asset in sorted(differing)]
+    stored = {
+        (row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES)
+        for row in balances
+    }
+    differing = {
+        place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)
+    }
+    return [
+        f"balance: {asset} on chain {chain_id} is not the sum of its entries"
+        for chain_id, asset in sorted(differing)
+    ]

@@ -1,4 +1,6 @@
-"""Two stacks that this folder's tests share: they are started once, and ended after the last of them."""
+"""Two stacks that this folder's tests share: they are started once, and ended after the last of
+them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +11,11 @@ import pytest
 from scripts.devstack import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 
-OUTSIDE = {"OPERATOR_KEY": "op_local_of_the_environment", "REGISTRATIONS_PER_MINUTE": "7", "REGISTRATIONS_PER_DAY": ""}
+OUTSIDE = {
+    "OPERATOR_KEY": "op_local_of_the_environment",
+    "REGISTRATIONS_PER_MINUTE": "7",
+    "REGISTRATIONS_PER_DAY": "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,10 @@ class Pair:
 def pair() -> Iterator[Pair]:
     """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
     with stack_folder() as folder:
-        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free(), **OUTSIDE))
+        stacks = (
+            RunningStack(folder / "one", Ports.free()),
+            RunningStack(folder / "two", Ports.free(), **OUTSIDE),
+        )
         try:
             yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
         finally:

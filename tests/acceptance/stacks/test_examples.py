@@ -1,4 +1,6 @@
-"""The examples, run as a newcomer runs them, on one local stack; what they leave in the record is read as the owner."""
+"""The examples, run as a newcomer runs them, on one local stack; what they leave in the record is
+read as the owner.
+"""
 
 import re
 import subprocess
@@ -58,10 +60,14 @@ def test_an_agent_in_ten_lines__acts_and_reports(pair: Pair, owner: tuple[Client
     assert "200.000000 USDC an action, 450.000000 left today" in told
     assert re.search(r"agent +action_buy +50\.000000", told)
     actions = steps(owner[0], mandate_id, "action", "agent")
-    assert [(step["code"], step["amount_usdc"], step["breached"]) for step in actions] == [("action_buy", "50.000000", [])]
+    assert [(step["code"], step["amount_usdc"], step["breached"]) for step in actions] == [
+        ("action_buy", "50.000000", [])
+    ]
 
 
-def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(pair: Pair, owner: tuple[Client, Wallet]) -> None:
+def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(
+    pair: Pair, owner: tuple[Client, Wallet]
+) -> None:
     mandate_id = given_mandate(pair)
 
     told = loop(pair, "--rounds", "10", "--amount", "120.500000")
@@ -80,26 +86,44 @@ def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(pair: Pair, ow
     assert (read["progress"]["cash"], read["progress"]["positions"]) == ("1000.000000", [])
     assert all(rule["ok"] for rule in read["progress"]["rules"])
     outcomes = steps(owner[0], mandate_id, "outcome", "chain")
-    assert sorted(one["amount_usdc"] for one in outcomes) == sorted(["120.500000"] * 3 + ["88.500000", "450.000000"])
+    assert sorted(one["amount_usdc"] for one in outcomes) == sorted(
+        ["120.500000"] * 3 + ["88.500000", "450.000000"]
+    )
     flows = owner[0].mandates.statement(mandate_id)["flows"]
-    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("450.000000", "450.000000", "0.000000")
+    assert (flows["spent"], flows["received"], flows["unexplained"]) == (
+        "450.000000",
+        "450.000000",
+        "0.000000",
+    )
 
 
-def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(pair: Pair, owner: tuple[Client, Wallet]) -> None:
+def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(
+    pair: Pair, owner: tuple[Client, Wallet]
+) -> None:
     mandate_id = given_mandate(pair)
 
     told = loop(pair, "--rounds", "1", "--amount", "200.000001", "--careless", "--stop")
 
     assert told[0] == "refused on chain: OverPerTxCap, reported"
     assert told[1].startswith("stopped: 0x")
-    refused = [step for step in owner[0].items(owner[0].mandates.steps, "steps", mandate_id) if step["code"] == "refused"]
-    assert [(step["params"]["reason"], step["breached"]) for step in refused] == [("OverPerTxCap", [2])]
+    refused = [
+        step
+        for step in owner[0].items(owner[0].mandates.steps, "steps", mandate_id)
+        if step["code"] == "refused"
+    ]
+    assert [(step["params"]["reason"], step["breached"]) for step in refused] == [
+        ("OverPerTxCap", [2])
+    ]
     assert wait_for(lambda: owner[0].mandates.read(mandate_id)["mandate"]["status"] == "stopped")
     assert owner[0].mandates.read(mandate_id)["limits"]["used"]["left_today"]["value"] is None
 
 
-def test_the_owner__closes_all_and_takes_everything_back(pair: Pair, owner: tuple[Client, Wallet]) -> None:
-    """What docs/owners.md says of leaving: stop, then the plan's calls, then the withdrawal, each signed by the owner alone."""
+def test_the_owner__closes_all_and_takes_everything_back(
+    pair: Pair, owner: tuple[Client, Wallet]
+) -> None:
+    """What docs/owners.md says of leaving: stop, then the plan's calls, then the withdrawal, each
+    signed by the owner alone.
+    """
     client, wallet = owner
     mandate_id = run("agent", str(pair.stacks[0].directory)).split(":")[0]
     assert wallet.send(client.mandates.stop_call(mandate_id))["succeeded"]
@@ -111,10 +135,17 @@ def test_the_owner__closes_all_and_takes_everything_back(pair: Pair, owner: tupl
     assert wallet.send(client.mandates.withdraw_call(mandate_id))["succeeded"]
 
     assert stopped
-    assert [(step["type"], step["who_signs"]) for step in plan["steps"]] == [("unwind", "owner"), ("withdraw", "owner")]
+    assert [(step["type"], step["who_signs"]) for step in plan["steps"]] == [
+        ("unwind", "owner"),
+        ("withdraw", "owner"),
+    ]
     assert wait_for(lambda: client.mandates.read(mandate_id)["lock"]["reason"] == "nothing_left")
     flows = client.mandates.statement(mandate_id)["flows"]
-    assert (flows["deposits"], flows["withdrawals"], flows["unexplained"]) == ("1000.000000", "1000.000000", "0.000000")
+    assert (flows["deposits"], flows["withdrawals"], flows["unexplained"]) == (
+        "1000.000000",
+        "1000.000000",
+        "0.000000",
+    )
 
 
 def wait_for(holds: Callable[[], bool], within_s: float = 20) -> bool:

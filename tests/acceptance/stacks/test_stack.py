@@ -1,4 +1,6 @@
-"""What people meet around the stack: a port in use, a directory in use, a tool that is missing, two stacks at once."""
+"""What people meet around the stack: a port in use, a directory in use, a tool that is missing, two
+stacks at once.
+"""
 
 import os
 import signal
@@ -20,7 +22,10 @@ def test_two_stacks__run_side_by_side(pair: Pair) -> None:
     one, two = pair.facts
 
     assert one["base_url"] != two["base_url"]
-    assert [httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code for stack in pair.facts] == [200, 200]
+    assert [
+        httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code
+        for stack in pair.facts
+    ] == [200, 200]
     assert set(one["contracts"]) >= {
         "usdc",
         "factory",
@@ -32,11 +37,18 @@ def test_two_stacks__run_side_by_side(pair: Pair) -> None:
     }
 
 
-def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_ones_are_not_set(pair: Pair) -> None:
+def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_ones_are_not_set(
+    pair: Pair,
+) -> None:
     stack = pair.facts[1]
     assert stack["operator_key"] == OUTSIDE["OPERATOR_KEY"]
-    limits = httpx.get(f"{stack['base_url']}/.well-known/service.json", timeout=5).json()["rate_limits"]
-    assert (limits["unowned_registrations_per_minute"], limits["unowned_registrations_per_utc_day"]) == (7, 100_000)
+    limits = httpx.get(f"{stack['base_url']}/.well-known/service.json", timeout=5).json()[
+        "rate_limits"
+    ]
+    assert (
+        limits["unowned_registrations_per_minute"],
+        limits["unowned_registrations_per_utc_day"],
+    ) == (7, 100_000)
 
 
 def test_a_stack_that_starts__says_what_it_does(pair: Pair) -> None:
@@ -66,21 +78,29 @@ def test_a_killed_process_is_started_again(pair: Pair) -> None:
         os.kill(pid, signal.SIGKILL)
 
     ends = time.monotonic() + WITHIN_S
-    while time.monotonic() < ends and any(holder_of(stack, name) == pid for name, pid in before.items()):
+    while time.monotonic() < ends and any(
+        holder_of(stack, name) == pid for name, pid in before.items()
+    ):
         time.sleep(0.2)
 
     assert all(holder_of(stack, name) != pid for name, pid in before.items())
     assert httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code == 200
-    assert any("indexer ended with code -9; starting it again" in line for line in pair.stacks[0].lines)
+    assert any(
+        "indexer ended with code -9; starting it again" in line for line in pair.stacks[0].lines
+    )
 
 
 def test_a_killed_database_comes_back_and_the_stack_with_it(pair: Pair) -> None:
     stack, directory = pair.facts[1], pair.stacks[1].directory
-    os.kill(int((directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    os.kill(
+        int((directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]),
+        signal.SIGKILL,
+    )
 
     time.sleep(1)
     ends = time.monotonic() + WITHIN_S
-    while time.monotonic() < ends and set(states_of(stack).values()) != {"ok"}:  # ready comes first, while the indexer catches up
+    # ready comes first, while the indexer catches up
+    while time.monotonic() < ends and set(states_of(stack).values()) != {"ok"}:
         time.sleep(0.3)
     assert set(states_of(stack).values()) == {"ok"}
     assert any("the database ended; starting it again" in line for line in pair.stacks[1].lines)
@@ -101,7 +121,12 @@ def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Pa
 
 def test_missing_node__says_what_to_install() -> None:
     done = subprocess.run(
-        ["/bin/bash", "scripts/preflight.sh", "node"], cwd=ROOT, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
+        ["/bin/bash", "scripts/preflight.sh", "node"],
+        cwd=ROOT,
+        env={"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 1

@@ -1,4 +1,6 @@
-"""The TypeScript client as `make client` builds it: its examples run on a local stack, and the chain says what they did."""
+"""The TypeScript client as `make client` builds it: its examples run on a local stack, and the
+chain says what they did.
+"""
 
 import json
 import subprocess
@@ -25,7 +27,9 @@ def package() -> Path:
 
 @dataclass(frozen=True)
 class Lived:
-    """A mandate that an example took from sign-in to withdrawal: what it printed, and the chain where it happened."""
+    """A mandate that an example took from sign-in to withdrawal: what it printed, and the chain
+    where it happened.
+    """
 
     said: dict[str, str]
     chain: Web3
@@ -33,8 +37,12 @@ class Lived:
 
     def call(self, to: str, function: str, *words: str, block: int | None = None) -> int:
         """The first word of the answer."""
-        data = keccak(text=function)[:4] + b"".join(bytes.fromhex(word[2:]).rjust(32, b"\0") for word in words)
-        answer = self.chain.eth.call({"to": self.chain.to_checksum_address(to), "data": data}, block or "latest")
+        data = keccak(text=function)[:4] + b"".join(
+            bytes.fromhex(word[2:]).rjust(32, b"\0") for word in words
+        )
+        answer = self.chain.eth.call(
+            {"to": self.chain.to_checksum_address(to), "data": data}, block or "latest"
+        )
         return int.from_bytes(answer[:32], "big")
 
     def usdc_e6(self, name: str, block: int) -> int:
@@ -47,7 +55,11 @@ class Lived:
 
 def live(example: str, package: Path, pair: Pair) -> Lived:
     stack: dict[str, Any] = pair.facts[0]
-    command = ["node", str(package / "dist" / "examples" / f"{example}.js"), str(pair.stacks[0].directory)]
+    command = [
+        "node",
+        str(package / "dist" / "examples" / f"{example}.js"),
+        str(pair.stacks[0].directory),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
@@ -87,7 +99,11 @@ def test_the_withdrawal__brings_all_of_it_home(lived: Lived) -> None:
 def test_the_api__has_the_mandate_stopped_and_both_flows(lived: Lived) -> None:
     assert lived.said["status"] == "stopped"
     flows = {name: lived.said[name] for name in ("deposits", "withdrawals", "unexplained")}
-    assert flows == {"deposits": "1000.000000", "withdrawals": "1000.000000", "unexplained": "0.000000"}
+    assert flows == {
+        "deposits": "1000.000000",
+        "withdrawals": "1000.000000",
+        "unexplained": "0.000000",
+    }
 
 
 def test_the_safe__has_two_owners_who_must_both_sign(by_safe: Lived) -> None:
@@ -105,7 +121,9 @@ def test_a_refused_call__throws_the_reason_and_who_fixes_it(package: Path, pair:
         console.log(refused instanceof Refused, refused.response.status, refused.service.reason, refused.service.who_fixes);
     """
     command = ["node", "--input-type=module", "--eval", code]
-    said = subprocess.run(command, cwd=package, capture_output=True, text=True, timeout=WITHIN_S, check=True).stdout
+    said = subprocess.run(
+        command, cwd=package, capture_output=True, text=True, timeout=WITHIN_S, check=True
+    ).stdout
     assert said == "true 401 auth_required caller\n"
 
 

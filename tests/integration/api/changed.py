@@ -13,4 +13,9 @@ def catalogue_with(key: str, **changes: Any) -> Catalogue:
 
 
 def _changed(area: Area, key: str, changes: dict[str, Any]) -> Area:
-    return replace(area, operations=tuple(replace(one, **changes) if one.key == key else one for one in area.operations))
+    return replace(
+        area,
+        operations=tuple(
+            replace(one, **changes) if one.key == key else one for one in area.operations
+        ),
+    )

@@ -1,5 +1,6 @@
-"""What holds for every answer of every test: its status and reason are declared, its body is of the declared form, and its next
-calls can be made as written."""
+"""What holds for every answer of every test: its status and reason are declared, its body is of the
+declared form, and its next calls can be made as written.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -25,19 +26,30 @@ def _validator(answer_type: type[BaseModel]) -> Draft202012Validator:
 
 
 def _closed(schema: Any) -> Any:
-    """The schema without fields that it does not name: callers may meet more, and yet each that is answered now is declared."""
+    """The schema without fields that it does not name: callers may meet more, and yet each that is
+    answered now is declared.
+    """
     if isinstance(schema, list):
         return [_closed(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     closed = {name: _closed(part) for name, part in schema.items()}
-    return closed | {"additionalProperties": False} if "properties" in schema and schema.get("type") == "object" else closed
+    return (
+        closed | {"additionalProperties": False}
+        if "properties" in schema and schema.get("type") == "object"
+        else closed
+    )
 
 
 def require_declared_form(operation: Operation, body: Any) -> None:
-    """Held to the schema that OpenAPI and the tools publish: all that it requires is there, and all that is there is in it."""
+    """Held to the schema that OpenAPI and the tools publish: all that it requires is there, and all
+    that is there is in it.
+    """
     if operation.answer is not None:
-        faults = [f"{fault.json_path}: {fault.message}" for fault in _validator(operation.answer).iter_errors(body)]
+        faults = [
+            f"{fault.json_path}: {fault.message}"
+            for fault in _validator(operation.answer).iter_errors(body)
+        ]
         assert faults == [], f"{operation.key} answers what it does not declare"
 
 
@@ -58,14 +70,20 @@ class Conformance:
         service = body.get("service") if isinstance(body, dict) else None
         reason = service.get("reason") if isinstance(service, dict) else None
         if reason in catalogue().reasons:
-            assert reason in (*reasons_of(operation, catalogue()), *EDGE), f"{operation.key} does not declare that it refuses with {reason}"
+            assert reason in (*reasons_of(operation, catalogue()), *EDGE), (
+                f"{operation.key} does not declare that it refuses with {reason}"
+            )
             for call in service["next"]:
                 self._require_callable(call)
         else:
             declared = [operation.status, *operation.also]
             if not operation.block:
-                declared += [catalogue().reasons[one].status for one in reasons_of(operation, catalogue())]
-            assert response.status_code in declared, f"{operation.key} does not declare that it answers {response.status_code}"
+                declared += [
+                    catalogue().reasons[one].status for one in reasons_of(operation, catalogue())
+                ]
+            assert response.status_code in declared, (
+                f"{operation.key} does not declare that it answers {response.status_code}"
+            )
             if response.status_code in (operation.status, *operation.also):
                 require_declared_form(operation, body)
 
@@ -76,7 +94,9 @@ class Conformance:
             match, values = route.matches(scope)
             if match is Match.FULL:
                 assert isinstance(route, Route)
-                return self._by_call["GET" if method == "HEAD" else method, route.path.replace(":path", "")], dict(values["path_params"])
+                return self._by_call[
+                    "GET" if method == "HEAD" else method, route.path.replace(":path", "")
+                ], dict(values["path_params"])
         return None
 
     def _require_callable(self, call: Mapping[str, Any]) -> None:

@@ -1,4 +1,6 @@
-"""The API in this process: real pipeline, real Postgres, a clock that tests move, and a chain of few answers."""
+"""The API in this process: real pipeline, real Postgres, a clock that tests move, and a chain of
+few answers.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -44,7 +46,8 @@ class Clock:
 
 @dataclass
 class FewAnswersChain:
-    """A chain id, a height and contract wallets (address -> the one signature they take); `is_down` makes every read fail.
+    """A chain id, a height and contract wallets (address -> the one signature they take); `is_down`
+    makes every read fail.
 
     `mined_at` is the time of the newest block; `mined` of older ones, by height.
     """
@@ -64,7 +67,9 @@ class FewAnswersChain:
         self._require_up()
         return b"\x60" if address in self.wallets else b""
 
-    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: Any = "latest") -> bool:
+    def is_erc1271_signature(
+        self, wallet: str, digest: str, signature: str, at: Any = "latest"
+    ) -> bool:
         self._require_up()
         return self.wallets[wallet] == signature
 
@@ -74,7 +79,13 @@ class FewAnswersChain:
         number = at if isinstance(at, int) else self.height
         mined_at = self.mined.get(number, self.mined_at)
         return BlockHeader(
-            number=number, hash=zero, parent_hash=zero, timestamp=mined_at, logs_bloom=0, transaction_hashes=(), base_fee_wei=None
+            number=number,
+            hash=zero,
+            parent_hash=zero,
+            timestamp=mined_at,
+            logs_bloom=0,
+            transaction_hashes=(),
+            base_fee_wei=None,
         )
 
     def _require_up(self) -> None:
@@ -118,16 +129,22 @@ def gate() -> Gate:
 
 @pytest.fixture
 def limited(deps: Deps, gate: Gate) -> Iterator[Limit]:
-    """A client of an application with other limits: `limited(daily_ceiling=2)`; `peer` is where the client calls from.
+    """A client of an application with other limits: `limited(daily_ceiling=2)`; `peer` is where the
+    client calls from.
 
     The application has the probe beside the product's operations.
     """
     with ExitStack() as running:
 
         def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
-            app = create_app(replace(deps, limits=Limits(**limits), catalogue=probe.catalogue(gate)))
+            app = create_app(
+                replace(deps, limits=Limits(**limits), catalogue=probe.catalogue(gate))
+            )
             client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
-            client.event_hooks = {"request": [], "response": [Conformance((*routed(catalogue()), probe.operation(gate)), deps)]}
+            client.event_hooks = {
+                "request": [],
+                "response": [Conformance((*routed(catalogue()), probe.operation(gate)), deps)],
+            }
             return running.enter_context(client)  # one event loop a client, not one a request
 
         yield build
@@ -148,7 +165,9 @@ def sign(wallet: LocalAccount, message: str) -> str:
 
 
 def nonce_for(client: TestClient, wallet: LocalAccount, purpose: str) -> str:
-    answer = client.post("/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": purpose})
+    answer = client.post(
+        "/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": purpose}
+    )
     assert answer.status_code == 200, answer.text
     return str(answer.json()["message"])
 
@@ -156,13 +175,19 @@ def nonce_for(client: TestClient, wallet: LocalAccount, purpose: str) -> str:
 def login(client: TestClient, wallet: LocalAccount) -> dict[str, str]:
     """Headers of an owner's session."""
     message = nonce_for(client, wallet, "login")
-    answer = client.post("/auth/owner/login", json={"message": message, "signature": sign(wallet, message)})
+    answer = client.post(
+        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
+    )
     assert answer.status_code == 200, answer.text
     return bearer(answer.json()["bearer_token"])
 
 
-def connect(client: TestClient, headers: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
-    answer = client.post("/auth/agent/connect", json={"agent_name": "quant", **fields}, headers=headers or {})
+def connect(
+    client: TestClient, headers: dict[str, str] | None = None, **fields: Any
+) -> dict[str, Any]:
+    answer = client.post(
+        "/auth/agent/connect", json={"agent_name": "quant", **fields}, headers=headers or {}
+    )
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 

@@ -1,5 +1,6 @@
-"""What each credential gets on each route, as the catalogue and docs/rules.md#two-credentials say; `python -m tests.integration.api.matrix`
-writes docs/credential-matrix.md. test_credential_matrix.py holds the service to it.
+"""What each credential gets on each route, as the catalogue and docs/rules.md#two-credentials say;
+`python -m tests.integration.api.matrix` writes docs/credential-matrix.md. test_credential_matrix.py
+holds the service to it.
 """
 
 import re
@@ -44,8 +45,14 @@ STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
 
 
 def expected(row: Operation, who: Who) -> str:
-    """A reason that keeps the caller out, or `served`: the call reached its service, whatever that then says."""
-    takes = {"none", "key", "owner"} if row.auth.name == "optional" else set(re.findall(r"none|key|owner|bearer|operator", row.auth.name))
+    """A reason that keeps the caller out, or `served`: the call reached its service, whatever that
+    then says.
+    """
+    takes = (
+        {"none", "key", "owner"}
+        if row.auth.name == "optional"
+        else set(re.findall(r"none|key|owner|bearer|operator", row.auth.name))
+    )
     if who is Who.NOBODY:
         return SERVED if "none" in takes else "auth_required"
     if not who.kinds:
@@ -55,8 +62,12 @@ def expected(row: Operation, who: Who) -> str:
 
 
 def _kind_seen(takes: set[str], who: Who) -> str | None:
-    """Of several credentials the route's kind decides, a key before a session (docs/rules.md#two-credentials)."""
-    return next((kind for kind in ("key", "owner", "bearer", "operator") if kind in takes & who.kinds), None)
+    """Of several credentials the route's kind decides, a key before a session
+    (docs/rules.md#two-credentials).
+    """
+    return next(
+        (kind for kind in ("key", "owner", "bearer", "operator") if kind in takes & who.kinds), None
+    )
 
 
 def _without(row: Operation, takes: set[str], who: Who) -> str:
@@ -70,7 +81,9 @@ def _without(row: Operation, takes: set[str], who: Who) -> str:
     if "owner" in takes and "bearer" in who.kinds:
         return "auth_invalid"
     is_owners_alone = takes == {"owner"} and row.family is Family.WALLET
-    return "scope_denied" if is_owners_alone and who.kinds & {"key", "operator"} else "auth_required"
+    return (
+        "scope_denied" if is_owners_alone and who.kinds & {"key", "operator"} else "auth_required"
+    )
 
 
 def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
@@ -86,9 +99,14 @@ def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
 
 def page() -> str:
     """The table, one row a route; `served` is a dot."""
-    rows = [f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |" for row in catalogue().operations]
+    rows = [
+        f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |"
+        for row in catalogue().operations
+    ]
     heads = [who.says for who in Who]
-    return "\n".join([HEAD, f"| call | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *rows, ""])
+    return "\n".join(
+        [HEAD, f"| call | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *rows, ""]
+    )
 
 
 def _cell(row: Operation, who: Who) -> str:

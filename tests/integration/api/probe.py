@@ -1,4 +1,5 @@
-"""A wallet operation that does what its `do` says, so that the pipeline is tested apart from any product rule.
+"""A wallet operation that does what its `do` says, so that the pipeline is tested apart from any
+product rule.
 
 Each call that reaches the service writes one row (a policy change of the agent) first.
 """
@@ -12,7 +13,17 @@ from api.catalogue import areas
 from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller
 from api.kernel.fields import PublicId, Usdc
-from api.kernel.operation import Answer, AnswerBody, Area, Catalogue, Command, Family, Refusal, Write, WriteCall
+from api.kernel.operation import (
+    Answer,
+    AnswerBody,
+    Area,
+    Catalogue,
+    Command,
+    Family,
+    Refusal,
+    Write,
+    WriteCall,
+)
 from api.kernel.refusals import REASONS
 from api.kernel.tool import Tool
 from core.db.engine import Database
@@ -25,7 +36,9 @@ PATH = "/mandate-wallet/mandates/m_aaaaaaaaaa/probe"
 
 class Probe(Command):
     id: PublicId
-    do: Literal["answer", "flag", "refuse", "refuse and keep", "break a rule", "outside", "defect", "wait"] = "answer"
+    do: Literal[
+        "answer", "flag", "refuse", "refuse and keep", "break a rule", "outside", "defect", "wait"
+    ] = "answer"
     amount_usdc: Usdc | None = None
     n: int = 0
 
@@ -50,14 +63,18 @@ class Gate:
 
 def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe, Probed]:
     def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer[Probed]:
-        policies.log_change(call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now)
+        policies.log_change(
+            call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now
+        )
         match command.do:
             case "flag":
                 return Answer(Probed(violation=True), 202)
             case "refuse":
                 raise Refusal("wrong_status", "It has ended.")
             case "refuse and keep":
-                raise Refusal("wrong_status", "It has ended.", extra={"recorded": True}, keeps_write=True)
+                raise Refusal(
+                    "wrong_status", "It has ended.", extra={"recorded": True}, keeps_write=True
+                )
             case "break a rule":
                 raise InvalidNumberError("amount_usdc", "0", "write an amount above 0")
             case "outside":

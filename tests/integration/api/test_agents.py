@@ -12,7 +12,16 @@ from api.areas.safety.operations import AREA as SAFETY
 from api.kernel import auth
 from api.kernel.operation import Operation
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login, reason
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    Limit,
+    TestClient,
+    bearer,
+    connect,
+    login,
+    reason,
+)
 
 FULL = {"full_access": True, "scopes": None, "per_order_usd": None, "per_day_usd": None}
 
@@ -22,7 +31,9 @@ def owner(client: TestClient, wallet: LocalAccount) -> dict[str, str]:
     return login(client, wallet)
 
 
-def set_scopes(client: TestClient, owner: dict[str, str], agent: dict[str, Any], **body: Any) -> Any:
+def set_scopes(
+    client: TestClient, owner: dict[str, str], agent: dict[str, Any], **body: Any
+) -> Any:
     return client.put(f"/agents/{agent['user_id']}/scopes", json=body, headers=owner)
 
 
@@ -40,15 +51,29 @@ def test_scopes__of_a_new_key__are_full_access(client: TestClient) -> None:
     assert scopes(client, agent) == {"user_id": agent["user_id"], **FULL}
 
 
-def test_scopes__set_by_the_owner__are_replaced_whole(client: TestClient, owner: dict[str, str]) -> None:
+def test_scopes__set_by_the_owner__are_replaced_whole(
+    client: TestClient, owner: dict[str, str]
+) -> None:
     agent = connect(client, owner)
-    answer = set_scopes(client, owner, agent, scopes=["tx", "read", "tx"], per_order_usd="50.5", per_day_usd=200)
-    granted = {"full_access": False, "scopes": ["tx", "read"], "per_order_usd": "50.500000", "per_day_usd": "200.000000"}
+    answer = set_scopes(
+        client, owner, agent, scopes=["tx", "read", "tx"], per_order_usd="50.5", per_day_usd=200
+    )
+    granted = {
+        "full_access": False,
+        "scopes": ["tx", "read"],
+        "per_order_usd": "50.500000",
+        "per_day_usd": "200.000000",
+    }
     assert answer.json() == scopes(client, agent) == {"user_id": agent["user_id"], **granted}
-    assert set_scopes(client, owner, agent, scopes=None).json() == {"user_id": agent["user_id"], **FULL}
+    assert set_scopes(client, owner, agent, scopes=None).json() == {
+        "user_id": agent["user_id"],
+        **FULL,
+    }
 
 
-def test_scopes__none_at_all__leaves_scopes_status_and_catalogue(client: TestClient, owner: dict[str, str]) -> None:
+def test_scopes__none_at_all__leaves_scopes_status_and_catalogue(
+    client: TestClient, owner: dict[str, str]
+) -> None:
     agent = connect(client, owner)
     assert set_scopes(client, owner, agent, scopes=[]).json()["full_access"] is False
     key = {KEY: agent["api_key"]}
@@ -67,8 +92,16 @@ def test_scopes__none_at_all__leaves_scopes_status_and_catalogue(client: TestCli
         ({}, "invalid_parameter", "scopes: send it; it is required."),
         ({"scopes": ["admin"]}, "invalid_parameter", "scopes.0: "),
         ({"scopes": "read"}, "invalid_parameter", "scopes: "),
-        ({"scopes": None, "per_order_usd": "0"}, "invalid_number", "per_order_usd: write an amount above 0"),
-        ({"scopes": None, "per_day_usd": "1.0000001"}, "invalid_number", "per_day_usd: write a decimal with at most 6 decimals"),
+        (
+            {"scopes": None, "per_order_usd": "0"},
+            "invalid_number",
+            "per_order_usd: write an amount above 0",
+        ),
+        (
+            {"scopes": None, "per_day_usd": "1.0000001"},
+            "invalid_number",
+            "per_day_usd: write a decimal with at most 6 decimals",
+        ),
     ],
     ids=["left out", "unknown", "no list", "zero", "seven decimals"],
 )
@@ -82,23 +115,36 @@ def test_scopes__of_another_form__are_refused_and_nothing_changes(
     assert scopes(client, agent) == {"user_id": agent["user_id"], **FULL}
 
 
-def test_scopes__are_set_by_the_owners_session_alone(client: TestClient, owner: dict[str, str]) -> None:
+def test_scopes__are_set_by_the_owners_session_alone(
+    client: TestClient, owner: dict[str, str]
+) -> None:
     agent, unowned = connect(client, owner), connect(client)
     stranger = login(client, Account.create())
     assert reason(set_scopes(client, {}, agent, scopes=None)) == (401, "auth_required")
-    assert reason(set_scopes(client, {KEY: agent["api_key"]}, agent, scopes=None)) == (401, "auth_required")
-    assert reason(set_scopes(client, bearer(agent["bearer_token"]), agent, scopes=None)) == (401, "auth_invalid")
+    assert reason(set_scopes(client, {KEY: agent["api_key"]}, agent, scopes=None)) == (
+        401,
+        "auth_required",
+    )
+    assert reason(set_scopes(client, bearer(agent["bearer_token"]), agent, scopes=None)) == (
+        401,
+        "auth_invalid",
+    )
     assert reason(set_scopes(client, stranger, agent, scopes=None)) == (403, "not_owner")
     assert reason(set_scopes(client, owner, unowned, scopes=None)) == (403, "not_owner")
     answer = set_scopes(client, owner, {"user_id": 999_999}, scopes=None)
     assert reason(answer) == (404, "not_found")
-    assert [call["path"] for call in answer.json()["service"]["next"]] == ["/agents/mine", "/agent/catalog"]
+    assert [call["path"] for call in answer.json()["service"]["next"]] == [
+        "/agents/mine",
+        "/agent/catalog",
+    ]
 
 
 # The fleet
 
 
-def test_mine__lists_the_owners_agents_with_scopes_wallet_and_last_call(client: TestClient, owner: dict[str, str], clock: Clock) -> None:
+def test_mine__lists_the_owners_agents_with_scopes_wallet_and_last_call(
+    client: TestClient, owner: dict[str, str], clock: Clock
+) -> None:
     used, unused = connect(client, owner), connect(client, owner)
     connect(client)
     set_scopes(client, owner, unused, scopes=["read"], per_day_usd="5")
@@ -121,10 +167,16 @@ def test_mine__lists_the_owners_agents_with_scopes_wallet_and_last_call(client: 
         "registered_at": "2026-11-21T12:00:00Z",
         "last_call_at": "2026-11-21T12:03:00Z",
     }
-    assert (second["scopes"], second["per_day_usd"], second["last_call_at"]) == (["read"], "5.000000", None)
+    assert (second["scopes"], second["per_day_usd"], second["last_call_at"]) == (
+        ["read"],
+        "5.000000",
+        None,
+    )
 
 
-def test_mine__never_shows_an_owners_id(client: TestClient, owner: dict[str, str], database: Database) -> None:
+def test_mine__never_shows_an_owners_id(
+    client: TestClient, owner: dict[str, str], database: Database
+) -> None:
     connect(client, owner)
     with database.read() as session:
         owner_id = session.scalar(text("select id from account where kind = 'owner'"))
@@ -134,7 +186,9 @@ def test_mine__never_shows_an_owners_id(client: TestClient, owner: dict[str, str
 # Status and dashboard
 
 
-def test_status__is_what_the_books_say__and_not_recorded_where_there_are_none(client: TestClient, owner: dict[str, str]) -> None:
+def test_status__is_what_the_books_say__and_not_recorded_where_there_are_none(
+    client: TestClient, owner: dict[str, str]
+) -> None:
     agent = connect(client, owner)
     assert client.get("/agent/status", headers={KEY: agent["api_key"]}).json() == {
         "user_id": agent["user_id"],
@@ -158,7 +212,12 @@ def test_status__is_what_the_books_say__and_not_recorded_where_there_are_none(cl
 
 def test_status__without_the_welcome_credit__is_zero_credits(limited: Limit) -> None:
     client = limited(welcome_per_address_per_day=0)
-    assert client.get("/agent/status", headers={KEY: connect(client)["api_key"]}).json()["credit_balance"] == 0
+    assert (
+        client.get("/agent/status", headers={KEY: connect(client)["api_key"]}).json()[
+            "credit_balance"
+        ]
+        == 0
+    )
 
 
 def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestClient) -> None:
@@ -166,20 +225,32 @@ def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestCli
     stages = body["review_stages"]
     assert set(stages) == {"submitted", "verified", "points_recorded", "paid", "rejected"}
     assert set(stages["verified"]) == {"reproduced", "re_observed", "no_record_on_file"}
-    lines = [stages[name] for name in stages if name != "verified"] + list(stages["verified"].values())
+    lines = [stages[name] for name in stages if name != "verified"] + list(
+        stages["verified"].values()
+    )
     assert lines == [{"task_claims": "not_recorded", "mining_submissions": "not_recorded"}] * 7
     assert (body["credit_balance"], body["mandates"]) == (10, {})
 
 
 @pytest.mark.parametrize(
-    "operation", [one for one in (*AGENTS.operations, *SAFETY.operations) if one.method == "GET"], ids=lambda one: one.key
+    "operation",
+    [one for one in (*AGENTS.operations, *SAFETY.operations) if one.method == "GET"],
+    ids=lambda one: one.key,
 )
 def test_an_answer__has_the_fields_that_openapi_shows(
     client: TestClient, owner: dict[str, str], operator: dict[str, str], operation: Operation
 ) -> None:
     agent = connect(client, owner)
-    client.post("/agent/self", json={"persona": "Quiet.", "next_steps": ["wait"]}, headers={KEY: agent["api_key"]})
-    case = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": "2026-11-28T12:00:00Z"}
+    client.post(
+        "/agent/self",
+        json={"persona": "Quiet.", "next_steps": ["wait"]},
+        headers={KEY: agent["api_key"]},
+    )
+    case = {
+        "agent_id": agent["user_id"],
+        "rule": "copied evidence",
+        "deadline": "2026-11-28T12:00:00Z",
+    }
     client.post("/admin/violations", json=case, headers=operator)
     headers = owner if operation.auth is auth.BY_OWNER else {KEY: agent["api_key"]}
     body = client.get(operation.path, headers=headers).json()
@@ -187,8 +258,12 @@ def test_an_answer__has_the_fields_that_openapi_shows(
     assert operation.answer.model_validate(body, strict=True).model_dump(mode="json") == body
 
 
-@pytest.mark.parametrize("path", ["/agent/status", "/agent/dashboard", "/agent/scopes", "/agent/self"])
-def test_an_agents_pages__are_its_keys_alone(client: TestClient, owner: dict[str, str], operator: dict[str, str], path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/agent/status", "/agent/dashboard", "/agent/scopes", "/agent/self"]
+)
+def test_an_agents_pages__are_its_keys_alone(
+    client: TestClient, owner: dict[str, str], operator: dict[str, str], path: str
+) -> None:
     agent = connect(client)
     for headers in ({}, owner, operator, bearer(agent["bearer_token"])):
         assert reason(client.get(path, headers=headers)) == (401, "auth_required")

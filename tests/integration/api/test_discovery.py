@@ -1,20 +1,34 @@
-"""The discovery document and the catalogue: what a program that knows nothing reads first (docs/rules.md#catalogue-and-discovery)."""
+"""The discovery document and the catalogue: what a program that knows nothing reads first
+(docs/rules.md#catalogue-and-discovery).
+"""
 
 from api.catalogue import catalogue
 from tests.integration.api.conftest import Limit, TestClient
 
 
-def test_the_document__lists_capabilities_every_endpoint_limits_and_instructions(client: TestClient) -> None:
+def test_the_document__lists_capabilities_every_endpoint_limits_and_instructions(
+    client: TestClient,
+) -> None:
     document = client.get("/.well-known/service.json").json()
     assert {"capabilities", "endpoints", "rate_limits", "instructions"} <= document.keys()
-    shown = [(one["method"], one["path"], one["auth"]) for one in document["endpoints"] if not one["path"].endswith("/probe")]
+    shown = [
+        (one["method"], one["path"], one["auth"])
+        for one in document["endpoints"]
+        if not one["path"].endswith("/probe")
+    ]
     assert shown == [(row.method, row.path, row.auth.name) for row in catalogue().operations]
     assert all(set(one) == {"method", "path", "auth"} for one in document["endpoints"])
-    assert not {"webhooks", "oauth", "approval_link", "signed_receipts"} & set(document["capabilities"])
+    assert not {"webhooks", "oauth", "approval_link", "signed_receipts"} & set(
+        document["capabilities"]
+    )
 
 
 def test_both_ceilings__are_published_and_one_is_enforced(limited: Limit) -> None:
-    limits = limited(daily_ceiling=7).get("/.well-known/service.json").json()["rate_limits"]["calls_per_key_and_utc_day"]
+    limits = (
+        limited(daily_ceiling=7)
+        .get("/.well-known/service.json")
+        .json()["rate_limits"]["calls_per_key_and_utc_day"]
+    )
     assert limits["enforced"] == {"free": 7, "plus": 5_000, "pro": 10_000}
     assert limits["payment_section"] == {"free": 2_000, "plus": 5_000, "pro": 10_000}
     assert limits["tier_table"] == {"free": 100, "tier_1": 5_000, "tier_2": 50_000}

@@ -8,7 +8,19 @@ import pytest
 from api.catalogue import catalogue
 from tests.integration.api.conftest import TestClient
 
-LOADING = {"script", "link", "img", "iframe", "object", "embed", "video", "audio", "source", "form", "base"}
+LOADING = {
+    "script",
+    "link",
+    "img",
+    "iframe",
+    "object",
+    "embed",
+    "video",
+    "audio",
+    "source",
+    "form",
+    "base",
+}
 
 
 class Page(HTMLParser):
@@ -50,18 +62,24 @@ def test_docs__loads_nothing_and_leads_nowhere_else(text: str) -> None:
 
 def test_docs__links_lead_to_what_is_on_the_page(text: str) -> None:
     page = Page(text)
-    assert {address[1:] for address in page.addresses if address.startswith("#")} - page.ids == set()
+    assert {
+        address[1:] for address in page.addresses if address.startswith("#")
+    } - page.ids == set()
 
 
 @pytest.mark.parametrize("path", ["/docs", "/mcp"])
-def test_a_page_for_people__is_as_wide_as_the_phone_that_shows_it(client: TestClient, path: str) -> None:
+def test_a_page_for_people__is_as_wide_as_the_phone_that_shows_it(
+    client: TestClient, path: str
+) -> None:
     """Without it a phone draws 980 pixels and shrinks them: text of 6 pixels."""
     page = client.get(path, headers={"Accept": "text/html"}).text
     assert '<meta name="viewport" content="width=device-width,initial-scale=1">' in page
 
 
 def test_docs__a_link_to_a_schema__leads_inside_what_is_folded(text: str) -> None:
-    """A browser opens the details around the place that a link leads to, not details that are the place."""
+    """A browser opens the details around the place that a link leads to, not details that are the
+    place.
+    """
     assert re.search(r'<details id="schema-', text) is None
 
 
@@ -70,7 +88,9 @@ def test_docs__of_another_method__is_405(client: TestClient) -> None:
 
 
 def test_openapi_json__is_written_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asked for it again and again kept the event loop busy with writing it: 280 KB for each, while all others waited."""
+    """Whoever asked for it again and again kept the event loop busy with writing it: 280 KB for
+    each, while all others waited.
+    """
     first = client.get("/openapi.json")
     monkeypatch.setattr("api.kernel.viewer.json", None)
     assert (first.status_code, first.headers["Content-Type"]) == (200, "application/json")

@@ -8,7 +8,9 @@ KEPT = [("/agent/catalog", 300), ("/.well-known/service.json", 300), ("/mandate-
 
 
 @pytest.mark.parametrize(("path", "max_age_s"), KEPT)
-def test_an_answer_to_nobody__may_be_kept_by_anyone(client: TestClient, path: str, max_age_s: int) -> None:
+def test_an_answer_to_nobody__may_be_kept_by_anyone(
+    client: TestClient, path: str, max_age_s: int
+) -> None:
     first = client.get(path)
     assert first.headers["Cache-Control"] == f"public, max-age={max_age_s}"
     assert first.headers["Vary"] == "X-SVC-User-Key, Authorization"
@@ -21,7 +23,12 @@ def test_an_answer_to_nobody__may_be_kept_by_anyone(client: TestClient, path: st
 @pytest.mark.parametrize("named", ['"x", {tag}', "W/{tag}", "*"])
 def test_if_none_match__is_a_list_compared_weakly(client: TestClient, named: str) -> None:
     tag = client.get("/mandate-wallet/board").headers["ETag"]
-    assert client.get("/mandate-wallet/board", headers={"If-None-Match": named.format(tag=tag)}).status_code == 304
+    assert (
+        client.get(
+            "/mandate-wallet/board", headers={"If-None-Match": named.format(tag=tag)}
+        ).status_code
+        == 304
+    )
 
 
 @pytest.mark.parametrize("named", ['"x"', "garbage", ""])
@@ -39,6 +46,10 @@ def test_an_answer_to_a_key__is_private_and_asked_for_again(client: TestClient) 
 
 
 def test_a_refusal_and_a_route_without_the_column__are_not_kept(client: TestClient) -> None:
-    for answer in (client.get("/agent/catalog?x=1"), client.get("/mandate-wallet/door"), client.get("/health/live")):
+    for answer in (
+        client.get("/agent/catalog?x=1"),
+        client.get("/mandate-wallet/door"),
+        client.get("/health/live"),
+    ):
         assert answer.headers["Cache-Control"] == "no-store"
         assert "ETag" not in answer.headers

@@ -1,4 +1,6 @@
-"""What an eviction leaves to a thief who took every secret before it: each of them against each route of the catalogue."""
+"""What an eviction leaves to a thief who took every secret before it: each of them against each
+route of the catalogue.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,17 +18,31 @@ from api.kernel.operation import Operation
 from api.main import routed
 from core.db.base import Base
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, TestClient, bearer, connect, login, nonce_for, reason, sign
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    TestClient,
+    bearer,
+    connect,
+    login,
+    nonce_for,
+    reason,
+    sign,
+)
 
 THIEF = Account.from_key("0x" + "66" * 32)
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "identity.md"
-COUNTS = ("request_count", "recovery_failure", "sign_in_nonce")  # what a refused call may leave behind
+# what a refused call may leave behind
+COUNTS = ("request_count", "recovery_failure", "sign_in_nonce")
 SECRETS = {"api_key", "recovery_code", "bearer_token"}
 
 
 @dataclass
 class Robbed:
-    """An owner's agent, and copies of all its secrets in a thief's hands. `new`: what the last eviction answered."""
+    """An owner's agent, and copies of all its secrets in a thief's hands.
+
+    `new`: what the last eviction answered.
+    """
 
     client: TestClient
     clock: Clock
@@ -38,7 +54,10 @@ class Robbed:
     new: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.owner, self.taken_session = login(self.client, self.wallet), login(self.client, self.wallet)
+        self.owner, self.taken_session = (
+            login(self.client, self.wallet),
+            login(self.client, self.wallet),
+        )
         self.taken = connect(self.client, self.owner)
 
     @property
@@ -46,12 +65,16 @@ class Robbed:
         return int(self.taken["user_id"])
 
     def post(self, path: str, headers: dict[str, str] | None = None, **body: Any) -> httpx.Response:
-        answer: httpx.Response = self.client.post(path, json=body or None, headers=self.owner if headers is None else headers)
+        answer: httpx.Response = self.client.post(
+            path, json=body or None, headers=self.owner if headers is None else headers
+        )
         return answer
 
     def link(self, token: str, wallet: LocalAccount = THIEF) -> httpx.Response:
         signature = sign(wallet, nonce_for(self.client, wallet, "link"))
-        return self.post("/auth/wallet/link", bearer(token), wallet_address=wallet.address, signature=signature)
+        return self.post(
+            "/auth/wallet/link", bearer(token), wallet_address=wallet.address, signature=signature
+        )
 
     def recover(self, code: str) -> httpx.Response:
         return self.post("/auth/agent/recover", {}, recovery_code=code)
@@ -59,12 +82,17 @@ class Robbed:
     def unlink(self, headers: dict[str, str] | None = None) -> httpx.Response:
         asked = {"wallet_address": self.wallet.address, "purpose": "unlink", "agent_id": self.id}
         message = self.client.post("/auth/wallet/nonce", json=asked).json()["message"]
-        return self.post(f"/agents/{self.id}/wallet/unlink", headers, signature=sign(self.wallet, message))
+        return self.post(
+            f"/agents/{self.id}/wallet/unlink", headers, signature=sign(self.wallet, message)
+        )
 
     def linked(self) -> str | None:
         """The agent's wallet by the books."""
         with self.database.read() as session:
-            found = session.scalar(text("select encode(wallet_address, 'hex') from account where id = :id"), {"id": self.id})
+            found = session.scalar(
+                text("select encode(wallet_address, 'hex') from account where id = :id"),
+                {"id": self.id},
+            )
         return None if found is None else "0x" + str(found)
 
     def alerts(self) -> list[tuple[str, bool]]:
@@ -138,10 +166,17 @@ WORKS = {
 
 def said() -> dict[str, dict[str, str]]:
     """The page's table: eviction -> secret -> dead or lives."""
-    head, _, *lines = PAGE.read_text().split("<!-- table: what an eviction leaves -->\n")[1].split("\n\n")[0].splitlines()
+    head, _, *lines = (
+        PAGE.read_text()
+        .split("<!-- table: what an eviction leaves -->\n")[1]
+        .split("\n\n")[0]
+        .splitlines()
+    )
     evictions = cells(head)[1:]
     table = {cells(line)[0]: dict(zip(evictions, cells(line)[1:], strict=True)) for line in lines}
-    return {eviction: {secret: row[eviction] for secret, row in table.items()} for eviction in evictions}
+    return {
+        eviction: {secret: row[eviction] for secret, row in table.items()} for eviction in evictions
+    }
 
 
 def cells(line: str) -> list[str]:
@@ -154,7 +189,11 @@ def test_the_page__names_each_eviction() -> None:
 
 def request(robbed: Robbed, row: Operation, headers: dict[str, str], **body: Any) -> httpx.Response:
     """The call as a thief makes it: with what the path needs, and whatever body."""
-    path = row.path.replace("{id}", str(robbed.id)).replace("{atom_id}", "first-call").replace("{pb}/{path}", "agent/loop.md")
+    path = (
+        row.path.replace("{id}", str(robbed.id))
+        .replace("{atom_id}", "first-call")
+        .replace("{pb}/{path}", "agent/loop.md")
+    )
     writes = {"json": body, "headers": headers | {"Accept": "application/json, text/event-stream"}}
     sent: dict[str, Any] = {"headers": headers} if row.method == "GET" else writes
     answer: httpx.Response = robbed.client.request(row.method, path, **sent)
@@ -178,10 +217,19 @@ def test_a_thief_with_every_secret__after_an_eviction(robbed: Robbed, eviction: 
     found = {}
     for secret, headers in HEADERS.items():
         if expected[secret] == "lives":
-            found[secret] = "lives" if robbed.client.get(WORKS[secret], headers=headers(robbed)).status_code == 200 else "dead"
+            found[secret] = (
+                "lives"
+                if robbed.client.get(WORKS[secret], headers=headers(robbed)).status_code == 200
+                else "dead"
+            )
             continue
-        answers = {row.key: status_and_reason(request(robbed, row, headers(robbed))) for row in catalogue().operations}
-        assert {key: answer for key, answer in answers.items() if answer != (401, "auth_invalid")} == {}
+        answers = {
+            row.key: status_and_reason(request(robbed, row, headers(robbed)))
+            for row in catalogue().operations
+        }
+        assert {
+            key: answer for key, answer in answers.items() if answer != (401, "auth_invalid")
+        } == {}
         found[secret] = "dead"
     assert robbed.rows() == before
     found["a wallet linked less than 24 hours ago"] = "dead" if robbed.linked() is None else "lives"
@@ -204,7 +252,10 @@ def test_what_an_eviction_answers__is_new_and_works(robbed: Robbed, eviction: st
     EVICTIONS[eviction](robbed)
     assert set(robbed.new) >= SECRETS
     assert not {robbed.new[name] for name in SECRETS} & {robbed.taken[name] for name in SECRETS}
-    assert robbed.client.get("/agent/status", headers={KEY: robbed.new["api_key"]}).json()["user_id"] == robbed.id
+    assert (
+        robbed.client.get("/agent/status", headers={KEY: robbed.new["api_key"]}).json()["user_id"]
+        == robbed.id
+    )
     assert robbed.link(robbed.new["bearer_token"], Account.create()).status_code == 200
     assert robbed.recover(robbed.new["recovery_code"]).status_code == 200
 
@@ -215,7 +266,12 @@ def test_what_an_eviction_answers__is_new_and_works(robbed: Robbed, eviction: st
 def test_a_signature_for_a_link_from_before__needs_a_live_token(robbed: Robbed) -> None:
     signature = sign(THIEF, nonce_for(robbed.client, THIEF, "link"))
     rotation(robbed)
-    answer = robbed.post("/auth/wallet/link", bearer(robbed.taken["bearer_token"]), wallet_address=THIEF.address, signature=signature)
+    answer = robbed.post(
+        "/auth/wallet/link",
+        bearer(robbed.taken["bearer_token"]),
+        wallet_address=THIEF.address,
+        signature=signature,
+    )
     assert (reason(answer), robbed.linked()) == ((401, "auth_invalid"), None)
 
 
@@ -227,8 +283,12 @@ def test_a_rotation__names_the_wallet_that_it_unlinked(robbed: Robbed) -> None:
     assert robbed.new["unlinked_wallet"] is None
 
 
-@pytest.mark.parametrize(("hours", "is_kept"), [({"hours": 24, "seconds": -1}, False), ({"hours": 24}, True)])
-def test_a_rotation__keeps_a_wallet_that_waits_no_more(robbed: Robbed, hours: dict[str, float], is_kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("hours", "is_kept"), [({"hours": 24, "seconds": -1}, False), ({"hours": 24}, True)]
+)
+def test_a_rotation__keeps_a_wallet_that_waits_no_more(
+    robbed: Robbed, hours: dict[str, float], is_kept: bool
+) -> None:
     robbed.link(robbed.taken["bearer_token"])
     robbed.clock.pass_(**hours)
     robbed.owner = login(robbed.client, robbed.wallet)
@@ -241,7 +301,11 @@ def test_a_confirmed_wallet__waits_no_more_and_stays(robbed: Robbed) -> None:
     assert robbed.alerts() == [("agent_wallet_linked", True)]
     assert robbed.fleet()["wallet_payable_at"] == "2026-11-22T12:00:00Z"
     answer = robbed.post(f"/agents/{robbed.id}/wallet/confirm", wallet_address=THIEF.address)
-    assert answer.json() == {"user_id": robbed.id, "wallet_address": THIEF.address, "wallet_payable_at": "2026-11-21T12:00:00Z"}
+    assert answer.json() == {
+        "user_id": robbed.id,
+        "wallet_address": THIEF.address,
+        "wallet_payable_at": "2026-11-21T12:00:00Z",
+    }
     assert robbed.alerts() == [("agent_wallet_linked", False)]
     rotation(robbed)
     assert robbed.linked() == THIEF.address.lower()
@@ -252,14 +316,21 @@ def test_confirm__of_another_wallet_than_the_linked_one__is_refused(robbed: Robb
     assert reason(robbed.post(path, wallet_address=THIEF.address)) == (409, "wallet_not_linked")
     robbed.link(robbed.taken["bearer_token"])
     other = robbed.post(path, wallet_address=Account.create().address)
-    assert (reason(other), THIEF.address in other.json()["detail"]) == ((409, "wallet_not_linked"), True)
+    assert (reason(other), THIEF.address in other.json()["detail"]) == (
+        (409, "wallet_not_linked"),
+        True,
+    )
     assert robbed.fleet()["wallet_payable_at"] == "2026-11-22T12:00:00Z"
 
 
 def test_an_agent_without_an_owner__links_at_once_and_nobody_is_told(robbed: Robbed) -> None:
     made = connect(robbed.client)
     answer = robbed.link(made["bearer_token"])
-    assert answer.json() == {"registered": True, "wallet_address": THIEF.address, "wallet_payable_at": "2026-11-21T12:00:00Z"}
+    assert answer.json() == {
+        "registered": True,
+        "wallet_address": THIEF.address,
+        "wallet_payable_at": "2026-11-21T12:00:00Z",
+    }
     assert robbed.recover(made["recovery_code"]).status_code == 200
     with robbed.database.read() as session:
         assert session.scalar(text("select count(*) from owner_alert")) == 0
@@ -269,10 +340,15 @@ def test_unlink__needs_the_owners_wallet_to_sign_it_for_this_agent(robbed: Robbe
     robbed.link(robbed.taken["bearer_token"])
     login_text = sign(robbed.wallet, nonce_for(robbed.client, robbed.wallet, "login"))
     for signature in (login_text, sign(THIEF, "unlink")):
-        assert reason(robbed.post(f"/agents/{robbed.id}/wallet/unlink", signature=signature)) == (400, "signature_invalid")
+        assert reason(robbed.post(f"/agents/{robbed.id}/wallet/unlink", signature=signature)) == (
+            400,
+            "signature_invalid",
+        )
     other = connect(robbed.client, robbed.owner)["user_id"]
     asked = {"wallet_address": robbed.wallet.address, "purpose": "unlink", "agent_id": other}
-    others = sign(robbed.wallet, robbed.client.post("/auth/wallet/nonce", json=asked).json()["message"])
+    others = sign(
+        robbed.wallet, robbed.client.post("/auth/wallet/nonce", json=asked).json()["message"]
+    )
     refused = robbed.post(f"/agents/{robbed.id}/wallet/unlink", signature=others)
     assert reason(refused) == (400, "signature_invalid")
     assert refused.json()["service"]["next"][0]["body"] == asked | {"agent_id": robbed.id}
@@ -282,17 +358,28 @@ def test_unlink__needs_the_owners_wallet_to_sign_it_for_this_agent(robbed: Robbe
 def test_unlink__without_a_wallet__leads_to_the_rotation(robbed: Robbed) -> None:
     answer = robbed.unlink()
     assert reason(answer) == (409, "wallet_not_linked")
-    assert [call["path"] for call in answer.json()["service"]["next"][:2]] == ["/agents/mine", f"/agents/{robbed.id}/keys/rotate"]
-    assert robbed.client.get("/agent/status", headers={KEY: robbed.taken["api_key"]}).status_code == 200
+    assert [call["path"] for call in answer.json()["service"]["next"][:2]] == [
+        "/agents/mine",
+        f"/agents/{robbed.id}/keys/rotate",
+    ]
+    assert (
+        robbed.client.get("/agent/status", headers={KEY: robbed.taken["api_key"]}).status_code
+        == 200
+    )
 
 
-@pytest.mark.parametrize("path", ["keys/rotate", "recovery/undo", "wallet/unlink", "wallet/confirm"])
+@pytest.mark.parametrize(
+    "path", ["keys/rotate", "recovery/undo", "wallet/unlink", "wallet/confirm"]
+)
 def test_another_owner__evicts_nobody(robbed: Robbed, path: str) -> None:
     robbed.link(robbed.taken["bearer_token"])
     stranger = login(robbed.client, Account.create())
     body = {"signature": "0x" + "12" * 65} if path == "wallet/unlink" else {}
     body = {"wallet_address": THIEF.address} if path == "wallet/confirm" else body
-    assert reason(robbed.post(f"/agents/{robbed.id}/{path}", stranger, **body)) == (403, "not_owner")
+    assert reason(robbed.post(f"/agents/{robbed.id}/{path}", stranger, **body)) == (
+        403,
+        "not_owner",
+    )
 
 
 # Recoveries
@@ -301,9 +388,15 @@ def test_another_owner__evicts_nobody(robbed: Robbed, path: str) -> None:
 def test_a_recovery__is_told_once_and_undone_once(robbed: Robbed) -> None:
     first = robbed.recover(robbed.taken["recovery_code"]).json()
     again = robbed.recover(first["recovery_code"]).json()
-    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == ([("agent_recovered", True)], True)
+    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == (
+        [("agent_recovered", True)],
+        True,
+    )
     assert robbed.post(f"/agents/{robbed.id}/recovery/undo").status_code == 200
-    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == ([("agent_recovered", False)], False)
+    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == (
+        [("agent_recovered", False)],
+        False,
+    )
     assert robbed.client.get("/agent/status", headers={KEY: again["api_key"]}).status_code == 401
     refused = robbed.post(f"/agents/{robbed.id}/recovery/undo")
     assert reason(refused) == (409, "wrong_status")
@@ -315,7 +408,11 @@ def test_the_alert_of_a_recovery__says_what_to_call(robbed: Robbed) -> None:
     (alert,) = robbed.client.get("/mandate-wallet/me/alerts", headers=robbed.owner).json()["alerts"]
     assert alert["args"] == {"user_id": robbed.id, "agent_name": "quant"}
     assert f"POST /agents/{robbed.id}/recovery/undo" in alert["next_step"]
-    assert (alert["mandate_id"], alert["chain_id"], alert["at"]) == (None, None, "2026-11-21T12:00:00Z")
+    assert (alert["mandate_id"], alert["chain_id"], alert["at"]) == (
+        None,
+        None,
+        "2026-11-21T12:00:00Z",
+    )
 
 
 def test_undo__takes_the_wallet_of_the_recovery_also_when_it_waits_no_more(robbed: Robbed) -> None:
@@ -329,14 +426,21 @@ def test_undo__takes_the_wallet_of_the_recovery_also_when_it_waits_no_more(robbe
 
 
 @pytest.mark.parametrize("hours", [0, 48])
-def test_undo_of_an_old_recovery__keeps_the_wallet_that_the_owner_confirmed_since(robbed: Robbed, hours: int) -> None:
-    """The agent recovered itself and linked its wallet; weeks later the owner answered the alert, and custody's destination was gone."""
+def test_undo_of_an_old_recovery__keeps_the_wallet_that_the_owner_confirmed_since(
+    robbed: Robbed, hours: int
+) -> None:
+    """The agent recovered itself and linked its wallet; weeks later the owner answered the alert,
+    and custody's destination was gone.
+    """
     own = Account.create()
     first = robbed.recover(robbed.taken["recovery_code"]).json()
     robbed.link(first["bearer_token"], own)
     robbed.clock.pass_(hours=hours)
     robbed.owner = login(robbed.client, robbed.wallet)
-    assert robbed.post(f"/agents/{robbed.id}/wallet/confirm", wallet_address=own.address).status_code == 200
+    assert (
+        robbed.post(f"/agents/{robbed.id}/wallet/confirm", wallet_address=own.address).status_code
+        == 200
+    )
     robbed.recover(first["recovery_code"])
     answer = robbed.post(f"/agents/{robbed.id}/recovery/undo").json()
     assert (answer["unlinked_wallet"], robbed.linked()) == (None, own.address.lower())
@@ -357,32 +461,60 @@ def test_undo__keeps_the_wallet_from_before_the_recovery(robbed: Robbed) -> None
 
 def test_no_answer_that_holds_a_secret__is_kept_for_an_idempotency_key() -> None:
     """A key of before would be answered with the new secrets."""
-    shown = {one.key for one in routed(catalogue()) if one.answer is not None and SECRETS & set(one.answer.model_fields)}
-    assert shown >= {"identity.connect", "identity.recover", "agents.rotate_key", "agents.undo_recovery", "agents.unlink"}
+    shown = {
+        one.key
+        for one in routed(catalogue())
+        if one.answer is not None and SECRETS & set(one.answer.model_fields)
+    }
+    assert shown >= {
+        "identity.connect",
+        "identity.recover",
+        "agents.rotate_key",
+        "agents.undo_recovery",
+        "agents.unlink",
+    }
     kept = {row.key for row in catalogue().operations if row.key in shown and row.idempotent}
-    assert kept == {row.key for row in catalogue().operations if row.shows_secrets}  # without its secrets: test_lost_answers.py
+    # without its secrets: test_lost_answers.py
+    assert kept == {row.key for row in catalogue().operations if row.shows_secrets}
     assert not kept & {"agents.rotate_key", "agents.undo_recovery", "agents.unlink"}
 
 
-def test_the_same_idempotency_key__with_a_dead_secret__gets_no_answer_from_before(robbed: Robbed) -> None:
+def test_the_same_idempotency_key__with_a_dead_secret__gets_no_answer_from_before(
+    robbed: Robbed,
+) -> None:
     """Not of a rotation, nor of a write that was kept."""
     again = {"Idempotency-Key": "k"}
-    said_of_self = robbed.post("/agent/self", {KEY: robbed.taken["api_key"]} | again, persona="calm")
+    said_of_self = robbed.post(
+        "/agent/self", {KEY: robbed.taken["api_key"]} | again, persona="calm"
+    )
     assert said_of_self.status_code == 200
     first = robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.owner | again).json()
-    assert reason(robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session | again)) == (401, "auth_invalid")
-    assert reason(robbed.post("/agent/self", {KEY: robbed.taken["api_key"]} | again, persona="calm")) == (401, "auth_invalid")
+    assert reason(
+        robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session | again)
+    ) == (401, "auth_invalid")
+    assert reason(
+        robbed.post("/agent/self", {KEY: robbed.taken["api_key"]} | again, persona="calm")
+    ) == (401, "auth_invalid")
     second = robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.owner | again)
     assert "Idempotent-Replay" not in second.headers
     assert not {first[name] for name in SECRETS} & {second.json()[name] for name in SECRETS}
 
 
-def test_a_thief_who_rotates_all_the_time__is_ended_by_the_owners_next_sign_in(robbed: Robbed) -> None:
+def test_a_thief_who_rotates_all_the_time__is_ended_by_the_owners_next_sign_in(
+    robbed: Robbed,
+) -> None:
     assert robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session).status_code == 200
     message = nonce_for(robbed.client, robbed.wallet, "login")
-    body = {"message": message, "signature": sign(robbed.wallet, message), "end_other_sessions": True}
+    body = {
+        "message": message,
+        "signature": sign(robbed.wallet, message),
+        "end_other_sessions": True,
+    }
     robbed.owner = bearer(robbed.client.post("/auth/owner/login", json=body).json()["bearer_token"])
-    assert reason(robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session)) == (401, "auth_invalid")
+    assert reason(robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session)) == (
+        401,
+        "auth_invalid",
+    )
     assert robbed.post(f"/agents/{robbed.id}/keys/rotate").status_code == 200
 
 

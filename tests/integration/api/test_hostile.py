@@ -1,4 +1,6 @@
-"""One caller's worst calls leave the others theirs: bodies, registrations, and connections that say nothing."""
+"""One caller's worst calls leave the others theirs: bodies, registrations, and connections that say
+nothing.
+"""
 
 import threading
 import time
@@ -41,11 +43,17 @@ def until(is_so: Callable[[], bool], seconds: float = WAIT_S) -> None:
 def test_registrations_of_one_address__hold_one_thread_however_many_wait(
     limited: Limit, deps: Deps, database: Database, crowd: ThreadPoolExecutor
 ) -> None:
-    """Their lock is held by a transaction that takes its time: 30 of them waited on all 16 threads."""
+    """Their lock is held by a transaction that takes its time: 30 of them waited on all 16
+    threads.
+    """
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
     with database.write() as session:
-        session.execute(text("select pg_advisory_xact_lock(hashtextextended('registration:198.51.100.1', 0))"))
-        waiting: list[Future[httpx.Response]] = [crowd.submit(register, crowded, n) for n in range(30)]
+        session.execute(
+            text("select pg_advisory_xact_lock(hashtextextended('registration:198.51.100.1', 0))")
+        )
+        waiting: list[Future[httpx.Response]] = [
+            crowd.submit(register, crowded, n) for n in range(30)
+        ]
         until(lambda: database.connections_in_use >= 2)
         time.sleep(0.5)
         assert database.connections_in_use == 2  # this test's own, and one that waits
@@ -56,7 +64,9 @@ def test_registrations_of_one_address__hold_one_thread_however_many_wait(
     assert sorted({one.result(WAIT_S).status_code for one in waiting}) == [200, 429]
 
 
-def test_calls_of_one_address__never_hold_every_thread(limited: Limit, deps: Deps, crowd: ThreadPoolExecutor) -> None:
+def test_calls_of_one_address__never_hold_every_thread(
+    limited: Limit, deps: Deps, crowd: ThreadPoolExecutor
+) -> None:
     gate, begun = threading.Event(), threading.Semaphore(0)
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
 
@@ -76,13 +86,23 @@ def test_calls_of_one_address__never_hold_every_thread(limited: Limit, deps: Dep
     assert crowded.get("/prices").status_code == 200
 
 
-def test_calls_of_one_address__wait_in_a_line_that_has_an_end(limited: Limit, deps: Deps, crowd: ThreadPoolExecutor) -> None:
-    """Each waits with its body, also when its caller has left: without an end, one address fills the memory."""
+def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
+    limited: Limit, deps: Deps, crowd: ThreadPoolExecutor
+) -> None:
+    """Each waits with its body, also when its caller has left: without an end, one address fills
+    the memory.
+    """
     gate = threading.Event()
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
-    held = [deps.workers.submit("198.51.100.1", lambda: gate.wait(WAIT_S)) for _ in range(CALLS_OF_ONE + MOST_WAITING)]
+    held = [
+        deps.workers.submit("198.51.100.1", lambda: gate.wait(WAIT_S))
+        for _ in range(CALLS_OF_ONE + MOST_WAITING)
+    ]
     try:
-        refused = [crowd.submit(crowded.get, "/prices").result(5), crowd.submit(crowded.post, "/mcp", json={}).result(5)]
+        refused = [
+            crowd.submit(crowded.get, "/prices").result(5),
+            crowd.submit(crowded.post, "/mcp", json={}).result(5),
+        ]
         assert [one.status_code for one in refused] == [503, 503]
         assert "as may wait are waiting" in refused[0].json()["detail"]
         assert refused[0].headers["Retry-After"]
@@ -96,7 +116,9 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(limited: Limit, de
 
 
 @pytest.mark.parametrize("path", ["/auth/agent/connect", "/mcp"])
-def test_a_body__is_read_by_a_thread_and_not_by_the_event_loop(limited: Limit, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body__is_read_by_a_thread_and_not_by_the_event_loop(
+    limited: Limit, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read_by: list[str] = []
     real = http.read_object
 
@@ -116,16 +138,22 @@ def test_a_body__is_read_by_a_thread_and_not_by_the_event_loop(limited: Limit, p
 
 @pytest.mark.parametrize("number", ["1e999999999999999999999", "1e500", "9" * 5_000, "1e-401"])
 @pytest.mark.parametrize("path", ["/auth/agent/connect", "/mcp"])
-def test_a_number__beyond_any_bound__is_400_and_no_defect(limited: Limit, path: str, number: str) -> None:
+def test_a_number__beyond_any_bound__is_400_and_no_defect(
+    limited: Limit, path: str, number: str
+) -> None:
     client = limited()
     client.event_hooks = {"request": [], "response": []}
     answer = client.post(path, content=f'{{"agent_name": {number}, "id": {number}}}'.encode())
     assert answer.status_code == 400
     body = answer.json()
-    assert (body["service"] if "service" in body else body["error"]["data"]["service"])["reason"] == "invalid_number"
+    assert (body["service"] if "service" in body else body["error"]["data"]["service"])[
+        "reason"
+    ] == "invalid_number"
 
 
-def test_a_large_message__reaches_the_event_loop_without_its_arguments(limited: Limit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_message__reaches_the_event_loop_without_its_arguments(
+    limited: Limit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The MCP server reads what it gets on the event loop; the call's own arguments are whole."""
     given: list[int] = []
     real = endpoint._again
@@ -138,11 +166,22 @@ def test_a_large_message__reaches_the_event_loop_without_its_arguments(limited: 
     client = limited()
     client.event_hooks = {"request": [], "response": []}
     arguments = {"agent_name": "quant", "more": [1.5] * 15_000}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "agent_connect", "arguments": arguments}}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "agent_connect", "arguments": arguments},
+    }
     assert client.post("/mcp", json={**call, "method": "tools/list"}).status_code == 413
-    name = next(name for name, entry in endpoint.entries_of(catalogue()).items() if entry.operation.method == "POST")
+    name = next(
+        name
+        for name, entry in endpoint.entries_of(catalogue()).items()
+        if entry.operation.method == "POST"
+    )
     headers = {"Accept": "application/json, text/event-stream"}
-    answer = client.post("/mcp", json={**call, "params": {"name": name, "arguments": arguments}}, headers=headers)
+    answer = client.post(
+        "/mcp", json={**call, "params": {"name": name, "arguments": arguments}}, headers=headers
+    )
     assert "more: leave it out" in answer.text
     assert given == [one for one in given if one < LARGE_BYTES]
     assert len(given) == 1

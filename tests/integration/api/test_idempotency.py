@@ -16,13 +16,21 @@ def agent(client: TestClient) -> str:
     return str(connect(client)["api_key"])
 
 
-def post(client: TestClient, agent: str, idempotency_key: str | None, path: str = PATH, **body: Any) -> Response:
-    headers = {KEY: agent} if idempotency_key is None else {KEY: agent, "Idempotency-Key": idempotency_key}
+def post(
+    client: TestClient, agent: str, idempotency_key: str | None, path: str = PATH, **body: Any
+) -> Response:
+    headers = (
+        {KEY: agent}
+        if idempotency_key is None
+        else {KEY: agent, "Idempotency-Key": idempotency_key}
+    )
     return client.post(path, json=body, headers=headers)
 
 
 @pytest.mark.row("2.17 the same key and body replays")
-def test_the_same_key_and_body__gets_the_first_answer_and_writes_nothing(client: TestClient, agent: str, database: Database) -> None:
+def test_the_same_key_and_body__gets_the_first_answer_and_writes_nothing(
+    client: TestClient, agent: str, database: Database
+) -> None:
     first = post(client, agent, "a", do="flag", n=1)
     again = post(client, agent, "a", do="flag", n=1)
     assert (first.status_code, again.status_code) == (202, 202)
@@ -32,25 +40,36 @@ def test_the_same_key_and_body__gets_the_first_answer_and_writes_nothing(client:
     assert writes(database) == 1
 
 
-def test_the_same_command_written_otherwise__is_the_same_body(client: TestClient, agent: str, database: Database) -> None:
+def test_the_same_command_written_otherwise__is_the_same_body(
+    client: TestClient, agent: str, database: Database
+) -> None:
     headers = {KEY: agent, "Idempotency-Key": "a", "Content-Type": "application/json"}
     client.post(PATH, content=b'{"amount_usdc": "1.5", "n": 1}', headers=headers)
-    again = client.post(PATH, content=b' {"n":1,"do":"answer","amount_usdc": 1.500000}', headers=headers)
+    again = client.post(
+        PATH, content=b' {"n":1,"do":"answer","amount_usdc": 1.500000}', headers=headers
+    )
     assert again.headers["Idempotent-Replay"] == "true"
     assert writes(database) == 1
 
 
 @pytest.mark.row("2.17 the same key with another body is refused")
-def test_the_same_key_with_another_body__is_refused(client: TestClient, agent: str, database: Database) -> None:
+def test_the_same_key_with_another_body__is_refused(
+    client: TestClient, agent: str, database: Database
+) -> None:
     post(client, agent, "a", n=1)
     answer = post(client, agent, "a", n=2)
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "idempotency_key_reused")
+    assert (answer.status_code, answer.json()["service"]["reason"]) == (
+        409,
+        "idempotency_key_reused",
+    )
     assert answer.json()["service"]["retry_safe"] is False
     assert writes(database) == 1
 
 
 @pytest.mark.row("2.17 a key is released when the write is refused or fails")
-def test_the_key_of_a_refused_write__is_free_again(client: TestClient, agent: str, database: Database) -> None:
+def test_the_key_of_a_refused_write__is_free_again(
+    client: TestClient, agent: str, database: Database
+) -> None:
     assert post(client, agent, "a", do="refuse").status_code == 409
     assert post(client, agent, "a", do="answer").status_code == 200
     assert writes(database) == 1
@@ -63,7 +82,9 @@ def test_the_key_of_a_failed_write__is_free_again(client: TestClient, agent: str
     assert post(client, agent, "a").status_code == 200
 
 
-def test_the_key_of_a_refusal_that_wrote__is_kept(client: TestClient, agent: str, database: Database) -> None:
+def test_the_key_of_a_refusal_that_wrote__is_kept(
+    client: TestClient, agent: str, database: Database
+) -> None:
     first = post(client, agent, "a", do="refuse and keep")
     again = post(client, agent, "a", do="refuse and keep")
     assert (first.status_code, again.status_code) == (409, 409)
@@ -74,7 +95,9 @@ def test_the_key_of_a_refusal_that_wrote__is_kept(client: TestClient, agent: str
 
 
 @pytest.mark.row("2.17 scope")
-def test_the_scope__is_the_agent_and_the_mandate(client: TestClient, agent: str, database: Database) -> None:
+def test_the_scope__is_the_agent_and_the_mandate(
+    client: TestClient, agent: str, database: Database
+) -> None:
     stranger = str(connect(client)["api_key"])
     post(client, agent, "a", n=1)
     assert post(client, stranger, "a", n=2).status_code == 200
@@ -82,7 +105,9 @@ def test_the_scope__is_the_agent_and_the_mandate(client: TestClient, agent: str,
     assert writes(database) == 3
 
 
-def test_in_flight__is_refused_at_once_and_replayed_after(client: TestClient, agent: str, gate: Gate, database: Database) -> None:
+def test_in_flight__is_refused_at_once_and_replayed_after(
+    client: TestClient, agent: str, gate: Gate, database: Database
+) -> None:
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(post, client, agent, "a", do="wait")
         assert gate.entered.wait(10)
@@ -90,7 +115,10 @@ def test_in_flight__is_refused_at_once_and_replayed_after(client: TestClient, ag
         other = post(client, agent, "b")
         gate.opened.set()
         assert first.result(10).status_code == 200
-    assert (beside.status_code, beside.json()["service"]["reason"]) == (409, "idempotency_in_flight")
+    assert (beside.status_code, beside.json()["service"]["reason"]) == (
+        409,
+        "idempotency_in_flight",
+    )
     assert beside.json()["service"]["retry_safe"] is True
     assert other.status_code == 200
     assert post(client, agent, "a", do="wait").headers["Idempotent-Replay"] == "true"
@@ -101,16 +129,30 @@ def test_sixteen_at_once__write_once(client: TestClient, agent: str, database: D
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: post(client, agent, "a", n=1), range(16)))
     assert {answer.status_code for answer in answers} <= {200, 409}
-    assert sum("Idempotent-Replay" not in answer.headers for answer in answers if answer.status_code == 200) == 1
+    assert (
+        sum(
+            "Idempotent-Replay" not in answer.headers
+            for answer in answers
+            if answer.status_code == 200
+        )
+        == 1
+    )
     assert writes(database) == 1
 
 
 @pytest.mark.row("2.17 key")
-@pytest.mark.parametrize("key", ["", "a b", "x" * 129, "a/b"], ids=["empty", "a space", "129 characters", "a slash"])
-def test_a_key_of_another_form__is_refused(client: TestClient, agent: str, key: str, database: Database) -> None:
+@pytest.mark.parametrize(
+    "key", ["", "a b", "x" * 129, "a/b"], ids=["empty", "a space", "129 characters", "a slash"]
+)
+def test_a_key_of_another_form__is_refused(
+    client: TestClient, agent: str, key: str, database: Database
+) -> None:
     answer = post(client, agent, key)
     assert (answer.status_code, answer.json()["service"]["reason"]) == (400, "invalid_parameter")
-    assert answer.json()["detail"] == "Idempotency-Key: write 1 to 128 characters from letters, digits and . _ : -"
+    assert (
+        answer.json()["detail"]
+        == "Idempotency-Key: write 1 to 128 characters from letters, digits and . _ : -"
+    )
     assert writes(database) == 0
 
 

@@ -1,4 +1,6 @@
-"""An answer that shows secrets and is lost on its way: the same call with the same idempotency key shows them again, for a while."""
+"""An answer that shows secrets and is lost on its way: the same call with the same idempotency key
+shows them again, for a while.
+"""
 
 import json
 from collections import Counter
@@ -11,7 +13,18 @@ from eth_account import Account
 from sqlalchemy import text
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login, nonce_for, reason, sign
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    Limit,
+    TestClient,
+    bearer,
+    connect,
+    login,
+    nonce_for,
+    reason,
+    sign,
+)
 
 IDEMPOTENCY = {"Idempotency-Key": "b8Vn3kQx7RmT2wYzL5pDcA"}
 SECRETS = ("api_key", "recovery_code", "bearer_token")
@@ -24,7 +37,11 @@ def of_connect(client: TestClient) -> Body:
 
 def of_register(client: TestClient) -> Body:
     wallet = Account.create()
-    return {"wallet_address": wallet.address, "signature": sign(wallet, nonce_for(client, wallet, "register")), "agent_name": "quant"}
+    return {
+        "wallet_address": wallet.address,
+        "signature": sign(wallet, nonce_for(client, wallet, "register")),
+        "agent_name": "quant",
+    }
 
 
 def of_register_external(client: TestClient) -> Body:
@@ -44,38 +61,76 @@ CALLS: dict[str, Callable[[TestClient], Body]] = {
 
 
 @pytest.mark.parametrize("path", CALLS)
-def test_a_lost_answer__is_answered_again_with_the_same_secrets_that_work(client: TestClient, path: str) -> None:
+def test_a_lost_answer__is_answered_again_with_the_same_secrets_that_work(
+    client: TestClient, path: str
+) -> None:
     body = CALLS[path](client)
     lost, again = (client.post(path, json=body, headers=IDEMPOTENCY) for _ in range(2))
     assert (lost.status_code, again.status_code) == (200, 200)
-    assert (lost.headers.get("Idempotent-Replay"), again.headers.get("Idempotent-Replay")) == (None, "true")
+    assert (lost.headers.get("Idempotent-Replay"), again.headers.get("Idempotent-Replay")) == (
+        None,
+        "true",
+    )
     assert again.json() == lost.json()
     assert client.get("/agent/status", headers={KEY: again.json()["api_key"]}).status_code == 200
-    assert client.get("/auth/wallet/status", headers=bearer(again.json()["bearer_token"])).status_code == 200
+    assert (
+        client.get("/auth/wallet/status", headers=bearer(again.json()["bearer_token"])).status_code
+        == 200
+    )
 
 
-def test_an_owners_connect__is_answered_again_to_the_owner_alone(client: TestClient, wallet: Any) -> None:
+def test_an_owners_connect__is_answered_again_to_the_owner_alone(
+    client: TestClient, wallet: Any
+) -> None:
     owner, other = login(client, wallet), login(client, Account.create())
-    mine = [client.post("/auth/agent/connect", json={"agent_name": "a"}, headers={**owner, **IDEMPOTENCY}).json() for _ in range(2)]
-    others = client.post("/auth/agent/connect", json={"agent_name": "a"}, headers={**other, **IDEMPOTENCY}).json()
+    mine = [
+        client.post(
+            "/auth/agent/connect", json={"agent_name": "a"}, headers={**owner, **IDEMPOTENCY}
+        ).json()
+        for _ in range(2)
+    ]
+    others = client.post(
+        "/auth/agent/connect", json={"agent_name": "a"}, headers={**other, **IDEMPOTENCY}
+    ).json()
     assert mine[0] == mine[1]
     assert not set(mine[0].values()) & {others[name] for name in SECRETS}
 
 
 @pytest.mark.parametrize("path", CALLS)
-def test_nothing_of_the_secrets__nor_the_idempotency_key__is_stored(client: TestClient, database: Database, path: str) -> None:
+def test_nothing_of_the_secrets__nor_the_idempotency_key__is_stored(
+    client: TestClient, database: Database, path: str
+) -> None:
     shown = client.post(path, json=CALLS[path](client), headers=IDEMPOTENCY).json()
     with database.read() as session:
-        stored = json.dumps([list(row) for row in session.execute(text("select scope, key, body::text from idempotency_record"))])
+        stored = json.dumps(
+            [
+                list(row)
+                for row in session.execute(
+                    text("select scope, key, body::text from idempotency_record")
+                )
+            ]
+        )
     assert "user_id" in stored
     assert not [name for name in SECRETS if shown[name] in stored or shown[name][8:] in stored]
     assert IDEMPOTENCY["Idempotency-Key"] not in stored
 
 
-def test_after_ten_minutes__the_secrets_are_not_shown_again(client: TestClient, clock: Clock) -> None:
-    assert client.post("/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY).status_code == 200
+def test_after_ten_minutes__the_secrets_are_not_shown_again(
+    client: TestClient, clock: Clock
+) -> None:
+    assert (
+        client.post(
+            "/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY
+        ).status_code
+        == 200
+    )
     clock.pass_(minutes=9, seconds=59)
-    assert client.post("/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY).status_code == 200
+    assert (
+        client.post(
+            "/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY
+        ).status_code
+        == 200
+    )
     clock.pass_(seconds=1)
     refused = client.post("/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY)
     assert reason(refused) == (409, "idempotency_key_reused")
@@ -83,21 +138,37 @@ def test_after_ten_minutes__the_secrets_are_not_shown_again(client: TestClient, 
 
 def test_another_body__or_another_key__gets_no_secrets_of_the_first(client: TestClient) -> None:
     first = client.post("/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY).json()
-    assert reason(client.post("/auth/agent/connect", json={"agent_name": "b"}, headers=IDEMPOTENCY)) == (409, "idempotency_key_reused")
-    other = client.post("/auth/agent/connect", json={"agent_name": "a"}, headers={"Idempotency-Key": "c" * 22}).json()
+    assert reason(
+        client.post("/auth/agent/connect", json={"agent_name": "b"}, headers=IDEMPOTENCY)
+    ) == (409, "idempotency_key_reused")
+    other = client.post(
+        "/auth/agent/connect", json={"agent_name": "a"}, headers={"Idempotency-Key": "c" * 22}
+    ).json()
     assert not set(first.values()) & {other[name] for name in SECRETS}
 
 
-@pytest.mark.parametrize(("key", "status"), [("k" * 21, 400), ("k" * 22, 200), ("k" * 128, 200), ("k" * 129, 400), ("k" * 22 + "!", 400)])
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [("k" * 21, 400), ("k" * 22, 200), ("k" * 128, 200), ("k" * 129, 400), ("k" * 22 + "!", 400)],
+)
 def test_a_key_that_could_be_guessed__is_refused(client: TestClient, key: str, status: int) -> None:
-    answer = client.post("/auth/agent/connect", json={"agent_name": "a"}, headers={"Idempotency-Key": key})
+    answer = client.post(
+        "/auth/agent/connect", json={"agent_name": "a"}, headers={"Idempotency-Key": key}
+    )
     assert answer.status_code == status
 
 
 def test_eight_at_once__make_one_agent(limited: Limit, database: Database) -> None:
     clients = [limited(peer=f"198.51.100.{n}") for n in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda one: one.post("/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY), clients))
+        answers = list(
+            pool.map(
+                lambda one: one.post(
+                    "/auth/agent/connect", json={"agent_name": "a"}, headers=IDEMPOTENCY
+                ),
+                clients,
+            )
+        )
     assert set(Counter(one.status_code for one in answers)) <= {200, 409}
     assert len({one.json()["api_key"] for one in answers if one.status_code == 200}) == 1
     with database.read() as session:
@@ -105,7 +176,9 @@ def test_eight_at_once__make_one_agent(limited: Limit, database: Database) -> No
 
 
 def test_a_wrong_recovery_code__leads_to_the_catalogue_alone(client: TestClient) -> None:
-    refused = client.post("/auth/agent/recover", json={"recovery_code": "svc_rec_wrong"}, headers=IDEMPOTENCY)
+    refused = client.post(
+        "/auth/agent/recover", json={"recovery_code": "svc_rec_wrong"}, headers=IDEMPOTENCY
+    )
     assert reason(refused) == (401, "auth_invalid")
     assert [one["path"] for one in refused.json()["service"]["next"]] == ["/agent/catalog"]
 

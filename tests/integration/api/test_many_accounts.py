@@ -1,4 +1,6 @@
-"""What many accounts of one person get together: sign-ups and registrations of an address, the welcome credit, free reads."""
+"""What many accounts of one person get together: sign-ups and registrations of an address, the
+welcome credit, free reads.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +13,17 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect, login, nonce_for, reason, sign
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    Limit,
+    TestClient,
+    connect,
+    login,
+    nonce_for,
+    reason,
+    sign,
+)
 
 PAGE = "/playbooks/agent/loop.md"
 MIDNIGHT = "2026-11-22T00:00:00Z"
@@ -24,7 +36,9 @@ def at_once(n: int, call: Callable[[int], int]) -> Counter[int]:
 
 def sign_in(client: TestClient, wallet: LocalAccount) -> Any:
     message = nonce_for(client, wallet, "login")
-    return client.post("/auth/owner/login", json={"message": message, "signature": sign(wallet, message)})
+    return client.post(
+        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
+    )
 
 
 def reads(client: TestClient, agent: dict[str, Any], n: int) -> list[int]:
@@ -39,11 +53,16 @@ def scalar(database: Database, query: str) -> Any:
 # Sign-ups of owners
 
 
-def test_the_eleventh_new_owner_of_an_address__waits_until_midnight(client: TestClient, clock: Clock) -> None:
+def test_the_eleventh_new_owner_of_an_address__waits_until_midnight(
+    client: TestClient, clock: Clock
+) -> None:
     wallets = [Account.create() for _ in range(11)]
     assert [sign_in(client, wallet).status_code for wallet in wallets] == [200] * 10 + [429]
     refused = sign_in(client, wallets[10])
-    assert (reason(refused), refused.json()["service"]["retry_at"]) == ((429, "rate_limited"), MIDNIGHT)
+    assert (reason(refused), refused.json()["service"]["retry_at"]) == (
+        (429, "rate_limited"),
+        MIDNIGHT,
+    )
     assert "10 new owners" in refused.json()["detail"]
     assert sign_in(client, wallets[0]).status_code == 200
     clock.pass_(hours=12)
@@ -52,7 +71,12 @@ def test_the_eleventh_new_owner_of_an_address__waits_until_midnight(client: Test
 
 def test_a_new_owner__of_another_address__is_not_held_up(limited: Limit) -> None:
     assert sign_in(limited(owner_sign_ups_per_day=1), Account.create()).status_code == 200
-    assert sign_in(limited(peer="198.51.100.7", owner_sign_ups_per_day=1), Account.create()).status_code == 200
+    assert (
+        sign_in(
+            limited(peer="198.51.100.7", owner_sign_ups_per_day=1), Account.create()
+        ).status_code
+        == 200
+    )
 
 
 def test_a_refused_sign_up__may_use_its_text_later(limited: Limit, clock: Clock) -> None:
@@ -65,32 +89,51 @@ def test_a_refused_sign_up__may_use_its_text_later(limited: Limit, clock: Clock)
     assert client.post("/auth/owner/login", json=body).status_code == 200
 
 
-def test_fifty_new_owners_at_once__exactly_ten_sign_up(client: TestClient, database: Database) -> None:
+def test_fifty_new_owners_at_once__exactly_ten_sign_up(
+    client: TestClient, database: Database
+) -> None:
     wallets = [Account.create() for _ in range(50)]
     messages = [nonce_for(client, wallet, "login") for wallet in wallets]
-    bodies = [{"message": message, "signature": sign(wallet, message)} for wallet, message in zip(wallets, messages, strict=True)]
-    assert at_once(50, lambda n: client.post("/auth/owner/login", json=bodies[n]).status_code) == {200: 10, 429: 40}
+    bodies = [
+        {"message": message, "signature": sign(wallet, message)}
+        for wallet, message in zip(wallets, messages, strict=True)
+    ]
+    assert at_once(50, lambda n: client.post("/auth/owner/login", json=bodies[n]).status_code) == {
+        200: 10,
+        429: 40,
+    }
     assert scalar(database, "select count(*) from account where kind = 'owner'") == 10
 
 
 # Owned registrations
 
 
-def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(client: TestClient, clock: Clock) -> None:
+def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
+    client: TestClient, clock: Clock
+) -> None:
     owners = [login(client, Account.create()) for _ in range(4)]
     for owner in owners[:3]:
         assert [connect(client, owner)["user_id"] > 0 for _ in range(20)] == [True] * 20
     refused = client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owners[3])
-    assert (reason(refused), refused.json()["service"]["retry_at"]) == ((429, "rate_limited"), MIDNIGHT)
+    assert (reason(refused), refused.json()["service"]["retry_at"]) == (
+        (429, "rate_limited"),
+        MIDNIGHT,
+    )
     assert "another network address" in refused.json()["detail"]
     clock.pass_(hours=12)
     assert connect(client, login(client, Account.create()))["user_id"] > 0
 
 
-def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss(limited: Limit, database: Database) -> None:
+def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss(
+    limited: Limit, database: Database
+) -> None:
     client = limited(owned_registrations_per_day=30)
     owners = [login(client, Account.create()) for _ in range(3)]
-    call = lambda n: client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owners[n % 3]).status_code  # noqa: E731
+    call = lambda n: (  # noqa: E731
+        client.post(
+            "/auth/agent/connect", json={"agent_name": "x"}, headers=owners[n % 3]
+        ).status_code
+    )
     assert at_once(50, call) == {200: 30, 429: 20}
     assert scalar(database, "select count(*) from account where owner_id is not null") == 30
 
@@ -98,17 +141,27 @@ def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss
 # The welcome credit of an owner
 
 
-def test_an_owner__has_one_welcome_credit_for_all_agents(client: TestClient, wallet: LocalAccount, clock: Clock) -> None:
+def test_an_owner__has_one_welcome_credit_for_all_agents(
+    client: TestClient, wallet: LocalAccount, clock: Clock
+) -> None:
     owner = login(client, wallet)
-    assert [connect(client, owner)["welcome_credit_granted"] for _ in range(3)] == [True, False, False]
+    assert [connect(client, owner)["welcome_credit_granted"] for _ in range(3)] == [
+        True,
+        False,
+        False,
+    ]
     clock.pass_(hours=12)
     assert connect(client, owner)["welcome_credit_granted"] is False
     assert connect(client, login(client, Account.create()))["welcome_credit_granted"] is True
 
 
-def test_twenty_at_once__one_is_credited(client: TestClient, wallet: LocalAccount, database: Database) -> None:
+def test_twenty_at_once__one_is_credited(
+    client: TestClient, wallet: LocalAccount, database: Database
+) -> None:
     owner = login(client, wallet)
-    call = lambda n: client.post("/auth/agent/connect", json={"agent_name": f"a{n}"}, headers=owner).status_code  # noqa: E731
+    call = lambda n: (  # noqa: E731
+        client.post("/auth/agent/connect", json={"agent_name": f"a{n}"}, headers=owner).status_code
+    )
     assert at_once(20, call) == {200: 20}
     assert scalar(database, "select sum(welcome) from credit_head") == 10
 
@@ -123,12 +176,20 @@ def test_without_a_welcome_credit__none_is_granted(limited: Limit) -> None:
 def test_free_reads__are_shared_by_the_unowned_accounts_of_an_address(limited: Limit) -> None:
     client = limited(welcome_credits=0)
     agents = [connect(client) for _ in range(4)]
-    assert [Counter(reads(client, agent, 101)) for agent in agents] == [{200: 100, 402: 1}] * 3 + [{402: 101}]
+    assert [Counter(reads(client, agent, 101)) for agent in agents] == [{200: 100, 402: 1}] * 3 + [
+        {402: 101}
+    ]
     assert reads(client, connect(limited(peer="198.51.100.7", welcome_credits=0)), 1) == [200]
 
 
-def test_free_reads__are_shared_by_the_agents_of_an_owner_wherever_they_registered(limited: Limit, wallet: LocalAccount) -> None:
-    limits = {"welcome_credits": 0, "free_reads_per_owner_per_day": 3, "free_reads_per_address_per_day": 2}
+def test_free_reads__are_shared_by_the_agents_of_an_owner_wherever_they_registered(
+    limited: Limit, wallet: LocalAccount
+) -> None:
+    limits = {
+        "welcome_credits": 0,
+        "free_reads_per_owner_per_day": 3,
+        "free_reads_per_address_per_day": 2,
+    }
     near, far = limited(**limits), limited(peer="198.51.100.7", **limits)
     owner = login(near, wallet)
     first, second = connect(near, owner), connect(far, owner)
@@ -136,26 +197,46 @@ def test_free_reads__are_shared_by_the_agents_of_an_owner_wherever_they_register
     assert reads(near, connect(near), 3) == [200, 200, 402]  # what the address's own accounts share
 
 
-def test_owners_that_signed_up_from_one_address__share_too_however_few_agents_each_has(limited: Limit) -> None:
-    limits = {"welcome_credits": 0, "free_reads_per_owner_per_day": 3, "free_reads_per_owners_address_per_day": 4}
+def test_owners_that_signed_up_from_one_address__share_too_however_few_agents_each_has(
+    limited: Limit,
+) -> None:
+    limits = {
+        "welcome_credits": 0,
+        "free_reads_per_owner_per_day": 3,
+        "free_reads_per_owners_address_per_day": 4,
+    }
     near, far = limited(**limits), limited(peer="198.51.100.7", **limits)
     agents = [connect(near, login(near, Account.create())) for _ in range(2)]
-    assert [reads(near, agent, 4) for agent in agents] == [[200, 200, 200, 402], [200, 402, 402, 402]]
+    assert [reads(near, agent, 4) for agent in agents] == [
+        [200, 200, 200, 402],
+        [200, 402, 402, 402],
+    ]
     refused = near.get(PAGE, headers={KEY: agents[1]["api_key"]}).json()["detail"]
-    assert "of 3 that the agents of its owner share, of 4 that the agents of all owners of one network address share" in refused
+    assert (
+        "of 3 that the agents of its owner share, of 4 that the agents of all owners of one "
+        "network address share"
+    ) in refused
     assert reads(far, connect(far, login(far, Account.create())), 1) == [200]
 
 
-def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(limited: Limit, wallet: LocalAccount, database: Database) -> None:
-    client = limited(welcome_credits=0, free_reads_per_owner_per_day=2, free_reads_per_owners_address_per_day=1)
+def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(
+    limited: Limit, wallet: LocalAccount, database: Database
+) -> None:
+    client = limited(
+        welcome_credits=0, free_reads_per_owner_per_day=2, free_reads_per_owners_address_per_day=1
+    )
     agent = connect(client, login(client, wallet))
     with database.write() as session:
         session.execute(text("update account set registered_from = null where kind = 'owner'"))
     assert reads(client, agent, 3) == [200, 200, 402]
 
 
-def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(limited: Limit, database: Database) -> None:
-    client = limited(welcome_credits=0, free_reads_per_owner_per_day=20, free_reads_per_owners_address_per_day=27)
+def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(
+    limited: Limit, database: Database
+) -> None:
+    client = limited(
+        welcome_credits=0, free_reads_per_owner_per_day=20, free_reads_per_owners_address_per_day=27
+    )
     owners = [login(client, Account.create()) for _ in range(2)]
     agents = [connect(client, owners[n % 2]) for n in range(6)]
     call = lambda n: client.get(PAGE, headers={KEY: agents[n % 6]["api_key"]}).status_code  # noqa: E731
@@ -174,14 +255,25 @@ def test_ipv6__shares_by_64(limited: Limit) -> None:
 def test_the_pool__says_what_is_left_of_it_and_how_it_is_shared(limited: Limit) -> None:
     client = limited(welcome_credits=0, free_reads_per_day=5, free_reads_per_address_per_day=6)
     first, second = connect(client), connect(client)
-    left = [client.get(PAGE, headers={KEY: first["api_key"]}).headers["X-Free-Reads-Remaining"] for _ in range(5)]
+    left = [
+        client.get(PAGE, headers={KEY: first["api_key"]}).headers["X-Free-Reads-Remaining"]
+        for _ in range(5)
+    ]
     assert left == ["4", "3", "2", "1", "0"]
     shown = client.get("/credits/balance", headers={KEY: second["api_key"]}).json()
     assert (shown["free_reads_remaining"], shown["free_reads_shared_remaining"]) == (1, 1)
-    assert client.get(PAGE, headers={KEY: second["api_key"]}).headers["X-Free-Reads-Remaining"] == "0"
+    assert (
+        client.get(PAGE, headers={KEY: second["api_key"]}).headers["X-Free-Reads-Remaining"] == "0"
+    )
     refused = client.get(PAGE, headers={KEY: second["api_key"]})
-    assert (reason(refused), refused.json()["service"]["retry_at"]) == ((402, "credit_insufficient"), MIDNIGHT)
-    assert "an agent has 5 a day, of 6 that the unowned agents registered from its network address share" in refused.json()["detail"]
+    assert (reason(refused), refused.json()["service"]["retry_at"]) == (
+        (402, "credit_insufficient"),
+        MIDNIGHT,
+    )
+    assert (
+        "an agent has 5 a day, of 6 that the unowned agents registered from its network address "
+        "share"
+    ) in refused.json()["detail"]
 
 
 def test_the_pool__is_full_again_at_midnight(limited: Limit, clock: Clock) -> None:

@@ -18,7 +18,9 @@ from tests.integration.api.probe import PATH
 
 
 def value(deps: Deps, name: str, **labels: Any) -> float | None:
-    return deps.metrics.registry.get_sample_value(PREFIX + name, {key: str(one) for key, one in labels.items()})
+    return deps.metrics.registry.get_sample_value(
+        PREFIX + name, {key: str(one) for key, one in labels.items()}
+    )
 
 
 def test_a_call__is_counted_by_operation_status_and_reason(client: TestClient, deps: Deps) -> None:
@@ -26,7 +28,10 @@ def test_a_call__is_counted_by_operation_status_and_reason(client: TestClient, d
     for body in ({}, {"do": "refuse"}, {"do": "defect"}):
         client.post(PATH, json=body, headers=agent)
     counted = [("200", "none"), ("409", "wrong_status"), ("500", "internal_error")]
-    assert [value(deps, "calls_total", operation="probe.write", status=status, reason=reason) for status, reason in counted] == [1, 1, 1]
+    assert [
+        value(deps, "calls_total", operation="probe.write", status=status, reason=reason)
+        for status, reason in counted
+    ] == [1, 1, 1]
     assert value(deps, "call_seconds_count", operation="probe.write") == 3
     assert value(deps, "calls_in_flight") == 0
 
@@ -50,21 +55,32 @@ def test_metrics__are_served_on_a_port_of_their_own(database: Database) -> None:
     Metrics(database).listen("127.0.0.1", port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         assert b"mandate_api_calls_in_flight 0.0" in answer.read()
-    with pytest.raises(InvalidParameterError, match=f"API_METRICS_PORT: 127.0.0.1:{port} cannot be listened on"):
+    with pytest.raises(
+        InvalidParameterError, match=f"API_METRICS_PORT: 127.0.0.1:{port} cannot be listened on"
+    ):
         Metrics(database).listen("127.0.0.1", port)
 
 
-def test_the_settlers_gas__is_what_all_processes_have_used_today(deps: Deps, database: Database) -> None:
+def test_the_settlers_gas__is_what_all_processes_have_used_today(
+    deps: Deps, database: Database
+) -> None:
     gas = GasBudget(wei_per_usdc=1, wei_per_day=10**16, contract_wei_per_day=10**15)
     deps.metrics.registry.register(SettlerGas(database, gas, deps.clock))
     with database.write() as session:
         session.add(X402GasDay(day=deps.clock().date(), used_wei=7, contract_wei=3))
     assert [value(deps, "settler_gas_wei", of=of) for of in ("all", "contracts")] == [7, 3]
-    assert [value(deps, "settler_gas_budget_wei", of=of) for of in ("all", "contracts")] == [10**16, 10**15]
+    assert [value(deps, "settler_gas_budget_wei", of=of) for of in ("all", "contracts")] == [
+        10**16,
+        10**15,
+    ]
 
 
 def test_the_settlers_gas__without_a_database__is_absent(deps: Deps) -> None:
     nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
-    deps.metrics.registry.register(SettlerGas(nowhere, GasBudget(wei_per_usdc=1, wei_per_day=2, contract_wei_per_day=1), deps.clock))
+    deps.metrics.registry.register(
+        SettlerGas(
+            nowhere, GasBudget(wei_per_usdc=1, wei_per_day=2, contract_wei_per_day=1), deps.clock
+        )
+    )
     assert value(deps, "settler_gas_wei", of="all") is None
     assert value(deps, "settler_gas_budget_wei", of="all") == 2

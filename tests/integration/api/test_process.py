@@ -20,7 +20,10 @@ def test_a_taken_port__is_named_with_what_to_do() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(InvalidParameterError, match=f"PORT: 127.0.0.1:{port} cannot be listened on .* set PORT to a free one"):
+        with pytest.raises(
+            InvalidParameterError,
+            match=f"PORT: 127.0.0.1:{port} cannot be listened on .* set PORT to a free one",
+        ):
             listen("127.0.0.1", port)
 
 

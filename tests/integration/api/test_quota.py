@@ -1,4 +1,6 @@
-"""Each call with a key is counted once, whatever becomes of it, and over processes and restarts (docs/rules.md#calls-per-day)."""
+"""Each call with a key is counted once, whatever becomes of it, and over processes and restarts
+(docs/rules.md#calls-per-day).
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -31,10 +33,14 @@ def count(database: Database, key_hash: bytes, ceiling: int, now: datetime = NOW
 
 
 @pytest.mark.parametrize("ceiling", [1_000, 50])
-def test_64_writers_on_one_counter__lose_no_update_and_pass_no_ceiling(database_url: str, key_hash: bytes, ceiling: int) -> None:
+def test_64_writers_on_one_counter__lose_no_update_and_pass_no_ceiling(
+    database_url: str, key_hash: bytes, ceiling: int
+) -> None:
     replicas = [Database(database_url, bounds=Bounds(pool_size=16, overflow=16)) for _ in range(2)]
     with ThreadPoolExecutor(WRITERS) as pool:
-        found = list(pool.map(lambda n: count(replicas[n % 2], key_hash, ceiling), range(4 * WRITERS)))
+        found = list(
+            pool.map(lambda n: count(replicas[n % 2], key_hash, ceiling), range(4 * WRITERS))
+        )
     for replica in replicas:
         replica.close()
     numbers = [one.number for one in found if one is not None]
@@ -43,9 +49,16 @@ def test_64_writers_on_one_counter__lose_no_update_and_pass_no_ceiling(database_
     assert numbers.count(None) == 4 * WRITERS - served
 
 
-def test_a_count__goes_on_after_a_restart_and_begins_anew_at_midnight(database_url: str, key_hash: bytes) -> None:
+def test_a_count__goes_on_after_a_restart_and_begins_anew_at_midnight(
+    database_url: str, key_hash: bytes
+) -> None:
     numbers = []
-    for now in (NOW, NOW, NOW.replace(hour=23, minute=59, second=59), NOW.replace(hour=0) + timedelta(days=1)):
+    for now in (
+        NOW,
+        NOW,
+        NOW.replace(hour=23, minute=59, second=59),
+        NOW.replace(hour=0) + timedelta(days=1),
+    ):
         with closing(Database(database_url)) as process:
             found = count(process, key_hash, 10, now)
             assert found is not None
@@ -53,8 +66,14 @@ def test_a_count__goes_on_after_a_restart_and_begins_anew_at_midnight(database_u
     assert numbers == [1, 2, 3, 1]
 
 
-def test_a_call_that_the_ceiling_refuses__is_not_counted(database: Database, key_hash: bytes) -> None:
-    numbers = [found.number for found in (count(database, key_hash, ceiling) for ceiling in (2, 2, 2, 2, 3, 0)) if found is not None]
+def test_a_call_that_the_ceiling_refuses__is_not_counted(
+    database: Database, key_hash: bytes
+) -> None:
+    numbers = [
+        found.number
+        for found in (count(database, key_hash, ceiling) for ceiling in (2, 2, 2, 2, 3, 0))
+        if found is not None
+    ]
     assert numbers == [1, 2, None, None, 3, None]
 
 
@@ -86,7 +105,10 @@ def test_every_answer_to_a_key__carries_the_ceiling(client: TestClient, clock: C
     ]
     for number, (method, path, body, more, status) in enumerate(calls, start=1):
         answer = client.request(method, path, json=body, headers=agent | more)
-        assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (status, str(2_000 - number)), answer.text
+        assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (
+            status,
+            str(2_000 - number),
+        ), answer.text
 
 
 # The connection that lone statements are sent on
@@ -98,18 +120,25 @@ def test_a_statements_error__is_sqlalchemys_and_shows_no_parameter(database: Dat
     assert "hunter2" not in str(raised.value)
 
 
-def test_a_connection_that_the_server_ended__is_replaced_for_the_next_call(database: Database, key_hash: bytes) -> None:
+def test_a_connection_that_the_server_ended__is_replaced_for_the_next_call(
+    database: Database, key_hash: bytes
+) -> None:
     with pytest.raises(DBAPIError), database.statements() as connection:
         connection.execute("select pg_terminate_backend(pg_backend_pid())")
     found = count(database, key_hash, 10)
     assert found is not None and found.number == 1
 
 
-def test_a_connection_that_rested_and_was_ended_meanwhile__costs_no_call(database_url: str, database: Database, key_hash: bytes) -> None:
+def test_a_connection_that_rested_and_was_ended_meanwhile__costs_no_call(
+    database_url: str, database: Database, key_hash: bytes
+) -> None:
     with closing(Database(database_url, application_name="resting")) as process:
         assert count(process, key_hash, 10) is not None
         with database.write() as session:
-            session.connection().exec_driver_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name='resting'")
+            session.connection().exec_driver_sql(
+                "select pg_terminate_backend(pid) from pg_stat_activity where "
+                "application_name='resting'"
+            )
         found = count(process, key_hash, 10)
         assert found is not None and found.number == 2
 
@@ -118,9 +147,13 @@ def test_modes__end_with_their_use(database: Database) -> None:
     with database.statements() as connection:
         connection.execute("create temporary table t (n int)")
     with database.read() as session:
-        assert session.connection().exec_driver_sql("show transaction_isolation").scalar_one() == "repeatable read"
+        assert (
+            session.connection().exec_driver_sql("show transaction_isolation").scalar_one()
+            == "repeatable read"
+        )
     with database.write() as session:
         shown = [
-            session.connection().exec_driver_sql(f"show {name}").scalar_one() for name in ("transaction_isolation", "transaction_read_only")
+            session.connection().exec_driver_sql(f"show {name}").scalar_one()
+            for name in ("transaction_isolation", "transaction_read_only")
         ]
     assert shown == ["read committed", "off"]

@@ -1,4 +1,6 @@
-"""/health/ready on a real database: which trouble of which part makes it 503, and what it says to do."""
+"""/health/ready on a real database: which trouble of which part makes it 503, and what it says to
+do.
+"""
 
 import json
 from dataclasses import replace
@@ -24,8 +26,9 @@ def beat(database: Database, clock: Clock, name: str, **status: Any) -> None:
     with database.write() as session:
         session.execute(
             text(
-                "insert into leader values (:name, 1, 'x', 1, :now, :now, cast(:said as jsonb))"
-                " on conflict (name) do update set beat_at = excluded.beat_at, status = excluded.status"
+                "insert into leader values (:name, 1, 'x', 1, :now, :now, cast(:said as jsonb)) "
+                "on conflict (name) do update set beat_at = excluded.beat_at, status = "
+                "excluded.status"
             ),
             {"name": name, "now": clock.now, "said": said},
         )
@@ -41,7 +44,10 @@ def commit(database: Database, clock: Clock, number: int, age_s: int = 0) -> Non
             "insert into chain_cursor values ('tip', 84532, :number, :hash, 1, :now)",
             "insert into chain_block values (84532, :hash, :number, :hash, :mined_at, true, :now)",
         ):
-            session.execute(text(statement), {"number": number, "hash": CURSOR_HASH, "now": clock.now, "mined_at": mined_at})
+            session.execute(
+                text(statement),
+                {"number": number, "hash": CURSOR_HASH, "now": clock.now, "mined_at": mined_at},
+            )
 
 
 @pytest.fixture
@@ -77,7 +83,9 @@ def test_parts_that_never_ran__are_down_and_say_what_to_start(client: TestClient
         "keeper": "down",
         "chain": "ok",
     }
-    assert parts["indexer"]["note"] == "It never ran on this database; start `python -m indexer.main`."
+    assert (
+        parts["indexer"]["note"] == "It never ran on this database; start `python -m indexer.main`."
+    )
 
 
 @pytest.mark.usefixtures("beating")
@@ -88,24 +96,38 @@ def test_all_parts_beating__is_ready_and_shows_lag_in_seconds_and_blocks(
     clock.pass_(seconds=9)
     answer = client.get("/health/ready")
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
-    assert answer.json()["parts"]["indexer"] == {"status": "ok", "lag_s": 14, "lag_blocks": 2, "note": None}
+    assert answer.json()["parts"]["indexer"] == {
+        "status": "ok",
+        "lag_s": 14,
+        "lag_blocks": 2,
+        "note": None,
+    }
 
 
 @pytest.mark.usefixtures("beating")
 @pytest.mark.parametrize("silent_s", [14, 15])
-def test_a_leader_that_is_silent_for_15_s__is_down(client: TestClient, clock: Clock, silent_s: int) -> None:
+def test_a_leader_that_is_silent_for_15_s__is_down(
+    client: TestClient, clock: Clock, silent_s: int
+) -> None:
     clock.pass_(seconds=silent_s)
     status, parts = ready(client)
     expected = (503, "down") if silent_s == 15 else (200, "ok")
     assert (status, parts["indexer"]["status"]) == (status, parts["keeper"]["status"]) == expected
     if silent_s == 15:
-        assert parts["indexer"]["note"].startswith("No indexer leads: no heartbeat for 15 s; look at its log and start")
+        assert parts["indexer"]["note"].startswith(
+            "No indexer leads: no heartbeat for 15 s; look at its log and start"
+        )
 
 
 @pytest.mark.usefixtures("beating")
 @pytest.mark.parametrize(("waited_s", "expected"), [(29, 200), (30, 503)])
 def test_a_stall__is_down_30_s_after_the_chain_had_the_next_block(
-    client: TestClient, database: Database, clock: Clock, chain: FewAnswersChain, waited_s: int, expected: int
+    client: TestClient,
+    database: Database,
+    clock: Clock,
+    chain: FewAnswersChain,
+    waited_s: int,
+    expected: int,
 ) -> None:
     pass_with_beats(database, clock, 40)  # the chain itself was silent so long
     chain.height, chain.mined[101] = 103, seconds(clock)
@@ -116,7 +138,8 @@ def test_a_stall__is_down_30_s_after_the_chain_had_the_next_block(
     assert (parts["indexer"]["lag_s"], parts["indexer"]["lag_blocks"]) == (40 + waited_s, 3)
     if expected == 503:
         assert parts["indexer"]["note"].startswith(
-            "It stalls: the chain is at block 103, and it has committed nothing after block 100 for 30 s. Its log names"
+            "It stalls: the chain is at block 103, and it has committed nothing after block "
+            "100 for 30 s. Its log names"
         )
 
 
@@ -130,42 +153,65 @@ def test_a_stall_on_a_chain_whose_clock_runs_ahead__is_seen(
 
 
 @pytest.mark.usefixtures("beating")
-@pytest.mark.parametrize(("age_s", "status", "word"), [(19, 200, "ok"), (20, 200, "degraded"), (119, 200, "degraded"), (120, 503, "down")])
+@pytest.mark.parametrize(
+    ("age_s", "status", "word"),
+    [(19, 200, "ok"), (20, 200, "degraded"), (119, 200, "degraded"), (120, 503, "down")],
+)
 def test_what_is_served_grows_old__degraded_first_and_down_from_120_s(
     client: TestClient, database: Database, clock: Clock, age_s: int, status: int, word: str
 ) -> None:
     commit(database, clock, 97, age_s=age_s)
     found, parts = ready(client)
-    assert (found, parts["indexer"]["status"], parts["indexer"]["lag_s"], parts["indexer"]["lag_blocks"]) == (status, word, age_s, 3)
+    assert (
+        found,
+        parts["indexer"]["status"],
+        parts["indexer"]["lag_s"],
+        parts["indexer"]["lag_blocks"],
+    ) == (status, word, age_s, 3)
     assert (parts["indexer"]["note"] is None) == (word == "ok")
 
 
 @pytest.mark.usefixtures("beating")
 @pytest.mark.parametrize(("behind", "word"), [(5, "ok"), (6, "degraded")])
-def test_more_than_five_blocks_behind__is_degraded(client: TestClient, chain: FewAnswersChain, behind: int, word: str) -> None:
+def test_more_than_five_blocks_behind__is_degraded(
+    client: TestClient, chain: FewAnswersChain, behind: int, word: str
+) -> None:
     chain.height = 100 + behind
     assert ready(client)[1]["indexer"]["status"] == word
 
 
 @pytest.mark.usefixtures("beating")
-def test_an_indexer_halted_below_finalized__is_down_and_names_the_block(client: TestClient, database: Database, clock: Clock) -> None:
-    beat(database, clock, "indexer", state="degraded", halted_below={"number": 64, "hash": FINAL_HASH})
+def test_an_indexer_halted_below_finalized__is_down_and_names_the_block(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
+    beat(
+        database,
+        clock,
+        "indexer",
+        state="degraded",
+        halted_below={"number": 64, "hash": FINAL_HASH},
+    )
     status, parts = ready(client)
     assert (status, parts["indexer"]["status"]) == (503, "down")
     assert parts["indexer"]["note"].startswith(
-        f"It halted: the chain no longer holds block 64 {FINAL_HASH}, which was final. Compare two nodes"
+        f"It halted: the chain no longer holds block 64 {FINAL_HASH}, which was final. "
+        "Compare two nodes"
     )
 
 
 @pytest.mark.usefixtures("beating")
-def test_an_indexer_whose_last_round_failed__is_degraded(client: TestClient, database: Database, clock: Clock) -> None:
+def test_an_indexer_whose_last_round_failed__is_degraded(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     beat(database, clock, "indexer", state="degraded")
     status, parts = ready(client)
     assert (status, parts["indexer"]["status"]) == (200, "degraded")
     assert parts["indexer"]["note"] == "It keeps trying: its last round failed; its log says why."
 
 
-def test_an_indexer_that_committed_nothing_yet__is_degraded(client: TestClient, database: Database, clock: Clock) -> None:
+def test_an_indexer_that_committed_nothing_yet__is_degraded(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     beat(database, clock, "indexer", state="starting")
     part = ready(client)[1]["indexer"]
     assert (part["status"], part["lag_s"], part["lag_blocks"]) == ("degraded", None, None)
@@ -181,7 +227,13 @@ def test_an_indexer_that_committed_nothing_yet__is_degraded(client: TestClient, 
     (False, 300, 503, "down"),
 ])  # fmt: skip
 def test_a_chain_that_mines_nothing__is_the_chains_trouble(
-    deps: Deps, database: Database, clock: Clock, is_local: bool, silent_s: int, status: int, word: str
+    deps: Deps,
+    database: Database,
+    clock: Clock,
+    is_local: bool,
+    silent_s: int,
+    status: int,
+    word: str,
 ) -> None:
     with TestClient(create_app(replace(deps, is_local=is_local))) as client:
         pass_with_beats(database, clock, silent_s)
@@ -189,21 +241,37 @@ def test_a_chain_that_mines_nothing__is_the_chains_trouble(
     assert (found, parts["chain"]["status"], parts["indexer"]["status"]) == (status, word, "ok")
     assert parts["chain"]["lag_s"] == parts["indexer"]["lag_s"] == silent_s
     if word != "ok":
-        assert parts["chain"]["note"].startswith("The local chain has mined no block" if is_local else "The chain has no block newer than")
+        assert parts["chain"]["note"].startswith(
+            "The local chain has mined no block"
+            if is_local
+            else "The chain has no block newer than"
+        )
 
 
 @pytest.mark.usefixtures("beating")
-def test_a_node_that_is_gone__is_down_beside_parts_that_are_not(client: TestClient, chain: FewAnswersChain) -> None:
+def test_a_node_that_is_gone__is_down_beside_parts_that_are_not(
+    client: TestClient, chain: FewAnswersChain
+) -> None:
     chain.is_down = True
     status, parts = ready(client)
-    assert (status, parts["chain"]["status"], parts["database"]["status"], parts["indexer"]["status"]) == (503, "down", "ok", "ok")
+    assert (
+        status,
+        parts["chain"]["status"],
+        parts["database"]["status"],
+        parts["indexer"]["status"],
+    ) == (503, "down", "ok", "ok")
     assert (parts["indexer"]["lag_s"], parts["indexer"]["lag_blocks"]) == (0, None)
 
 
-def test_a_node_of_another_chain__is_down_and_says_which(client: TestClient, chain: FewAnswersChain) -> None:
+def test_a_node_of_another_chain__is_down_and_says_which(
+    client: TestClient, chain: FewAnswersChain
+) -> None:
     chain.id = 1
     part = ready(client)[1]["chain"]
-    assert (part["status"], part["note"]) == ("down", "The node is on chain 1, not 84532; check RPC_URLS and CHAIN_ID.")
+    assert (part["status"], part["note"]) == (
+        "down",
+        "The node is on chain 1, not 84532; check RPC_URLS and CHAIN_ID.",
+    )
 
 
 def test_a_database_without_migrations__says_so(client: TestClient, database: Database) -> None:
@@ -211,7 +279,11 @@ def test_a_database_without_migrations__says_so(client: TestClient, database: Da
         session.execute(text("drop table alembic_version"))
         session.execute(text("drop table leader"))
     parts = ready(client)[1]
-    assert (parts["migrations"]["status"], parts["indexer"]["status"], parts["database"]["status"]) == ("down", "down", "ok")
+    assert (
+        parts["migrations"]["status"],
+        parts["indexer"]["status"],
+        parts["database"]["status"],
+    ) == ("down", "down", "ok")
 
 
 def test_a_block_committed_in_the_meantime__ends_a_stall(

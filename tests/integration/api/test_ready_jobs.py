@@ -1,4 +1,6 @@
-"""/health/ready on the keeper's slow jobs: the last run of each, and what makes the part degraded."""
+"""/health/ready on the keeper's slow jobs: the last run of each, and what makes the part
+degraded.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -21,18 +23,29 @@ def beating(database: Database, clock: Clock) -> None:
 def beat(database: Database, clock: Clock, state: str = "watching") -> None:
     with database.write() as session:
         session.execute(text("delete from leader"))
-        said = text("insert into leader values ('keeper', 1, 'x', 1, :now, :now, jsonb_build_object('state', cast(:state as text)))")
+        said = text(
+            "insert into leader values ('keeper', 1, 'x', 1, :now, :now, "
+            "jsonb_build_object('state', cast(:state as text)))"
+        )
         session.execute(said, {"now": clock.now, "state": state})
 
 
-def record(database: Database, clock: Clock, *outcomes: str | None, name: str = "prune", did: dict[str, Any] | None = None) -> None:
+def record(
+    database: Database,
+    clock: Clock,
+    *outcomes: str | None,
+    name: str = "prune",
+    did: dict[str, Any] | None = None,
+) -> None:
     """Runs that start now and take 1.5 s; outcome None: under way."""
     with database.write() as session:
         for outcome in outcomes:
             run_id = rows.begin(session, name, 60, 1, "test", clock.now)
             if outcome is not None:
                 error = "no node answered" if outcome == "failed" else None
-                rows.end(session, run_id, outcome, error, did or {}, clock.now + timedelta(seconds=1.5))
+                rows.end(
+                    session, run_id, outcome, error, did or {}, clock.now + timedelta(seconds=1.5)
+                )
 
 
 def keeper(client: TestClient) -> dict[str, Any]:
@@ -40,14 +53,21 @@ def keeper(client: TestClient) -> dict[str, Any]:
     return part
 
 
-def test_the_last_run_of_each_job__is_shown(client: TestClient, database: Database, clock: Clock) -> None:
+def test_the_last_run_of_each_job__is_shown(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     record(database, clock, "failed", "ok")
     record(database, clock, None, name="balances")
     clock.pass_(seconds=5)
     beat(database, clock)
     part = keeper(client)
     assert (part["status"], part["note"]) == ("ok", None)
-    shown = {"last_start": "2026-11-21T12:00:00Z", "age_s": 5, "next_due": "2026-11-21T12:01:00Z", "note": None}
+    shown = {
+        "last_start": "2026-11-21T12:00:00Z",
+        "age_s": 5,
+        "next_due": "2026-11-21T12:01:00Z",
+        "note": None,
+    }
     assert part["jobs"] == [
         {"name": "balances", "outcome": None, "duration_ms": None, **shown},
         {"name": "prune", "outcome": "ok", "duration_ms": 1_500, **shown},
@@ -81,16 +101,28 @@ def test_a_job_that_failed_its_last_three_runs__makes_it_degraded(
     part = keeper(client)
     assert part["status"] == status
     if status == "degraded":
-        assert part["note"] == "The job prune failed its last 3 runs (no node answered); the worker's log says more."
+        assert part["note"] == (
+            "The job prune failed its last 3 runs (no node answered); the worker's log says more."
+        )
 
 
-def test_a_balance_that_is_too_low__makes_it_degraded_and_says_what_to_send(client: TestClient, database: Database, clock: Clock) -> None:
-    record(database, clock, "ok", name="balances", did={ATTENTION: "Send at least 1.000000 ETH to 0x1."})
+def test_a_balance_that_is_too_low__makes_it_degraded_and_says_what_to_send(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
+    record(
+        database,
+        clock,
+        "ok",
+        name="balances",
+        did={ATTENTION: "Send at least 1.000000 ETH to 0x1."},
+    )
     part = keeper(client)
     assert (part["status"], part["note"]) == ("degraded", "Send at least 1.000000 ETH to 0x1.")
 
 
-def test_a_degraded_tick_and_a_job_in_trouble__both_stand_in_the_note(client: TestClient, database: Database, clock: Clock) -> None:
+def test_a_degraded_tick_and_a_job_in_trouble__both_stand_in_the_note(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     beat(database, clock, "degraded")
     record(database, clock, "failed", "failed", "failed")
     note = keeper(client)["note"]
@@ -98,7 +130,9 @@ def test_a_degraded_tick_and_a_job_in_trouble__both_stand_in_the_note(client: Te
     assert "The job prune failed its last 3 runs" in note
 
 
-def test_a_keeper_that_is_down__stays_down_and_shows_its_jobs(client: TestClient, database: Database, clock: Clock) -> None:
+def test_a_keeper_that_is_down__stays_down_and_shows_its_jobs(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     record(database, clock, "ok")
     clock.pass_(seconds=600)
     part = keeper(client)

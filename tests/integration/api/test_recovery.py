@@ -9,7 +9,16 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login, reason
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    Limit,
+    TestClient,
+    bearer,
+    connect,
+    login,
+    reason,
+)
 
 
 def recover(client: TestClient, code: str, **fields: Any) -> Any:
@@ -17,32 +26,59 @@ def recover(client: TestClient, code: str, **fields: Any) -> Any:
 
 
 def external(client: TestClient) -> dict[str, Any]:
-    return dict(client.post("/mining/register", json={"external_id": "miner-7", "agent_name": "quant"}).json())
+    return dict(
+        client.post(
+            "/mining/register", json={"external_id": "miner-7", "agent_name": "quant"}
+        ).json()
+    )
 
 
 def test_recover__replaces_key_code_and_token_together(client: TestClient) -> None:
     before = connect(client)
     answer = recover(client, before["recovery_code"])
     after = answer.json()
-    assert (answer.status_code, set(after)) == (200, {"api_key", "recovery_code", "user_id", "bearer_token"})
+    assert (answer.status_code, set(after)) == (
+        200,
+        {"api_key", "recovery_code", "user_id", "bearer_token"},
+    )
     assert after["user_id"] == before["user_id"]
     assert client.get("/agent/status", headers={KEY: before["api_key"]}).status_code == 401
-    assert client.get("/auth/wallet/status", headers=bearer(before["bearer_token"])).status_code == 401
+    assert (
+        client.get("/auth/wallet/status", headers=bearer(before["bearer_token"])).status_code == 401
+    )
     assert reason(recover(client, before["recovery_code"])) == (401, "auth_invalid")
-    assert client.get("/agent/status", headers={KEY: after["api_key"]}).json()["credit_balance"] == 10
-    assert client.get("/auth/wallet/status", headers=bearer(after["bearer_token"])).status_code == 200
+    assert (
+        client.get("/agent/status", headers={KEY: after["api_key"]}).json()["credit_balance"] == 10
+    )
+    assert (
+        client.get("/auth/wallet/status", headers=bearer(after["bearer_token"])).status_code == 200
+    )
     assert recover(client, after["recovery_code"]).status_code == 200
 
 
-def test_recover__keeps_scopes_limits_and_the_days_count(client: TestClient, wallet: LocalAccount) -> None:
+def test_recover__keeps_scopes_limits_and_the_days_count(
+    client: TestClient, wallet: LocalAccount
+) -> None:
     owner = login(client, wallet)
     agent = connect(client, owner)
     body = {"scopes": ["read"], "per_order_usd": "5.000000", "per_day_usd": "9"}
-    assert client.put(f"/agents/{agent['user_id']}/scopes", json=body, headers=owner).status_code == 200
-    assert client.get("/agent/scopes", headers={KEY: agent["api_key"]}).headers["X-RateLimit-Remaining"] == "1999"
+    assert (
+        client.put(f"/agents/{agent['user_id']}/scopes", json=body, headers=owner).status_code
+        == 200
+    )
+    assert (
+        client.get("/agent/scopes", headers={KEY: agent["api_key"]}).headers[
+            "X-RateLimit-Remaining"
+        ]
+        == "1999"
+    )
     key = {KEY: recover(client, agent["recovery_code"]).json()["api_key"]}
     answer = client.get("/agent/scopes", headers=key)
-    assert (answer.json()["scopes"], answer.json()["per_order_usd"], answer.json()["per_day_usd"]) == (["read"], "5.000000", "9.000000")
+    assert (
+        answer.json()["scopes"],
+        answer.json()["per_order_usd"],
+        answer.json()["per_day_usd"],
+    ) == (["read"], "5.000000", "9.000000")
     assert answer.headers["X-RateLimit-Remaining"] == "1998"
 
 
@@ -57,7 +93,10 @@ def test_recover__with_one_code_at_once_from_eight_addresses__recovers_once(limi
 def test_recover__of_another_systems_agent__needs_its_recovery_name(client: TestClient) -> None:
     agent = external(client)
     assert reason(recover(client, agent["recovery_code"])) == (401, "auth_invalid")
-    assert reason(recover(client, agent["recovery_code"], agent_name="quant")) == (401, "auth_invalid")
+    assert reason(recover(client, agent["recovery_code"], agent_name="quant")) == (
+        401,
+        "auth_invalid",
+    )
     answer = recover(client, agent["recovery_code"], agent_name=agent["recovery_agent_name"])
     assert (answer.status_code, answer.json()["user_id"]) == (200, agent["user_id"])
     again = recover(client, answer.json()["recovery_code"], agent_name=agent["recovery_agent_name"])
@@ -65,12 +104,19 @@ def test_recover__of_another_systems_agent__needs_its_recovery_name(client: Test
 
 
 @pytest.mark.parametrize(("name", "status"), [("quant", 200), ("another", 401)])
-def test_recover__with_the_agents_own_name__checks_it(client: TestClient, name: str, status: int) -> None:
+def test_recover__with_the_agents_own_name__checks_it(
+    client: TestClient, name: str, status: int
+) -> None:
     assert recover(client, connect(client)["recovery_code"], agent_name=name).status_code == status
 
 
-def test_recover__wrong_codes_of_an_address__are_bounded_by_the_hour(limited: Limit, clock: Clock, database: Database) -> None:
-    client, elsewhere = limited(recovery_failures_per_hour=2), limited(peer="198.51.100.7", recovery_failures_per_hour=2)
+def test_recover__wrong_codes_of_an_address__are_bounded_by_the_hour(
+    limited: Limit, clock: Clock, database: Database
+) -> None:
+    client, elsewhere = (
+        limited(recovery_failures_per_hour=2),
+        limited(peer="198.51.100.7", recovery_failures_per_hour=2),
+    )
     code = connect(client)["recovery_code"]
     for _ in range(2):
         assert reason(recover(client, "svc_rec_wrong")) == (401, "auth_invalid")
@@ -84,7 +130,12 @@ def test_recover__wrong_codes_of_an_address__are_bounded_by_the_hour(limited: Li
     clock.pass_(seconds=1)
     assert reason(recover(client, "svc_rec_wrong")) == (401, "auth_invalid")
     with database.read() as session:
-        assert session.scalar(text("select count(*) from recovery_failure where client = '203.0.113.9'")) == 2
+        assert (
+            session.scalar(
+                text("select count(*) from recovery_failure where client = '203.0.113.9'")
+            )
+            == 2
+        )
     clock.pass_(minutes=1)
     assert recover(client, code).status_code == 200
 
@@ -92,31 +143,45 @@ def test_recover__wrong_codes_of_an_address__are_bounded_by_the_hour(limited: Li
 def test_recover__wrong_codes_at_once__never_pass_the_bound(limited: Limit) -> None:
     client = limited(recovery_failures_per_hour=3)
     with ThreadPoolExecutor(8) as pool:
-        statuses = Counter(pool.map(lambda n: recover(client, f"svc_rec_{n}").status_code, range(8)))
+        statuses = Counter(
+            pool.map(lambda n: recover(client, f"svc_rec_{n}").status_code, range(8))
+        )
     assert statuses == {401: 3, 429: 5}
 
 
 def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: TestClient) -> None:
     answer = recover(client, "svc_rec_wrong")
-    assert answer.json()["detail"].startswith("recovery_code: it is not valid, was used already, or does not go with agent_name.")
+    assert answer.json()["detail"].startswith(
+        "recovery_code: it is not valid, was used already, or does not go with agent_name."
+    )
     assert [call["path"] for call in answer.json()["service"]["next"]] == ["/agent/catalog"]
 
 
 # Rotation by the owner
 
 
-def test_rotate__replaces_key_code_and_token_and_leaves_scopes_and_count(client: TestClient, wallet: LocalAccount) -> None:
+def test_rotate__replaces_key_code_and_token_and_leaves_scopes_and_count(
+    client: TestClient, wallet: LocalAccount
+) -> None:
     owner = login(client, wallet)
     agent = connect(client, owner)
     client.put(f"/agents/{agent['user_id']}/scopes", json={"scopes": []}, headers=owner)
     client.get("/agent/scopes", headers={KEY: agent["api_key"]})
     answer = client.post(f"/agents/{agent['user_id']}/keys/rotate", headers=owner)
     after = answer.json()
-    assert (answer.status_code, set(after)) == (200, {"user_id", "api_key", "recovery_code", "bearer_token", "unlinked_wallet"})
-    assert reason(client.get("/agent/scopes", headers={KEY: agent["api_key"]})) == (401, "auth_invalid")
+    assert (answer.status_code, set(after)) == (
+        200,
+        {"user_id", "api_key", "recovery_code", "bearer_token", "unlinked_wallet"},
+    )
+    assert reason(client.get("/agent/scopes", headers={KEY: agent["api_key"]})) == (
+        401,
+        "auth_invalid",
+    )
     scopes = client.get("/agent/scopes", headers={KEY: after["api_key"]})
     assert (scopes.json()["scopes"], scopes.headers["X-RateLimit-Remaining"]) == ([], "1998")
-    assert client.get("/auth/wallet/status", headers=bearer(after["bearer_token"])).status_code == 200
+    assert (
+        client.get("/auth/wallet/status", headers=bearer(after["bearer_token"])).status_code == 200
+    )
     assert recover(client, after["recovery_code"]).status_code == 200
 
 
@@ -127,18 +192,29 @@ def test_rotate__is_the_owners_alone(client: TestClient, wallet: LocalAccount) -
     assert reason(client.post(path)) == (401, "auth_required")
     assert reason(client.post(path, headers={KEY: agent["api_key"]})) == (401, "auth_required")
     assert reason(client.post(path, headers=bearer(agent["bearer_token"]))) == (401, "auth_invalid")
-    assert reason(client.post(f"/agents/{unowned['user_id']}/keys/rotate", headers=owner)) == (403, "not_owner")
+    assert reason(client.post(f"/agents/{unowned['user_id']}/keys/rotate", headers=owner)) == (
+        403,
+        "not_owner",
+    )
     assert reason(client.post("/agents/999999/keys/rotate", headers=owner)) == (404, "not_found")
     assert reason(client.post("/agents/x/keys/rotate", headers=owner)) == (400, "invalid_parameter")
     assert client.get("/agent/scopes", headers={KEY: agent["api_key"]}).status_code == 200
 
 
-def test_no_secret_that_replaces_another__is_stored(client: TestClient, database: Database, wallet: LocalAccount) -> None:
+def test_no_secret_that_replaces_another__is_stored(
+    client: TestClient, database: Database, wallet: LocalAccount
+) -> None:
     owner = login(client, wallet)
     after = recover(client, connect(client)["recovery_code"]).json()
     agent = connect(client, owner)
-    rotated = client.post(f"/agents/{agent['user_id']}/keys/rotate", headers=owner | {"Idempotency-Key": "k"}).json()
-    secrets = [made[name] for made in (after, rotated) for name in ("api_key", "recovery_code", "bearer_token")]
+    rotated = client.post(
+        f"/agents/{agent['user_id']}/keys/rotate", headers=owner | {"Idempotency-Key": "k"}
+    ).json()
+    secrets = [
+        made[name]
+        for made in (after, rotated)
+        for name in ("api_key", "recovery_code", "bearer_token")
+    ]
     with database.read() as session:
         for table in ("account", "api_key", "session", "idempotency_record", "recovery_failure"):
             rows = str(session.execute(text(f"select * from {table}")).all())

@@ -33,43 +33,84 @@ def test_no_credential__is_auth_required_and_says_how_to_get_one(client: TestCli
     answer = client.post(PATH, json={})
     assert reason(answer) == (401, "auth_required")
     first, last = answer.json()["service"]["next"]
-    assert (first["method"], first["path"], last["path"]) == ("POST", "/auth/agent/connect", "/agent/catalog")
+    assert (first["method"], first["path"], last["path"]) == (
+        "POST",
+        "/auth/agent/connect",
+        "/agent/catalog",
+    )
     assert client.request(first["method"], first["path"], json=first["body"]).status_code == 200
     assert client.request(last["method"], last["path"]).status_code == 200
 
 
-@pytest.mark.parametrize("headers", [{KEY: "svc_key_x"}, {KEY: ""}, bearer("x"), {"Authorization": "Basic eDp5"}, {"Authorization": ""}])
-def test_an_invalid_credential__is_401_even_where_none_is_needed(client: TestClient, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {KEY: "svc_key_x"},
+        {KEY: ""},
+        bearer("x"),
+        {"Authorization": "Basic eDp5"},
+        {"Authorization": ""},
+    ],
+)
+def test_an_invalid_credential__is_401_even_where_none_is_needed(
+    client: TestClient, headers: dict[str, str]
+) -> None:
     assert reason(client.get("/agent/catalog", headers=headers)) == (401, "auth_invalid")
 
 
-def test_an_invalid_credential_beside_a_valid_one__is_401(client: TestClient, agent: dict[str, str]) -> None:
-    assert reason(client.get("/agent/catalog", headers={**agent, **bearer("x")})) == (401, "auth_invalid")
+def test_an_invalid_credential_beside_a_valid_one__is_401(
+    client: TestClient, agent: dict[str, str]
+) -> None:
+    assert reason(client.get("/agent/catalog", headers={**agent, **bearer("x")})) == (
+        401,
+        "auth_invalid",
+    )
 
 
-def test_two_keys_of_which_one_is_invalid__are_401_in_either_order(client: TestClient, agent: dict[str, str]) -> None:
+def test_two_keys_of_which_one_is_invalid__are_401_in_either_order(
+    client: TestClient, agent: dict[str, str]
+) -> None:
     """Only the first of them was looked at."""
     for keys in ([agent[KEY], "nonsense"], ["nonsense", agent[KEY]]):
         answer = client.get("/agent/scopes", headers=[(KEY, key) for key in keys])
         assert reason(answer) == (401, "auth_invalid")
-    assert client.get("/agent/scopes", headers=[(KEY, agent[KEY]), (KEY, agent[KEY])]).status_code == 200
+    assert (
+        client.get("/agent/scopes", headers=[(KEY, agent[KEY]), (KEY, agent[KEY])]).status_code
+        == 200
+    )
 
 
-@pytest.mark.parametrize(("scopes", "status"), [("null", 200), ('["tx"]', 200), ('["read"]', 403), ("[]", 403)])
-def test_scopes__narrow_a_key(client: TestClient, agent: dict[str, str], database: Database, scopes: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("scopes", "status"), [("null", 200), ('["tx"]', 200), ('["read"]', 403), ("[]", 403)]
+)
+def test_scopes__narrow_a_key(
+    client: TestClient, agent: dict[str, str], database: Database, scopes: str, status: int
+) -> None:
     with database.write() as session:
-        session.execute(text("update api_key set scopes = nullif(cast(:scopes as jsonb), 'null')"), {"scopes": scopes})
+        session.execute(
+            text("update api_key set scopes = nullif(cast(:scopes as jsonb), 'null')"),
+            {"scopes": scopes},
+        )
     answer = post(client, agent)
     assert answer.status_code == status
     if status == 403:
-        assert (answer.json()["service"]["reason"], answer.json()["service"]["missing"]) == ("scope_denied", "tx")
+        assert (answer.json()["service"]["reason"], answer.json()["service"]["missing"]) == (
+            "scope_denied",
+            "tx",
+        )
 
 
 # Bad input: each a sentence that says what to do
 
 SIX_DECIMALS = "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."
-NO_JSON = "The body is not JSON (line 1, column 2: Expecting property name enclosed in double quotes); send one JSON object."
-NO_SECRETS = "this service never takes keys or secrets; leave the field out, and replace the secret if it was a real one."
+NO_JSON = (
+    "The body is not JSON (line 1, column 2: Expecting property name enclosed in double quotes); "
+    "send one JSON object."
+)
+NO_SECRETS = (
+    "this service never takes keys or secrets; leave the field out, and replace the secret if it "
+    "was a real one."
+)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +120,29 @@ NO_SECRETS = "this service never takes keys or secrets; leave the field out, and
         (b'{"amount_usdc": "0.1000001"}', 400, "invalid_number", SIX_DECIMALS),
         (b'{"amount_usdc": 1e-1}', 400, "invalid_number", SIX_DECIMALS),
         (b'{"n": 1.5}', 400, "invalid_number", "n: write a whole number."),
-        (b'{"n": NaN}', 400, "invalid_number", "NaN is not JSON; write a decimal, or null where it is unknown."),
-        (b'{"n": 1, "n": 2}', 400, "invalid_parameter", "The body names 'n' twice; send each field once."),
-        (b'{"id": "m_bbbbbbbbbb"}', 400, "invalid_parameter", "id: it came twice, the second time in the body; send it once."),
+        (b'{"n": NaN}', 400, "invalid_number",
+            "NaN is not JSON; write a decimal, or null where it is unknown."),
+        (b'{"n": 1, "n": 2}', 400, "invalid_parameter",
+            "The body names 'n' twice; send each field once."),
+        (b'{"id": "m_bbbbbbbbbb"}', 400, "invalid_parameter",
+            "id: it came twice, the second time in the body; send it once."),
         (b"{", 400, "invalid_parameter", NO_JSON),
-        (b'{"payload": [{"exchange_apiSecret": "hunter2"}]}', 400, "secret_field_refused", "exchange_apiSecret: " + NO_SECRETS),
-        (b'{"x": "' + b"y" * 300_000 + b'"}', 413, "body_too_large", "The body is larger than 262144 bytes; send less."),
+        (b'{"payload": [{"exchange_apiSecret": "hunter2"}]}', 400, "secret_field_refused",
+            "exchange_apiSecret: " + NO_SECRETS),
+        (b'{"x": "' + b"y" * 300_000 + b'"}', 413, "body_too_large",
+            "The body is larger than 262144 bytes; send less."),
     ],
-    ids=["float", "seven decimals", "exponent", "fraction", "NaN", "twice", "path and body", "no JSON", "secret", "too large"],
+    ids=["float", "seven decimals", "exponent", "fraction", "NaN", "twice", "path and body",
+        "no JSON", "secret", "too large"],
 )  # fmt: skip
 def test_bad_input__is_told_what_to_do(
-    client: TestClient, agent: dict[str, str], database: Database, body: bytes, status: int, code: str, says: str
+    client: TestClient,
+    agent: dict[str, str],
+    database: Database,
+    body: bytes,
+    status: int,
+    code: str,
+    says: str,
 ) -> None:
     answer = client.post(PATH, content=body, headers={**agent, "Content-Type": "application/json"})
     assert reason(answer) == (status, code)
@@ -101,17 +154,27 @@ def test_bad_input__is_told_what_to_do(
 def test_a_form__is_told_to_send_json(client: TestClient, agent: dict[str, str]) -> None:
     answer = client.post(PATH, data={"n": "1"}, headers=agent)
     assert reason(answer) == (415, "unsupported_media_type")
-    assert answer.json()["detail"] == "The body is not JSON; send it with Content-Type: application/json."
+    assert (
+        answer.json()["detail"]
+        == "The body is not JSON; send it with Content-Type: application/json."
+    )
 
 
-@pytest.mark.parametrize("media_type", ["application/json; charset=utf-8", "application/vnd.x+json", None])
-def test_json_under_another_name__is_read(client: TestClient, agent: dict[str, str], media_type: str | None) -> None:
+@pytest.mark.parametrize(
+    "media_type", ["application/json; charset=utf-8", "application/vnd.x+json", None]
+)
+def test_json_under_another_name__is_read(
+    client: TestClient, agent: dict[str, str], media_type: str | None
+) -> None:
     headers = agent if media_type is None else {**agent, "Content-Type": media_type}
     assert client.post(PATH, content=b'{"n": 3}', headers=headers).json()["n"] == 3
 
 
 def test_an_id_of_another_form__is_not_found(client: TestClient, agent: dict[str, str]) -> None:
-    assert reason(client.post("/mandate-wallet/mandates/42/probe", json={}, headers=agent)) == (404, "not_found")
+    assert reason(client.post("/mandate-wallet/mandates/42/probe", json={}, headers=agent)) == (
+        404,
+        "not_found",
+    )
 
 
 def test_a_secret__is_in_no_answer_and_no_log(client: TestClient, agent: dict[str, str]) -> None:
@@ -121,7 +184,9 @@ def test_a_secret__is_in_no_answer_and_no_log(client: TestClient, agent: dict[st
     assert agent[KEY] not in answer.text + str(logs)
 
 
-def test_a_rule_of_the_domain__names_field_and_rule(client: TestClient, agent: dict[str, str]) -> None:
+def test_a_rule_of_the_domain__names_field_and_rule(
+    client: TestClient, agent: dict[str, str]
+) -> None:
     answer = post(client, agent, do="break a rule")
     assert reason(answer) == (400, "invalid_number")
     assert answer.json()["detail"] == "amount_usdc: write an amount above 0."
@@ -130,19 +195,25 @@ def test_a_rule_of_the_domain__names_field_and_rule(client: TestClient, agent: d
 # What a refused call leaves behind
 
 
-def test_a_refusal__undoes_its_writes_and_counts_the_call(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_a_refusal__undoes_its_writes_and_counts_the_call(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     answer = post(client, agent, do="refuse")
     assert reason(answer) == (409, "wrong_status")
     assert answer.headers["X-RateLimit-Remaining"] == "1999"
     assert writes(database) == 0
 
 
-def test_a_refusal_that_keeps_its_write__keeps_it(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_a_refusal_that_keeps_its_write__keeps_it(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     assert reason(post(client, agent, do="refuse and keep")) == (409, "wrong_status")
     assert writes(database) == 1
 
 
-def test_an_outside_failure__is_503_and_may_be_sent_again(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_an_outside_failure__is_503_and_may_be_sent_again(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     answer = post(client, agent, do="outside")
     assert reason(answer) == (503, "temporarily_unavailable")
     assert answer.json()["service"]["retry_safe"] is True
@@ -150,7 +221,9 @@ def test_an_outside_failure__is_503_and_may_be_sent_again(client: TestClient, ag
     assert writes(database) == 0
 
 
-def test_a_defect__is_500_with_the_request_id_and_no_more(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_a_defect__is_500_with_the_request_id_and_no_more(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     answer = client.post(PATH, json={"do": "defect"}, headers={**agent, "X-Request-Id": "req-7"})
     assert reason(answer) == (500, "internal_error")
     assert "Name the request id req-7" in answer.json()["detail"]
@@ -159,7 +232,9 @@ def test_a_defect__is_500_with_the_request_id_and_no_more(client: TestClient, ag
     assert writes(database) == 0
 
 
-def test_a_database_without_tables__is_schema_not_applied(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_a_database_without_tables__is_schema_not_applied(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     with database.write() as session:
         session.execute(text("alter table api_key rename to api_key_gone"))
     assert reason(post(client, agent)) == (503, "schema_not_applied")
@@ -168,16 +243,25 @@ def test_a_database_without_tables__is_schema_not_applied(client: TestClient, ag
 # The ceiling
 
 
-def test_the_ceiling__serves_the_last_call_and_refuses_the_next_until_midnight(limited: Limit, clock: Clock) -> None:
+def test_the_ceiling__serves_the_last_call_and_refuses_the_next_until_midnight(
+    limited: Limit, clock: Clock
+) -> None:
     client = limited(daily_ceiling=3)
     agent = {KEY: str(connect(client)["api_key"])}
     assert [post(client, agent).headers["X-RateLimit-Remaining"] for _ in range(2)] == ["2", "1"]
     last = client.get("/agent/catalog", headers=agent)
-    assert (last.status_code, last.headers["X-RateLimit-Remaining"], last.headers["X-RateLimit-Limit"]) == (200, "0", "3")
+    assert (
+        last.status_code,
+        last.headers["X-RateLimit-Remaining"],
+        last.headers["X-RateLimit-Limit"],
+    ) == (200, "0", "3")
     answer = post(client, agent)
     assert reason(answer) == (429, "rate_limited")
     assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
-    assert (answer.headers["Retry-After"], answer.headers["X-RateLimit-Reset"]) == ("43200", "1795305600")
+    assert (answer.headers["Retry-After"], answer.headers["X-RateLimit-Reset"]) == (
+        "43200",
+        "1795305600",
+    )
     clock.pass_(hours=12)
     assert post(client, agent).headers["X-RateLimit-Remaining"] == "2"
 
@@ -199,7 +283,9 @@ def test_the_ceiling__holds_when_calls_come_at_once(limited: Limit, database: Da
     assert writes(database) == 5
 
 
-def test_a_slow_call__does_not_hold_up_others_of_its_key(client: TestClient, agent: dict[str, str], gate: Gate) -> None:
+def test_a_slow_call__does_not_hold_up_others_of_its_key(
+    client: TestClient, agent: dict[str, str], gate: Gate
+) -> None:
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(post, client, agent, do="wait")
         assert gate.entered.wait(10)
@@ -232,11 +318,16 @@ def test_every_answer__carries_id_and_standing_headers(client: TestClient) -> No
 
 
 def test_a_request_id_of_another_form__is_replaced(client: TestClient) -> None:
-    assert client.get("/health/live", headers={"X-Request-Id": "a b\tc"}).headers["X-Request-Id"] != "a b\tc"
+    assert (
+        client.get("/health/live", headers={"X-Request-Id": "a b\tc"}).headers["X-Request-Id"]
+        != "a b\tc"
+    )
 
 
 def test_a_browser_of_another_site__may_call_without_cookies(client: TestClient) -> None:
-    preflight = client.options(PATH, headers={"Origin": "https://a.example", "Access-Control-Request-Method": "POST"})
+    preflight = client.options(
+        PATH, headers={"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
+    )
     assert (preflight.status_code, preflight.headers["Access-Control-Allow-Origin"]) == (200, "*")
     answer = client.get("/agent/catalog", headers={"Origin": "https://a.example"})
     assert "PAYMENT-REQUIRED" in answer.headers["Access-Control-Expose-Headers"]
@@ -246,9 +337,14 @@ def test_a_browser_of_another_site__may_call_without_cookies(client: TestClient)
 # Discovery and health
 
 
-def test_the_catalogue__says_which_calls_a_key_may_make(client: TestClient, agent: dict[str, str], database: Database) -> None:
+def test_the_catalogue__says_which_calls_a_key_may_make(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
     assert {call["allowed"] for call in client.get("/agent/catalog").json()["calls"]} == {None}
-    calls = {call["path"]: call["allowed"] for call in client.get("/agent/catalog", headers=agent).json()["calls"]}
+    calls = {
+        call["path"]: call["allowed"]
+        for call in client.get("/agent/catalog", headers=agent).json()["calls"]
+    }
     assert (calls["/agent/catalog"], calls["/auth/owner/logout"]) == (True, False)
 
 

@@ -1,4 +1,6 @@
-"""Cases, notices, the public board, the defense level, and who is an operator, through the application."""
+"""Cases, notices, the public board, the defense level, and who is an operator, through the
+application.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +15,16 @@ from sqlalchemy import text
 
 from api.kernel.operation import Deps
 from core.db.engine import Database
-from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, bearer, connect, login, reason
+from tests.integration.api.conftest import (
+    BASE_URL,
+    KEY,
+    Clock,
+    TestClient,
+    bearer,
+    connect,
+    login,
+    reason,
+)
 
 OPERATOR_WALLET: LocalAccount = Account.from_key("0x" + "44" * 32)
 DEADLINE = "2026-11-28T12:00:00Z"
@@ -29,7 +40,11 @@ def deps(deps: Deps) -> Deps:
 @pytest.fixture
 def open_case(client: TestClient, operator: dict[str, str]) -> Open:
     def open_(agent: dict[str, Any], **changes: Any) -> dict[str, Any]:
-        body = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": DEADLINE} | changes
+        body = {
+            "agent_id": agent["user_id"],
+            "rule": "copied evidence",
+            "deadline": DEADLINE,
+        } | changes
         answer = client.post("/admin/violations", json=body, headers=operator)
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
@@ -37,7 +52,9 @@ def open_case(client: TestClient, operator: dict[str, str]) -> Open:
     return open_
 
 
-def get(client: TestClient, path: str, headers: dict[str, str] | None = None, **query: Any) -> dict[str, Any]:
+def get(
+    client: TestClient, path: str, headers: dict[str, str] | None = None, **query: Any
+) -> dict[str, Any]:
     answer = client.get(path, headers=headers or {}, params=query)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
@@ -46,11 +63,18 @@ def get(client: TestClient, path: str, headers: dict[str, str] | None = None, **
 # A lock and its end
 
 
-def test_a_case__is_one_notice_one_board_row_and_a_locked_account(client: TestClient, open_case: Open) -> None:
+def test_a_case__is_one_notice_one_board_row_and_a_locked_account(
+    client: TestClient, open_case: Open
+) -> None:
     agent = connect(client)
     key = {KEY: agent["api_key"]}
     case = open_case(agent)
-    told = {"case": case["case"], "user_id": agent["user_id"], "rule": "copied evidence", "deadline": DEADLINE}
+    told = {
+        "case": case["case"],
+        "user_id": agent["user_id"],
+        "rule": "copied evidence",
+        "deadline": DEADLINE,
+    }
     row = told | {"status": "open", "opened_at": "2026-11-21T12:00:00Z", "closed_at": None}
     assert case == row | {"sbt_review_state": "under review"}
     assert get(client, "/public/violations/notices") == {"notices": [row], "next_cursor": None}
@@ -60,7 +84,10 @@ def test_a_case__is_one_notice_one_board_row_and_a_locked_account(client: TestCl
     assert (notice["kind"], notice["case_status"]) == ("account_lock", "open")
     assert notice["notice_board"] == f"{BASE_URL}/public/violations/notices"
     assert client.get(notice["notice_board"]).status_code == 200
-    assert (get(client, "/agent/status", key)["status"], get(client, "/agent/dashboard", key)["status"]) == ("locked", "locked")
+    assert (
+        get(client, "/agent/status", key)["status"],
+        get(client, "/agent/dashboard", key)["status"],
+    ) == ("locked", "locked")
 
 
 def test_a_closed_case__clears_lock_and_review_state__and_stays_on_record(
@@ -76,7 +103,9 @@ def test_a_closed_case__clears_lock_and_review_state__and_stays_on_record(
     assert again.json() == closed.json()
     assert get(client, "/me/violations", key)["violations"] == [closed.json()]
     assert [one["case_status"] for one in get(client, "/me/notices", key)["notices"]] == ["closed"]
-    assert [one["status"] for one in get(client, "/public/violations/notices")["notices"]] == ["closed"]
+    assert [one["status"] for one in get(client, "/public/violations/notices")["notices"]] == [
+        "closed"
+    ]
     assert get(client, "/agent/status", key)["status"] == "active"
 
 
@@ -95,7 +124,9 @@ def test_an_account_with_two_cases__is_locked_until_the_last_is_closed(
     assert get(client, "/agent/status", key)["status"] == "active"
 
 
-def test_a_rule__has_one_open_case_an_agent(client: TestClient, operator: dict[str, str], open_case: Open, database: Database) -> None:
+def test_a_rule__has_one_open_case_an_agent(
+    client: TestClient, operator: dict[str, str], open_case: Open, database: Database
+) -> None:
     agent = connect(client)
     body = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": DEADLINE}
     with ThreadPoolExecutor(8) as pool:
@@ -111,11 +142,17 @@ def test_a_rule__has_one_open_case_an_agent(client: TestClient, operator: dict[s
     assert open_case(agent)["case"] != case
 
 
-def test_a_call_sent_twice_with_its_key__opens_one_case(client: TestClient, operator: dict[str, str]) -> None:
+def test_a_call_sent_twice_with_its_key__opens_one_case(
+    client: TestClient, operator: dict[str, str]
+) -> None:
     body = {"agent_id": connect(client)["user_id"], "rule": "copied evidence", "deadline": DEADLINE}
     headers = operator | {"Idempotency-Key": "case-1"}
     first, second = (client.post("/admin/violations", json=body, headers=headers) for _ in range(2))
-    assert (first.status_code, second.status_code, second.headers["Idempotent-Replay"]) == (201, 201, "true")
+    assert (first.status_code, second.status_code, second.headers["Idempotent-Replay"]) == (
+        201,
+        201,
+        "true",
+    )
     assert first.json() == second.json()
 
 
@@ -126,39 +163,83 @@ def test_a_call_sent_twice_with_its_key__opens_one_case(client: TestClient, oper
         ({"agent_id": "one"}, 400, "invalid_parameter", "agent_id: "),
         ({"agent_id": 10**30}, 400, "invalid_parameter", "agent_id: "),
         ({"rule": ""}, 400, "invalid_parameter", "rule: "),
-        ({"deadline": "2026-11-28"}, 400, "invalid_parameter", "deadline: write a time with its zone"),
-        ({"deadline": "2026-11-28T12:00:00"}, 400, "invalid_parameter", "deadline: write a time with its zone"),
-        ({"deadline": "2026-02-30T12:00:00Z"}, 400, "invalid_parameter", "deadline: write a time with its zone"),
-        ({"deadline": "2026-11-21T12:00:00Z"}, 400, "invalid_parameter", "deadline: name a time later than now"),
+        (
+            {"deadline": "2026-11-28"},
+            400,
+            "invalid_parameter",
+            "deadline: write a time with its zone",
+        ),
+        (
+            {"deadline": "2026-11-28T12:00:00"},
+            400,
+            "invalid_parameter",
+            "deadline: write a time with its zone",
+        ),
+        (
+            {"deadline": "2026-02-30T12:00:00Z"},
+            400,
+            "invalid_parameter",
+            "deadline: write a time with its zone",
+        ),
+        (
+            {"deadline": "2026-11-21T12:00:00Z"},
+            400,
+            "invalid_parameter",
+            "deadline: name a time later than now",
+        ),
     ],
 )
 def test_a_case_of_another_form__names_the_field_and_tells_nobody(
-    client: TestClient, operator: dict[str, str], changes: dict[str, Any], status: int, code: str, field: str
+    client: TestClient,
+    operator: dict[str, str],
+    changes: dict[str, Any],
+    status: int,
+    code: str,
+    field: str,
 ) -> None:
-    body = {"agent_id": connect(client)["user_id"], "rule": "copied evidence", "deadline": DEADLINE} | changes
+    body = {
+        "agent_id": connect(client)["user_id"],
+        "rule": "copied evidence",
+        "deadline": DEADLINE,
+    } | changes
     answer = client.post("/admin/violations", json=body, headers=operator)
     assert reason(answer) == (status, code)
     assert answer.json()["detail"].startswith(field)
     assert get(client, "/public/violations/notices")["notices"] == []
 
 
-def test_an_owner__is_no_agent_to_lock(client: TestClient, operator: dict[str, str], wallet: LocalAccount, database: Database) -> None:
+def test_an_owner__is_no_agent_to_lock(
+    client: TestClient, operator: dict[str, str], wallet: LocalAccount, database: Database
+) -> None:
     login(client, wallet)
     with database.read() as session:
         owner_id = session.scalar(text("select id from account where kind = 'owner'"))
     body = {"agent_id": owner_id, "rule": "copied evidence", "deadline": DEADLINE}
-    assert reason(client.post("/admin/violations", json=body, headers=operator)) == (404, "not_found")
+    assert reason(client.post("/admin/violations", json=body, headers=operator)) == (
+        404,
+        "not_found",
+    )
 
 
-def test_closing_what_is_not_there__is_not_found(client: TestClient, operator: dict[str, str]) -> None:
-    assert reason(client.post("/admin/violations/v_aaaaaaaaaa/close", headers=operator)) == (404, "not_found")
-    assert reason(client.post("/admin/violations/7/close", headers=operator)) == (400, "invalid_parameter")
+def test_closing_what_is_not_there__is_not_found(
+    client: TestClient, operator: dict[str, str]
+) -> None:
+    assert reason(client.post("/admin/violations/v_aaaaaaaaaa/close", headers=operator)) == (
+        404,
+        "not_found",
+    )
+    assert reason(client.post("/admin/violations/7/close", headers=operator)) == (
+        400,
+        "invalid_parameter",
+    )
 
 
 # Who reads what
 
 
-def test_an_account__reads_its_own_by_key_by_token_and_by_its_owner(client: TestClient, open_case: Open, wallet: LocalAccount) -> None:
+def test_an_account__reads_its_own_by_key_by_token_and_by_its_owner(
+    client: TestClient, open_case: Open, wallet: LocalAccount
+) -> None:
     owner = login(client, wallet)
     agent, sibling, stranger = connect(client, owner), connect(client, owner), connect(client)
     cases = [open_case(agent)["case"], open_case(sibling)["case"]]
@@ -178,8 +259,12 @@ def test_an_account__reads_its_own_by_key_by_token_and_by_its_owner(client: Test
         assert reason(client.get(path)) == (401, "auth_required")
 
 
-@pytest.mark.parametrize(("path", "name"), [("/me/notices", "notices"), ("/me/violations", "violations")])
-def test_lists__are_paged_newest_first(client: TestClient, open_case: Open, path: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "name"), [("/me/notices", "notices"), ("/me/violations", "violations")]
+)
+def test_lists__are_paged_newest_first(
+    client: TestClient, open_case: Open, path: str, name: str
+) -> None:
     agent = connect(client)
     cases = [open_case(agent, rule=f"rule {n}")["case"] for n in range(3)]
     first = get(client, path, {KEY: agent["api_key"]}, limit=2)
@@ -187,15 +272,22 @@ def test_lists__are_paged_newest_first(client: TestClient, open_case: Open, path
     assert [one["case"] for one in first[name] + second[name]] == cases[::-1]
     assert second["next_cursor"] is None
     board = get(client, "/public/violations/notices", limit=2)
-    assert len(get(client, "/public/violations/notices", cursor=board["next_cursor"])["notices"]) == 1
+    assert (
+        len(get(client, "/public/violations/notices", cursor=board["next_cursor"])["notices"]) == 1
+    )
 
 
-def test_the_fleet__shows_which_agent_is_locked(client: TestClient, open_case: Open, wallet: LocalAccount) -> None:
+def test_the_fleet__shows_which_agent_is_locked(
+    client: TestClient, open_case: Open, wallet: LocalAccount
+) -> None:
     owner = login(client, wallet)
     agent = connect(client, owner)
     connect(client, owner)
     open_case(agent)
-    assert [one["status"] for one in get(client, "/agents/mine", owner)["agents"]] == ["locked", "active"]
+    assert [one["status"] for one in get(client, "/agents/mine", owner)["agents"]] == [
+        "locked",
+        "active",
+    ]
 
 
 # The defense level
@@ -206,7 +298,10 @@ def test_the_level__is_0_until_an_operator_sets_it__and_says_what_each_does(
 ) -> None:
     before = get(client, "/public/defense")
     assert (before["level"], before["since"]) == (0, None)
-    assert [(one["level"], one["unowned_welcome_credits_per_day"], one["bond_without_standing"]) for one in before["levels"]] == [
+    assert [
+        (one["level"], one["unowned_welcome_credits_per_day"], one["bond_without_standing"])
+        for one in before["levels"]
+    ] == [
         (0, 3, False),
         (1, 1, False),
         (2, 0, True),
@@ -214,7 +309,10 @@ def test_the_level__is_0_until_an_operator_sets_it__and_says_what_each_does(
     ]
     clock.pass_(minutes=1)
     after = client.put("/admin/defense", json={"level": 2}, headers=operator)
-    assert (after.status_code, after.json()) == (200, before | {"level": 2, "since": "2026-11-21T12:01:00Z"})
+    assert (after.status_code, after.json()) == (
+        200,
+        before | {"level": 2, "since": "2026-11-21T12:01:00Z"},
+    )
     assert get(client, "/public/defense") == after.json()
 
 
@@ -227,7 +325,10 @@ def test_changes_of_the_level__are_logged_with_who_and_when(
         clock.pass_(minutes=1)
     with database.read() as session:
         log = session.execute(
-            text("select level, previous_level, kind, at::text from defense_change d join account a on a.id = d.changed_by order by d.id")
+            text(
+                "select level, previous_level, kind, at::text from defense_change d join "
+                "account a on a.id = d.changed_by order by d.id"
+            )
         ).all()
     assert [tuple(line) for line in log] == [
         (2, 0, "operator", "2026-11-21 12:00:00+00"),
@@ -236,7 +337,9 @@ def test_changes_of_the_level__are_logged_with_who_and_when(
 
 
 @pytest.mark.parametrize("level", [-1, 4, "2", 1.5, None, True])
-def test_a_level_of_another_form__is_refused(client: TestClient, operator: dict[str, str], level: Any) -> None:
+def test_a_level_of_another_form__is_refused(
+    client: TestClient, operator: dict[str, str], level: Any
+) -> None:
     answer = client.put("/admin/defense", json={"level": level}, headers=operator)
     assert answer.status_code == 400
     assert answer.json()["detail"].startswith("level: ")
@@ -246,28 +349,45 @@ def test_a_level_of_another_form__is_refused(client: TestClient, operator: dict[
 # Operators
 
 
-OPERATORS_ROUTES = [("PUT", "/admin/defense"), ("POST", "/admin/violations"), ("POST", "/admin/violations/v_aaaaaaaaaa/close")]
+OPERATORS_ROUTES = [
+    ("PUT", "/admin/defense"),
+    ("POST", "/admin/violations"),
+    ("POST", "/admin/violations/v_aaaaaaaaaa/close"),
+]
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATORS_ROUTES)
-def test_operators_routes__are_operators_alone(client: TestClient, wallet: LocalAccount, method: str, path: str) -> None:
+def test_operators_routes__are_operators_alone(
+    client: TestClient, wallet: LocalAccount, method: str, path: str
+) -> None:
     agent = connect(client)
     assert reason(client.request(method, path, json={})) == (401, "auth_required")
-    assert reason(client.request(method, path, json={}, headers={KEY: "op_local_wrong"})) == (401, "auth_invalid")
+    assert reason(client.request(method, path, json={}, headers={KEY: "op_local_wrong"})) == (
+        401,
+        "auth_invalid",
+    )
     for headers in ({KEY: agent["api_key"]}, bearer(agent["bearer_token"]), login(client, wallet)):
         answer = client.request(method, path, json={}, headers=headers)
         assert reason(answer) == (403, "not_authorized")
         assert answer.json()["detail"] == "not authorized"
 
 
-def test_an_operator__acts_on_operators_routes_only(client: TestClient, operator: dict[str, str]) -> None:
+def test_an_operator__acts_on_operators_routes_only(
+    client: TestClient, operator: dict[str, str]
+) -> None:
     session = login(client, OPERATOR_WALLET)
     for headers in (operator, session):
         assert client.put("/admin/defense", json={"level": 1}, headers=headers).status_code == 200
         assert client.get("/agent/catalog", headers=headers).status_code == 200
     assert reason(client.get("/agents/mine", headers=session)) == (403, "not_authorized")
-    assert reason(client.get("/mandate-wallet/mandates", headers=session)) == (403, "not_authorized")
+    assert reason(client.get("/mandate-wallet/mandates", headers=session)) == (
+        403,
+        "not_authorized",
+    )
     assert reason(client.get("/agents/mine", headers=operator)) == (401, "auth_required")
     assert reason(client.get("/me/notices", headers=operator)) == (401, "auth_required")
     assert client.post("/auth/owner/logout", headers=session).status_code == 200
-    assert reason(client.put("/admin/defense", json={"level": 1}, headers=session)) == (401, "auth_invalid")
+    assert reason(client.put("/admin/defense", json={"level": 1}, headers=session)) == (
+        401,
+        "auth_invalid",
+    )

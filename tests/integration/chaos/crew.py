@@ -1,4 +1,6 @@
-"""Processes as a supervisor runs them: one leads, the others wait, and one that ends is started again."""
+"""Processes as a supervisor runs them: one leads, the others wait, and one that ends is started
+again.
+"""
 
 import os
 import signal
@@ -10,13 +12,20 @@ from pathlib import Path
 from tests.integration.chaos.nursery import Nursery, Process
 
 END_S = 15.0
-# How a process may end by itself: it lost the lead, or the database was away. Any other exception is a defect.
-ALLOWED_ENDS = ("sqlalchemy.exc.OperationalError", "psycopg.OperationalError", "core.db.leader.LeadershipLostError")
+# How a process may end by itself: it lost the lead, or the database was away. Any other exception
+# is a defect.
+ALLOWED_ENDS = (
+    "sqlalchemy.exc.OperationalError",
+    "psycopg.OperationalError",
+    "core.db.leader.LeadershipLostError",
+)
 
 
 @dataclass(slots=True)
 class Crew:
-    """`settings` is the environment of each process, `folder` holds their logs, `size` is how many there are at a time."""
+    """`settings` is the environment of each process, `folder` holds their logs, `size` is how many
+    there are at a time.
+    """
 
     nursery: Nursery
     settings: dict[str, str]
@@ -67,7 +76,9 @@ class Crew:
             return
         lines = self._log(pid).read_text(errors="replace").splitlines()
         raised = [line for line in lines if not line.startswith((" ", "{"))]
-        if "Traceback (most recent call last):" in raised and not any(line.startswith(ALLOWED_ENDS) for line in raised):
+        if "Traceback (most recent call last):" in raised and not any(
+            line.startswith(ALLOWED_ENDS) for line in raised
+        ):
             self.faults.append(f"a process ended by itself: {raised[-1]}")
 
 

@@ -1,10 +1,12 @@
-"""Where the stories' processes come from: one that has imported a process's main module and forks a fresh one on demand.
+"""Where the stories' processes come from: one that has imported a process's main module and forks a
+fresh one on demand.
 
     test --{"logs": folder, "env": {...}}--> nursery --fork--> indexer.main.run(), or keeper.main.run()
     test <------- "started 17", "ended 17 -9" ------ nursery
 
-A story kills and starts many; with the imports each start would cost a hundred times the processor time. What runs is the same as
-`python -m indexer.main run` (tests/integration/indexer/test_process.py and its twin of the keeper start it so): nothing of it
+A story kills and starts many; with the imports each start would cost a hundred times the processor
+time. What runs is the same as `python -m indexer.main run`
+(tests/integration/indexer/test_process.py and its twin of the keeper start it so): nothing of it
 lives before the fork.
 
 When its input ends, so do the nursery and all that it started.
@@ -59,7 +61,9 @@ class Nursery:
 
     def __init__(self, module: str) -> None:
         command = [sys.executable, "-m", "tests.integration.chaos.nursery", module]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self._started: list[int] = []
         self.ended: dict[int, int] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -137,8 +141,12 @@ def _reap(children: set[int]) -> set[int]:
 
 
 def _live(run: Callable[[], None], order: dict[str, Any]) -> NoReturn:
-    """The child: a process with its own environment and log; ends as the interpreter would end it."""
-    log = os.open(f"{order['logs']}/{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    """The child: a process with its own environment and log; ends as the interpreter would end
+    it.
+    """
+    log = os.open(
+        f"{order['logs']}/{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
+    )
     empty = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, empty), (1, log), (2, log)):
         os.dup2(source, target)

@@ -1,4 +1,6 @@
-"""A Postgres that may be crashed: apart from the other tests' server, and with commits that survive a crash."""
+"""A Postgres that may be crashed: apart from the other tests' server, and with commits that survive
+a crash.
+"""
 
 import itertools
 import os
@@ -21,7 +23,11 @@ _count = itertools.count(1)
 
 def dsn_of(server: EmbeddedPostgres, name: str) -> str:
     """psycopg's form of the address of one of the server's databases."""
-    return make_url(server.url).set(drivername="postgresql", database=name).render_as_string(hide_password=False)
+    return (
+        make_url(server.url)
+        .set(drivername="postgresql", database=name)
+        .render_as_string(hide_password=False)
+    )
 
 
 def url_of(server: EmbeddedPostgres, name: str) -> str:
@@ -30,7 +36,9 @@ def url_of(server: EmbeddedPostgres, name: str) -> str:
 
 @contextmanager
 def crashable_server(suite: str, triggers: str) -> Iterator[EmbeddedPostgres]:
-    """A durable server with a migrated template, in which the SQL `triggers` was run: they hold and watch the commit points."""
+    """A durable server with a migrated template, in which the SQL `triggers` was run: they hold and
+    watch the commit points.
+    """
     folder = RUNS / suite
     folder.mkdir(parents=True, exist_ok=True)
     remove_dead_runs(folder)

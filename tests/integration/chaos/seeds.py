@@ -4,7 +4,8 @@
     RESUME=a..b  these, without those that passed at this very state of the code (make test-deep)
     neither      the suite's own few
 
-Passed seeds stand in .build/<suite>-<hash of the code>.json, with what the suite wants to remember of each.
+Passed seeds stand in .build/<suite>-<hash of the code>.json, with what the suite wants to remember
+of each.
 """
 
 import json
@@ -17,12 +18,20 @@ from pathlib import Path
 
 from tests.integration.chain_fixtures import ROOT
 
-CODE = ("core", "contracts", "tests/integration/chaos", "tests/integration/chain_fixtures.py", "requirements.lock")
+CODE = (
+    "core",
+    "contracts",
+    "tests/integration/chaos",
+    "tests/integration/chain_fixtures.py",
+    "requirements.lock",
+)
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """`every_run`: what is told when nothing is asked for; `code`: folders and files that the stories hang on, beside CODE."""
+    """`every_run`: what is told when nothing is asked for; `code`: folders and files that the
+    stories hang on, beside CODE.
+    """
 
     suite: str
     every_run: str
@@ -67,7 +76,13 @@ class Seeds:
     def _files(self) -> Iterator[Path]:
         for name in (*CODE, *self.code):
             found = ROOT / name
-            yield from [found] if found.is_file() else sorted(path for path in found.rglob("*") if path.suffix in (".py", ".sol", ".json"))
+            yield from (
+                [found]
+                if found.is_file()
+                else sorted(
+                    path for path in found.rglob("*") if path.suffix in (".py", ".sol", ".json")
+                )
+            )
 
 
 def _range(text: str) -> list[int]:

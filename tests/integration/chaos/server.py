@@ -51,7 +51,9 @@ class Server:
         self.node = node
         self._http = _Quiet(("127.0.0.1", 0), type("Handler", (_Handler,), {"node": node}))
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:

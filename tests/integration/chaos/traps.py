@@ -1,8 +1,10 @@
-"""Commit points of a process, held open from inside the test's database; the product knows nothing of them.
+"""Commit points of a process, held open from inside the test's database; the product knows nothing
+of them.
 
-A deferred constraint trigger runs when its transaction commits, after the last statement and before the commit itself. Here
-it takes an advisory lock, shared: nobody waits until the test holds that lock. Then the first transaction that passes the
-point stands still, and the test does to its process or its connection what it likes.
+A deferred constraint trigger runs when its transaction commits, after the last statement and before
+the commit itself. Here it takes an advisory lock, shared: nobody waits until the test holds that
+lock. Then the first transaction that passes the point stands still, and the test does to its
+process or its connection what it likes.
 """
 
 import time
@@ -25,8 +27,13 @@ def keys_of(points: Iterable[str]) -> dict[str, int]:
 
 
 def hold_function(points: Iterable[str]) -> str:
-    """SQL of `chaos_hold(point text)`, which the triggers call; a point that is not named here holds nobody."""
-    locks = "\n".join(f"    when '{point}' then perform pg_advisory_xact_lock_shared({key});" for point, key in keys_of(points).items())
+    """SQL of `chaos_hold(point text)`, which the triggers call; a point that is not named here
+    holds nobody.
+    """
+    locks = "\n".join(
+        f"    when '{point}' then perform pg_advisory_xact_lock_shared({key});"
+        for point, key in keys_of(points).items()
+    )
     return f"""
 create function chaos_hold(point text) returns void language plpgsql as $$
 begin
@@ -43,7 +50,8 @@ end $$;
 class Traps:
     """The test's own connection to a database; opened anew after each restart of Postgres.
 
-    `application` is the name under which the processes connect, `points` are all of their commit points.
+    `application` is the name under which the processes connect, `points` are all of their commit
+    points.
     """
 
     dsn: str
@@ -53,10 +61,20 @@ class Traps:
     def connect(self) -> Connection:
         return psycopg.connect(self.dsn, autocommit=True, connect_timeout=5)
 
-    def spring(self, point: str, meanwhile: Callable[[], None], caught: Callable[[], None], *, commits: bool, wait_s: float) -> bool:
-        """Hold the point while `meanwhile` makes work; at the first transaction that stands there do `caught`.
+    def spring(
+        self,
+        point: str,
+        meanwhile: Callable[[], None],
+        caught: Callable[[], None],
+        *,
+        commits: bool,
+        wait_s: float,
+    ) -> bool:
+        """Hold the point while `meanwhile` makes work; at the first transaction that stands there
+        do `caught`.
 
-        `commits`: the transaction then commits, though nobody may hear of it; else its connection is cut and it is rolled back.
+        `commits`: the transaction then commits, though nobody may hear of it; else its connection
+        is cut and it is rolled back.
         False: nobody came by in time.
         """
         with self.connect() as holder:
@@ -71,9 +89,11 @@ class Traps:
         return True
 
     def lose_answer(self, work: Callable[[], None], wait_s: float) -> bool:
-        """Cut the connection of a transaction that is committed and has not been told so; its process lives.
+        """Cut the connection of a transaction that is committed and has not been told so; its
+        process lives.
 
-        Postgres waits here, after the commit, for a standby that does not exist. `work` must not write to the database itself.
+        Postgres waits here, after the commit, for a standby that does not exist. `work` must not
+        write to the database itself.
         """
         with self.connect() as connection:
             connection.execute("set synchronous_commit = local")
@@ -83,7 +103,8 @@ class Traps:
                 work()
                 found = _first(
                     connection,
-                    f"select pid from pg_stat_activity where wait_event = 'SyncRep' and application_name = '{self.application}'",
+                    "select pid from pg_stat_activity where wait_event = 'SyncRep' and "
+                    f"application_name = '{self.application}'",
                     wait_s,
                 )
                 if found is not None:
@@ -98,7 +119,10 @@ class Traps:
 
     def _waiting(self, holder: Connection, point: str, wait_s: float) -> object | None:
         """The backend that stands at the point."""
-        waits = "select pid from pg_locks where locktype = 'advisory' and classid = 0 and objsubid = 1 and not granted"
+        waits = (
+            "select pid from pg_locks where locktype = 'advisory' and classid = 0 and objsubid = "
+            "1 and not granted"
+        )
         return _first(holder, f"{waits} and objid = {self._key(point)}", wait_s)
 
 

@@ -1,4 +1,6 @@
-"""A real record to check: a mandate on anvil, followed by the real indexer into a real database, exported as the API does."""
+"""A real record to check: a mandate on anvil, followed by the real indexer into a real database,
+exported as the API does.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +44,9 @@ class Exported:
 
 def export(follower: Follower, mandate: Issued) -> tuple[bytes, ...]:
     with follower.database.read() as session:
-        found = mandate_record.opening(session, follower.mandate(mandate), follower.deployed.contracts["factory"])
+        found = mandate_record.opening(
+            session, follower.mandate(mandate), follower.deployed.contracts["factory"]
+        )
     text = "".join(mandate_record.chunks(follower.database, found))
     return tuple(text.encode().splitlines(keepends=True))
 
@@ -85,7 +89,9 @@ def _report(follower: Follower, mandate: Issued, amount: int, tx_hash: str | Non
 
 @pytest.fixture(scope="module")
 def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
-    """Created and funded, bought, sold, lost and found again in a reorg, refused, reported, stopped and partly withdrawn."""
+    """Created and funded, bought, sold, lost and found again in a reorg, refused, reported, stopped
+    and partly withdrawn.
+    """
     with following(postgres, template) as follower:
         chain = follower.deployed
         other = follower.issue("m_othermand2", nonce=2)
@@ -101,15 +107,30 @@ def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
         _lose_and_find(follower, mandate, vault)
         assert chain.buy(vault, 150 * USDC).status == 0
         chain.sell(vault, 20 * USDC)
-        chain.succeed(DEPLOYER, chain.contracts["factory"], call_by_signature("proposeKeeper(address)", [OWNER.address]))
+        chain.succeed(
+            DEPLOYER,
+            chain.contracts["factory"],
+            call_by_signature("proposeKeeper(address)", [OWNER.address]),
+        )
         chain.buy(vault, 12 * USDC)
         chain.succeed(AGENT, vault, call_by_signature("stop(bytes32)", [REASON]))
-        chain.succeed(OWNER, vault, calldata.withdraw(chain.contracts["usdc"], OWNER.address, 100 * USDC))
-        chain.rpc.call("evm_increaseTime", [60])  # the lost blocks' times lie before the last one's, however fast they were made
+        chain.succeed(
+            OWNER, vault, calldata.withdraw(chain.contracts["usdc"], OWNER.address, 100 * USDC)
+        )
+        # the lost blocks' times lie before the last one's, however fast they were made
+        chain.rpc.call("evm_increaseTime", [60])
         chain.anvil.mine()
         follower.catch_up()
         settle_reverts(follower.chain)
-        yield Exported(chain, follower, mandate, vault, export(follower, mandate), export(follower, other), other_vault)
+        yield Exported(
+            chain,
+            follower,
+            mandate,
+            vault,
+            export(follower, mandate),
+            export(follower, other),
+            other_vault,
+        )
 
 
 def _lose_and_find(follower: Follower, mandate: Issued, vault: str) -> None:

@@ -1,4 +1,6 @@
-"""A forger of records: alters what it is told to, then seals the book again as a cheat would, hashes, numbers and totals included."""
+"""A forger of records: alters what it is told to, then seals the book again as a cheat would,
+hashes, numbers and totals included.
+"""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +37,11 @@ class Forgery:
 
     def body(self, word: str, number: int = 0) -> Line:
         """The body of the n-th row whose kind, key or payload has the word; reversals left out."""
-        found = [body for body in self.bodies if body["reverses_seq"] is None and (word == body["kind"] or _says(body, word))]
+        found = [
+            body
+            for body in self.bodies
+            if body["reverses_seq"] is None and (word == body["kind"] or _says(body, word))
+        ]
         return found[number]
 
     def index(self, body: Line) -> int:
@@ -63,7 +69,9 @@ class Forgery:
             row["prev_hash"] = before
             row["row_hash"] = before = row_hash(before, canonical_json(body))
         facts = MandateFacts(
-            market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]), positions=PositionRules()
+            market_mode=MarketMode.TESTNET,
+            budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]),
+            positions=PositionRules(),
         )
         self.head["totals"] = totals_of(fold([row_of_line(row) for row in self.rows], facts))
         self.head |= {"seq": len(self.rows), "row_hash": before}
@@ -78,4 +86,6 @@ def _says(body: Line, word: str) -> bool:
 
 def _written(line: Line) -> bytes:
     """As a cheat would: canonical wherever that can be."""
-    return json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    return (
+        json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    )

@@ -1,4 +1,6 @@
-"""The command as a stranger has it: the wheel alone, run from another folder, with this repository out of reach."""
+"""The command as a stranger has it: the wheel alone, run from another folder, with this repository
+out of reach.
+"""
 
 import json
 import os
@@ -20,7 +22,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder where the wheel is installed: its package, and its command in bin."""
     folder = tmp_path_factory.mktemp("client")
     wheel, site = build(folder / "wheel"), folder / "site"
-    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(wheel)]
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--offline",
+        "--no-deps",
+        "--target",
+        str(site),
+        str(wheel),
+    ]
     subprocess.run(command, check=True, timeout=WITHIN_S)
     return site
 
@@ -28,11 +42,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), "COLUMNS": "200"}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=installed.parent, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    return subprocess.run(
+        command,
+        cwd=installed.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
 
 
 def verify(installed: Path, record: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return run(installed, str(installed / "bin" / "verify-record"), str(record), "--rpc", url, *more)
+    return run(
+        installed, str(installed / "bin" / "verify-record"), str(record), "--rpc", url, *more
+    )
 
 
 @pytest.fixture
@@ -43,17 +67,20 @@ def record(tmp_path: Path, exported: Exported) -> Path:
 
 
 def test_the_wheel__is_one_package_with_its_own_part_of_core_and_no_more(installed: Path) -> None:
-    assert sorted(path.name for path in installed.iterdir() if path.is_dir() and path.suffix != ".dist-info") == ["bin", "mandate_wallet"]
+    assert sorted(
+        path.name for path in installed.iterdir() if path.is_dir() and path.suffix != ".dist-info"
+    ) == ["bin", "mandate_wallet"]
     assert not (installed / "mandate_wallet/core/chain/signer.py").exists()
     assert not (installed / "mandate_wallet/core/db").exists()
 
 
 def test_every_module_of_the_wheel__imports_without_the_repository(installed: Path) -> None:
     code = (
-        "import importlib, pkgutil, sys, mandate_wallet as m;"
-        "names = [one.name for one in pkgutil.walk_packages(m.__path__, 'mandate_wallet.')];"
-        "[importlib.import_module(name) for name in names if '.examples.' not in name];"
-        "print(len(names) > 50, sorted({name.split('.')[0] for name in sys.modules} & {'api', 'core', 'sqlalchemy', 'fastapi', 'web3'}))"
+        "import importlib, pkgutil, sys, mandate_wallet as m;names = [one.name for one in "
+        "pkgutil.walk_packages(m.__path__, 'mandate_wallet.')];[importlib.import_module(name) "
+        "for name in names if '.examples.' not in name];print(len(names) > 50, "
+        "sorted({name.split('.')[0] for name in sys.modules} & {'api', 'core', 'sqlalchemy', "
+        "'fastapi', 'web3'}))"
     )
     found = run(installed, "-W", "ignore", "-c", code)
     assert (found.stdout.strip(), found.returncode) == ("True []", 0), found.stderr
@@ -70,13 +97,21 @@ def test_the_typed_client__calls_a_service_from_the_wheel(installed: Path) -> No
 
 
 def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported) -> None:
-    done = verify(installed, record, exported.deployed.anvil.url, "--factory", exported.deployed.contracts["factory"])
+    done = verify(
+        installed,
+        record,
+        exported.deployed.anvil.url,
+        "--factory",
+        exported.deployed.contracts["factory"],
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "sound: every row is proven or listed as a claim" in done.stdout
     assert "claims, which only their author vouches for: 1 rows (6)" in done.stdout
 
 
-def test_a_difference__is_1_with_its_row_and_name(installed: Path, record: Path, exported: Exported) -> None:
+def test_a_difference__is_1_with_its_row_and_name(
+    installed: Path, record: Path, exported: Exported
+) -> None:
     record.write_bytes(record.read_bytes().replace(b'"spent":"30.000000"', b'"spent":"29.000000"'))
     done = verify(installed, record, exported.deployed.anvil.url, "--json")
     told = json.loads(done.stdout)
@@ -91,28 +126,45 @@ def test_a_node_that_is_away__is_2_and_never_sound(installed: Path, record: Path
     assert "could not be fully checked" in done.stdout and "sound" not in done.stdout
 
 
-def test_a_factory_that_is_not_the_trusted_one__is_a_difference(installed: Path, record: Path, exported: Exported) -> None:
-    done = verify(installed, record, exported.deployed.anvil.url, "--factory", exported.vault, "--json")
+def test_a_factory_that_is_not_the_trusted_one__is_a_difference(
+    installed: Path, record: Path, exported: Exported
+) -> None:
+    done = verify(
+        installed, record, exported.deployed.anvil.url, "--factory", exported.vault, "--json"
+    )
     assert json.loads(done.stdout)["by_name"] == {"terms.factory": 1}
 
 
 @pytest.mark.parametrize("option", ["--factory", "--x402-adapter"])
-def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(installed: Path, record: Path, option: str) -> None:
+def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
+    installed: Path, record: Path, option: str
+) -> None:
     done = verify(installed, record, "http://127.0.0.1:9", option, "0x12")
     assert done.returncode == 2
     assert "write an address: 0x and 40 hex digits" in done.stderr
 
 
-def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(installed: Path, record: Path, exported: Exported) -> None:
+def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
+    installed: Path, record: Path, exported: Exported
+) -> None:
     x402_adapter = exported.deployed.contracts["x402_adapter"]
-    assert verify(installed, record, exported.deployed.anvil.url, "--x402-adapter", x402_adapter).returncode == 0
+    assert (
+        verify(
+            installed, record, exported.deployed.anvil.url, "--x402-adapter", x402_adapter
+        ).returncode
+        == 0
+    )
 
 
-def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(installed: Path, record: Path, exported: Exported) -> None:
+def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
+    installed: Path, record: Path, exported: Exported
+) -> None:
     row_hash = json.loads(exported.lines[6])["row_hash"]
     url = exported.deployed.anvil.url
     assert verify(installed, record, url, "--head", f"6:{row_hash}").returncode == 0
-    assert json.loads(verify(installed, record, url, "--head", f"5:{row_hash}", "--json").stdout)["by_name"] == {"head.kept": 1}
+    assert json.loads(verify(installed, record, url, "--head", f"5:{row_hash}", "--json").stdout)[
+        "by_name"
+    ] == {"head.kept": 1}
 
 
 def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Exported) -> None:

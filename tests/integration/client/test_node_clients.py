@@ -1,4 +1,5 @@
-"""The clients that people use, unchanged, against the API on a socket and a real chain: viem, ethers, a Safe, MCP and x402.
+"""The clients that people use, unchanged, against the API on a socket and a real chain: viem,
+ethers, a Safe, MCP and x402.
 
 The scripts stand in node/; their packages are pinned in package-lock.json.
 """
@@ -19,7 +20,12 @@ from eth_account import Account
 from api.kernel.operation import Deps
 from api.main import create_app
 from tests.integration.api.conftest import chain, clock, deps  # noqa: F401 (fixtures)
-from tests.integration.api.payments.shop import PAGE, PRICE, shop_on, usdc_where_stock_clients_know_it
+from tests.integration.api.payments.shop import (
+    PAGE,
+    PRICE,
+    shop_on,
+    usdc_where_stock_clients_know_it,
+)
 from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
@@ -33,7 +39,14 @@ CATCH_UP_S = 0.1
 def run(script: str, **settings: Any) -> dict[str, Any]:
     """What the script writes; it reads its settings as JSON."""
     command = ["node", str(NODE / script)]
-    done = subprocess.run(command, input=json.dumps(settings), capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    done = subprocess.run(
+        command,
+        input=json.dumps(settings),
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr or done.stdout
     return dict(json.loads(done.stdout))
 
@@ -67,15 +80,24 @@ def real_time() -> datetime:
 
 
 @pytest.fixture
-def site(deps: Deps, deployed: DeployedChain, follower: Follower) -> Iterator[Site]:  # noqa: F811
+def site(deps: Deps, deployed: DeployedChain, follower: Follower) -> Iterator[Site]:
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts, clock=real_time)
-    with served(lambda base_url: create_app(replace(real, base_url=base_url))) as base_url, followed(follower):
+    with (
+        served(lambda base_url: create_app(replace(real, base_url=base_url))) as base_url,
+        followed(follower),
+    ):
         yield Site(base_url, deployed)
 
 
-@pytest.mark.parametrize(("library", "signature_bytes"), [("ethers", 65), ("viem", 65), ("safe", 0)])
-def test_an_owner__goes_from_sign_in_to_withdrawal(site: Site, library: str, signature_bytes: int) -> None:
-    """The Safe has two owners who must both sign; it approves the terms on chain, so that their signature is 0x."""
+@pytest.mark.parametrize(
+    ("library", "signature_bytes"), [("ethers", 65), ("viem", 65), ("safe", 0)]
+)
+def test_an_owner__goes_from_sign_in_to_withdrawal(
+    site: Site, library: str, signature_bytes: int
+) -> None:
+    """The Safe has two owners who must both sign; it approves the terms on chain, so that their
+    signature is 0x.
+    """
     seen = run(
         "mandate.mjs",
         base_url=site.base_url,
@@ -90,7 +112,7 @@ def test_an_owner__goes_from_sign_in_to_withdrawal(site: Site, library: str, sig
     assert seen["owner_usdc_e6"] == "1000000000"
 
 
-def test_the_typescript_client_of_mcp__takes_every_tool_and_every_refusal(deps: Deps) -> None:  # noqa: F811
+def test_the_typescript_client_of_mcp__takes_every_tool_and_every_refusal(deps: Deps) -> None:
     with served(lambda base_url: create_app(replace(deps, base_url=base_url))) as base_url:
         seen = run("tools.mjs", base_url=base_url)
     assert (seen["untitled"], seen["without_answer"]) == ([], [])
@@ -98,12 +120,16 @@ def test_the_typescript_client_of_mcp__takes_every_tool_and_every_refusal(deps: 
     assert (seen["refused"], seen["missing"]) == ([True, "auth_required"], [True, "not_found"])
 
 
-def test_the_typescript_client_of_x402__pays_the_page_and_leaves_the_door_alone(deps: Deps, deployed: DeployedChain) -> None:  # noqa: F811
+def test_the_typescript_client_of_x402__pays_the_page_and_leaves_the_door_alone(
+    deps: Deps, deployed: DeployedChain
+) -> None:
     usdc_where_stock_clients_know_it(deployed)
     shop = shop_on(deployed, replace(deps, clock=real_time))
     with served(lambda base_url: create_app(replace(shop.deps, base_url=base_url))) as base_url:
         key = Account.from_key(shop.payer.key).key.to_0x_hex()
-        seen = run("payer.mjs", base_url=base_url, payer_key=key, page=PAGE, door="/mandate-wallet/door")
+        seen = run(
+            "payer.mjs", base_url=base_url, payer_key=key, page=PAGE, door="/mandate-wallet/door"
+        )
     assert (seen["page"], seen["receipt"], seen["signed"]) == ([200, "#"], True, 1)
     assert (seen["signed_at_the_door"], seen["door"]) == (0, [402, "none"])
     assert shop.income == PRICE

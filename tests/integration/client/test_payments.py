@@ -1,4 +1,6 @@
-"""Whose word a payment is: the x402 adapter's alone, whatever else the signed rules let a vault pay."""
+"""Whose word a payment is: the x402 adapter's alone, whatever else the signed rules let a vault
+pay.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -30,7 +32,11 @@ class PayingChain(DeployedChain):
     """Its vaults may pay through the x402 adapter."""
 
     def rules(self) -> tuple[Rule, ...]:
-        every = (*DeployedChain.rules(self), *self.reader.adapter_rules(self.contracts["x402_adapter"]), *self.more())
+        every = (
+            *DeployedChain.rules(self),
+            *self.reader.adapter_rules(self.contracts["x402_adapter"]),
+            *self.more(),
+        )
         return tuple(sorted(every, key=lambda rule: (int(rule.target, 16), rule.selector)))
 
     def more(self) -> tuple[Rule, ...]:
@@ -38,7 +44,9 @@ class PayingChain(DeployedChain):
 
 
 class TrustingChain(PayingChain):
-    """Its vaults may pay another listed adapter too, as terms could be drawn up before only the x402 adapter was taken for one."""
+    """Its vaults may pay another listed adapter too, as terms could be drawn up before only the
+    x402 adapter was taken for one.
+    """
 
     def more(self) -> tuple[Rule, ...]:
         return (Rule(FORGER, "0x12345678", UNPINNED, RuleKind.COST),)
@@ -46,7 +54,9 @@ class TrustingChain(PayingChain):
 
 @dataclass(frozen=True)
 class Paid:
-    """Records of one honest payment each; in the vault's name another adapter forged a second one."""
+    """Records of one honest payment each; in the vault's name another adapter forged a second
+    one.
+    """
 
     chain: DeployedChain
     one_named: tuple[bytes, ...]  # the rules name the x402 adapter alone
@@ -59,38 +69,73 @@ def paid(postgres: EmbeddedPostgres, template: str) -> Iterator[Paid]:
     with following(postgres, template) as follower:
         plain = follower.deployed
         list_forger(plain)
-        one, _ = _paying(follower, PayingChain(plain.anvil, plain.contracts, plain.start_block), "m_onenamed23", 2)
-        two, vault = _paying(follower, TrustingChain(plain.anvil, plain.contracts, plain.start_block), "m_twonamed23", 3)
+        one, _ = _paying(
+            follower,
+            PayingChain(plain.anvil, plain.contracts, plain.start_block),
+            "m_onenamed23",
+            2,
+        )
+        two, vault = _paying(
+            follower,
+            TrustingChain(plain.anvil, plain.contracts, plain.start_block),
+            "m_twonamed23",
+            3,
+        )
         forged = forge_payment(plain, vault, STRANGER.address, 2 * USDC, HASH)
         follower.catch_up()
         settle_reverts(follower.chain)
         honest = (export(follower, one), export(follower, two))
         header = plain.reader.header(forged.block_hash)
         assert header is not None
-        ref = ev.LogRef(CHAIN_ID, header.number, header.hash, header.timestamp, forged.tx_hash, forged.logs[0].log_index, FORGER)
+        ref = ev.LogRef(
+            CHAIN_ID,
+            header.number,
+            header.hash,
+            header.timestamp,
+            forged.tx_hash,
+            forged.logs[0].log_index,
+            FORGER,
+        )
         event = decode_log(forged.logs[0])
         assert isinstance(event, ev.X402Paid)
-        row = row_from_event(event, ref, KEEPER.address, OWNER.address, AGENT.address, usdc=plain.contracts["usdc"])
+        row = row_from_event(
+            event, ref, KEEPER.address, OWNER.address, AGENT.address, usdc=plain.contracts["usdc"]
+        )
         assert row is not None
         with follower.database.write() as session:
             mandate_ledger.append(session, two.id, row, now_utc())
         yield Paid(plain, *honest, export(follower, two))
 
 
-def _paying(follower: Follower, chain: DeployedChain, public_id: str, nonce: int) -> tuple[Issued, str]:
+def _paying(
+    follower: Follower, chain: DeployedChain, public_id: str, nonce: int
+) -> tuple[Issued, str]:
     """A mandate under the chain's rules whose vault has paid 1 USDC through the x402 adapter."""
     follower.deployed = chain
     mandate = follower.issue(public_id, nonce=nonce)
     vault, adapter = chain.create_vault(mandate.terms), chain.contracts["x402_adapter"]
-    payment = {"pay_to": STRANGER.address, "amount": USDC, "resource_hash": HASH, "nonce": "0x" + secrets.token_hex(32)}
+    payment = {
+        "pay_to": STRANGER.address,
+        "amount": USDC,
+        "resource_hash": HASH,
+        "nonce": "0x" + secrets.token_hex(32),
+    }
     deadline = chain.now + 600
-    guard = GUARD.signer.sign_digest(typed_data.x402_payment_digest(adapter, CHAIN_ID, vault, **payment, deadline=deadline))
-    chain.succeed(AGENT, vault, calldata.execute(Call(adapter, USDC, x402.pay(*payment.values(), deadline, guard))))
+    guard = GUARD.signer.sign_digest(
+        typed_data.x402_payment_digest(adapter, CHAIN_ID, vault, **payment, deadline=deadline)
+    )
+    chain.succeed(
+        AGENT,
+        vault,
+        calldata.execute(Call(adapter, USDC, x402.pay(*payment.values(), deadline, guard))),
+    )
     return mandate, vault
 
 
 def judged(paid: Paid, lines: tuple[bytes, ...], x402_adapter: str | None) -> Report:
-    return verify(lines, [paid.chain.rpc], Options(x402_adapter=x402_adapter), lambda part, done, of: None)
+    return verify(
+        lines, [paid.chain.rpc], Options(x402_adapter=x402_adapter), lambda part, done, of: None
+    )
 
 
 def names(report: Report) -> set[str]:
@@ -98,14 +143,20 @@ def names(report: Report) -> set[str]:
 
 
 def test_forged_payment__left_out_of_the_record__is_not_missed(paid: Paid) -> None:
-    """Every target of a cost rule was believed: a forged event made an honest record a false one."""
+    """Every target of a cost rule was believed: a forged event made an honest record a false
+    one.
+    """
     report = judged(paid, paid.two_named, paid.chain.contracts["x402_adapter"])
     assert (report.findings, report.unchecked) == ([], [])
-    assert report.remarks == [f"{FORGER} may be paid as a cost and is not the x402 adapter: its payments count as none"]
+    assert report.remarks == [
+        f"{FORGER} may be paid as a cost and is not the x402 adapter: its payments count as none"
+    ]
 
 
 def test_forged_payment__in_the_record__is_found(paid: Paid) -> None:
-    assert "row.foreign_log" in names(judged(paid, paid.with_forgery, paid.chain.contracts["x402_adapter"]))
+    assert "row.foreign_log" in names(
+        judged(paid, paid.with_forgery, paid.chain.contracts["x402_adapter"])
+    )
 
 
 def test_two_adapters_in_the_rules__and_none_trusted__is_never_sound(paid: Paid) -> None:
@@ -119,7 +170,12 @@ def test_one_adapter_in_the_rules__is_believed_as_the_one_that_the_owner_signed(
     report = judged(paid, paid.one_named, None)
     assert (report.findings, report.unchecked) == ([], [])
     adapter = paid.chain.contracts["x402_adapter"]
-    assert report.remarks == [f"payments are those of {adapter}, which the owner signed for; --x402-adapter names the deployment's"]
+    assert report.remarks == [
+        (
+            f"payments are those of {adapter}, which the owner signed for; --x402-adapter names "
+            "the deployment's"
+        )
+    ]
 
 
 def test_one_adapter_in_the_rules__and_trusted__needs_no_remark(paid: Paid) -> None:

@@ -1,4 +1,7 @@
-"""Accounts, mandates and rows that the tests of the books write down. Amounts are USDC base units."""
+"""Accounts, mandates and rows that the tests of the books write down.
+
+Amounts are USDC base units.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,7 +27,9 @@ def add_account(session: WriteSession, kind: str = "owner") -> int:
     return account.id
 
 
-def add_mandate(session: WriteSession, public_id: str = "m_aaaaaaaaaa", market_mode: str = "testnet") -> int:
+def add_mandate(
+    session: WriteSession, public_id: str = "m_aaaaaaaaaa", market_mode: str = "testnet"
+) -> int:
     mandate = Mandate(
         public_id=public_id,
         owner_id=add_account(session),
@@ -54,7 +59,13 @@ def add_mandate(session: WriteSession, public_id: str = "m_aaaaaaaaaa", market_m
 
 def signed(at: datetime = NOW) -> NewRow:
     payload = {"terms_digest": "0x" + "01" * 32, "version": 2}
-    return NewRow(kind=Kind.SIGNED, reported_by=ReportedBy.OWNER, occurred_at=at, base_key="signed", payload=payload)
+    return NewRow(
+        kind=Kind.SIGNED,
+        reported_by=ReportedBy.OWNER,
+        occurred_at=at,
+        base_key="signed",
+        payload=payload,
+    )
 
 
 def note(number: int) -> NewRow:
@@ -67,7 +78,9 @@ def note(number: int) -> NewRow:
     )
 
 
-def log(log_index: int, kind: Kind, payload: dict[str, Any], cash: int = 0, block: str = BLOCK_A) -> NewRow:
+def log(
+    log_index: int, kind: Kind, payload: dict[str, Any], cash: int = 0, block: str = BLOCK_A
+) -> NewRow:
     """A row of a vault log. The transaction is the same whatever block holds it."""
     tx_hash = "0x" + f"{log_index:064x}"
     return NewRow(
@@ -87,9 +100,20 @@ def log(log_index: int, kind: Kind, payload: dict[str, Any], cash: int = 0, bloc
 
 
 def vault_created(block: str = BLOCK_A) -> NewRow:
-    created = {"vault": VAULT, "terms_digest": "0x" + "01" * 32, "owner": "0x" + "0B" * 20, "agent": "0x" + "0A" * 20}
+    created = {
+        "vault": VAULT,
+        "terms_digest": "0x" + "01" * 32,
+        "owner": "0x" + "0B" * 20,
+        "agent": "0x" + "0A" * 20,
+    }
     return log(1, Kind.NOTE, {"vault_created": created}, block=block)
 
 
 def deposited(amount: int = BUDGET, block: str = BLOCK_A) -> NewRow:
-    return log(2, Kind.DEPOSIT, {"from": "0x" + "0B" * 20, "balance": "100.000000"}, cash=amount, block=block)
+    return log(
+        2,
+        Kind.DEPOSIT,
+        {"from": "0x" + "0B" * 20, "balance": "100.000000"},
+        cash=amount,
+        block=block,
+    )

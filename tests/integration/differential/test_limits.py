@@ -1,8 +1,10 @@
-"""The same random sequences through MandateVault and through core.mandate.rules.limits: they must agree at every step.
+"""The same random sequences through MandateVault and through core.mandate.rules.limits: they must
+agree at every step.
 
-Compared at each step: what `check` answers, error name and arguments; `remaining()`; the totals, money that no adapter values
-among them; and that a call which the model lets pass is mined, and one that it refuses is not. Beside the test venue and its adapter
-stands a venue without one, which takes a part of its allowance, returns change and pays out in one call. A failing seed prints
+Compared at each step: what `check` answers, error name and arguments; `remaining()`; the totals,
+money that no adapter values among them; and that a call which the model lets pass is mined, and one
+that it refuses is not. Beside the test venue and its adapter stands a venue without one, which
+takes a part of its allowance, returns change and pays out in one call. A failing seed prints
 itself; `SEEDS=a..b` chooses others.
 """
 
@@ -23,7 +25,14 @@ from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.rules import limits
 from core.mandate.rules.lifecycle import VaultStatus
-from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, left_today_usdc_e6, window_frees_at
+from core.mandate.rules.limits import (
+    DAY_S,
+    Effect,
+    Refused,
+    VaultModel,
+    left_today_usdc_e6,
+    window_frees_at,
+)
 from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
 from core.mandate.venues import test_venue
@@ -65,28 +74,54 @@ class Pair:
         self.chain.rpc.call("evm_mine", [])
         now = self.chain.now
         theirs = self.chain.reader.check(self.vault, calls)
-        ours = limits.check_call(self.model, self.model.agent, [limits.Call(c.target, c.max_spend, bytes_of(c.data)) for c in calls], now)
+        ours = limits.check_call(
+            self.model,
+            self.model.agent,
+            [limits.Call(c.target, c.max_spend, bytes_of(c.data)) for c in calls],
+            now,
+        )
         decoded = decode_revert(theirs)
-        found = None if not theirs else Refused(decoded.name, tuple(decoded.args.values())) if decoded else Refused("undecoded")
+        found = (
+            None
+            if not theirs
+            else Refused(decoded.name, tuple(decoded.args.values()))
+            if decoded
+            else Refused("undecoded")
+        )
         assert found == ours, f"check says {found}, the model says {ours}"
         remaining = self.chain.reader.remaining(self.vault)
-        assert (remaining.per_action, remaining.today, remaining.total, remaining.window_frees_at) == (
+        assert (
+            remaining.per_action,
+            remaining.today,
+            remaining.total,
+            remaining.window_frees_at,
+        ) == (
             self.model.per_tx_cap,
             left_today_usdc_e6(self.model.window, self.model.daily_cap, now),
             self.model.cash,
             window_frees_at(self.model.window, now) or 0,
         )
         totals = self.chain.reader.totals(self.vault)
-        assert (totals.spent, totals.received, totals.unvalued_out) == (self.model.spent, self.model.received, self.model.unvalued_out)
+        assert (totals.spent, totals.received, totals.unvalued_out) == (
+            self.model.spent,
+            self.model.received,
+            self.model.unvalued_out,
+        )
         self.compared += 1
         if ours is not None:
             self.refusals.add(ours.reason)
         return ours
 
-    def act(self, calls: Sequence[calldata.Call], effects: Sequence[Effect], bought: Sequence[int] = ()) -> None:
-        """Compare, then send. `effects`: what each call does to allowance and balance; `bought`: to the position, below 0 a sale.
+    def act(
+        self, calls: Sequence[calldata.Call], effects: Sequence[Effect], bought: Sequence[int] = ()
+    ) -> None:
+        """Compare, then send.
 
-        The venue refuses a purchase of less than a unit itself; such a call is compared and not sent.
+        `effects`: what each call does to allowance and balance; `bought`: to the position, below 0
+        a sale.
+
+        The venue refuses a purchase of less than a unit itself; such a call is compared and not
+        sent.
         """
         self.compare(calls)
         if 0 in bought:
@@ -95,7 +130,9 @@ class Pair:
         receipt = self.chain.send(AGENT, self.vault, data)
         asked = [limits.Call(call.target, call.max_spend, bytes_of(call.data)) for call in calls]
         after = limits.after_call(self.model, AGENT.address, asked, effects, self.chain.now)
-        assert receipt.status == (1 if isinstance(after, VaultModel) else 0), f"mined with {receipt.status}, the model says {after}"
+        assert receipt.status == (1 if isinstance(after, VaultModel) else 0), (
+            f"mined with {receipt.status}, the model says {after}"
+        )
         if isinstance(after, VaultModel):
             self.model, self.units = after, self.units + sum(bought)
 
@@ -105,7 +142,15 @@ class Pair:
         """Around the caps and what the day leaves: exactly, one less, one more, or anything."""
         left = left_today_usdc_e6(self.model.window, self.model.daily_cap, self.chain.now)
         edges = [self.model.per_tx_cap, left, self.model.cash]
-        return max(1, self.luck.choice([*(edge + step for edge in edges for step in (-1, 0, 1)), self.luck.randrange(1, 120 * USDC)]))
+        return max(
+            1,
+            self.luck.choice(
+                [
+                    *(edge + step for edge in edges for step in (-1, 0, 1)),
+                    self.luck.randrange(1, 120 * USDC),
+                ]
+            ),
+        )
 
     def buy(self) -> None:
         amount = self.amount()
@@ -114,14 +159,18 @@ class Pair:
     def buy_twice(self) -> None:
         first, second = self.amount() // 2 + 1, self.amount() // 2 + 1
         self.act(
-            [self._buy(first), self._buy(second)], [took(first), took(second)], [one * USDC // self.price_e6 for one in (first, second)]
+            [self._buy(first), self._buy(second)],
+            [took(first), took(second)],
+            [one * USDC // self.price_e6 for one in (first, second)],
         )
 
     def sell(self) -> None:
         if self.units:
             units = self.luck.randrange(1, self.units + 1)
             income = units * self.price_e6 // USDC
-            self.act([calldata.Call(self.adapter, 0, test_venue.sell(units))], [gave(income)], [-units])
+            self.act(
+                [calldata.Call(self.adapter, 0, test_venue.sell(units))], [gave(income)], [-units]
+            )
 
     def buy_and_sell(self) -> None:
         amount = self.amount()
@@ -138,8 +187,14 @@ class Pair:
     def take_and_return_change(self) -> None:
         """Down to a balance that did not move, and beyond: income hides what was taken."""
         amount = self.amount()
-        taken, back = self.luck.randrange(0, amount + 1), self.luck.choice([0, 1, amount // 3, amount, amount + USDC])
-        self.act([self._at_venue(amount, "takeAndGive(uint256,uint256)", taken, back)], [Effect(taken, back - taken)])
+        taken, back = (
+            self.luck.randrange(0, amount + 1),
+            self.luck.choice([0, 1, amount // 3, amount, amount + USDC]),
+        )
+        self.act(
+            [self._at_venue(amount, "takeAndGive(uint256,uint256)", taken, back)],
+            [Effect(taken, back - taken)],
+        )
 
     def take_more_than_allowed(self) -> None:
         """The token refuses it: nothing happens, whatever the limits say."""
@@ -154,20 +209,38 @@ class Pair:
         max_spend = self.luck.choice([0, 0, 0, 1, self.amount()])
         call = self._at_venue(max_spend, "give(uint256)", income)
         self.act([call], [gave(income)])
-        self.compare(self.luck.choice([[call, self._stray()], [self._stray(), call], [self._buy(self.amount()), call]]))
+        self.compare(
+            self.luck.choice(
+                [[call, self._stray()], [self._stray(), call], [self._buy(self.amount()), call]]
+            )
+        )
 
     def spend_and_exit(self) -> None:
         amount = self.amount()
         taken, income = self.luck.randrange(0, amount + 1), self.luck.randrange(0, 60 * USDC)
-        calls = [self._at_venue(amount, "take(uint256)", taken), self._at_venue(0, "give(uint256)", income)]
+        calls = [
+            self._at_venue(amount, "take(uint256)", taken),
+            self._at_venue(0, "give(uint256)", income),
+        ]
         self.act(calls, [took(taken), gave(income)])
 
     def stray(self) -> None:
         self.compare([self._stray()])
 
     def _stray(self) -> calldata.Call:
-        """A function that no rule names, at an allowed and at another target, and calls without a whole selector."""
-        data = self.luck.choice(["0x", "0x12", "0x123456", "0x12345678", test_venue.buy(1)[:8], calldata.transfer(AGENT.address, 1)])
+        """A function that no rule names, at an allowed and at another target, and calls without a
+        whole selector.
+        """
+        data = self.luck.choice(
+            [
+                "0x",
+                "0x12",
+                "0x123456",
+                "0x12345678",
+                test_venue.buy(1)[:8],
+                calldata.transfer(AGENT.address, 1),
+            ]
+        )
         target = self.luck.choice([self.adapter, self.chain.contracts["usdc"], OWNER.address])
         return calldata.Call(target, self.luck.choice([0, self.amount()]), data)
 
@@ -180,7 +253,9 @@ class Pair:
 
     def move_price(self) -> None:
         self.price_e6 = self.luck.choice([500_000, 999_999, 1_000_000, 1_000_001, 2_000_000])
-        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(self.price_e6))
+        self.chain.succeed(
+            OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(self.price_e6)
+        )
 
     def pause_the_factory(self) -> None:
         name = "unpause()" if self.model.is_factory_paused else "pause()"
@@ -190,7 +265,11 @@ class Pair:
 
     def remove_or_set_the_agent(self) -> None:
         is_set = self.model.agent != ZERO_ADDRESS
-        self.chain.succeed(OWNER, self.vault, calldata.remove_agent() if is_set else calldata.set_agent(AGENT.address))
+        self.chain.succeed(
+            OWNER,
+            self.vault,
+            calldata.remove_agent() if is_set else calldata.set_agent(AGENT.address),
+        )
         self.model = replace(self.model, agent=ZERO_ADDRESS if is_set else AGENT.address)
         self.compare([self._buy(1)])
 
@@ -198,27 +277,42 @@ class Pair:
         """The last step: a stop, or the end date."""
         if self.luck.random() < 0.5:
             self.chain.succeed(OWNER, self.vault, calldata.stop("owner_stop"))
-            self.model = replace(self.model, status=VaultStatus.STOPPED, stopped_at=self.chain.now, agent=ZERO_ADDRESS)
+            self.model = replace(
+                self.model,
+                status=VaultStatus.STOPPED,
+                stopped_at=self.chain.now,
+                agent=ZERO_ADDRESS,
+            )
         else:
-            self.chain.rpc.call("evm_setNextBlockTimestamp", [max(self.model.ends_at, self.chain.now + 1)])
+            self.chain.rpc.call(
+                "evm_setNextBlockTimestamp", [max(self.model.ends_at, self.chain.now + 1)]
+            )
             self.compare([self._buy(1)])
             self.compare_the_grace()
         self.compare([self._buy(1)])
 
     def compare_the_grace(self) -> None:
-        """In the grace, at its last second and after it: who may stop, by the vault and by the record. Nobody names an agent."""
+        """In the grace, at its last second and after it: who may stop, by the vault and by the
+        record. Nobody names an agent.
+        """
         grace_end = self.model.ends_at + DAY_S
         for at in (self.chain.now + 1, grace_end - 1, grace_end):
             self.chain.rpc.call("evm_setNextBlockTimestamp", [at])
             self.chain.rpc.call("evm_mine", [])
             if self.model.agent != ZERO_ADDRESS:
-                assert self._refused(AGENT, calldata.stop("agent")) == _refused_by_record(StoppedBy.AGENT, self.model.ends_at, at)
-            assert self._refused(OWNER, calldata.stop("owner")) == _refused_by_record(StoppedBy.OWNER, self.model.ends_at, at)
+                assert self._refused(AGENT, calldata.stop("agent")) == _refused_by_record(
+                    StoppedBy.AGENT, self.model.ends_at, at
+                )
+            assert self._refused(OWNER, calldata.stop("owner")) == _refused_by_record(
+                StoppedBy.OWNER, self.model.ends_at, at
+            )
             assert self._refused(OWNER, calldata.set_agent(AGENT.address)) == "MandateEnded"
 
     def _refused(self, sender: Persona, data: str) -> str | None:
         try:
-            self.chain.rpc.call("eth_call", [{"from": sender.address, "to": self.vault, "data": data}, "latest"])
+            self.chain.rpc.call(
+                "eth_call", [{"from": sender.address, "to": self.vault, "data": data}, "latest"]
+            )
         except RpcRevertedError as error:
             return refusal_name(error.revert_data)
         return None
@@ -250,7 +344,9 @@ def rules_of(chain: DeployedChain, venue: str) -> tuple[Rule, ...]:
     spends = ("take(uint256)", "takeAndGive(uint256,uint256)")
     named = [Rule(venue, selector_of(function), UNPINNED, RuleKind.SPEND) for function in spends]
     named.append(Rule(venue, selector_of("give(uint256)"), UNPINNED, RuleKind.EXIT))
-    return tuple(sorted([*chain.rules(), *named], key=lambda rule: (int(rule.target, 16), rule.selector)))
+    return tuple(
+        sorted([*chain.rules(), *named], key=lambda rule: (int(rule.target, 16), rule.selector))
+    )
 
 
 def pair_of(chain: DeployedChain, luck: random.Random) -> Pair:
@@ -282,8 +378,22 @@ def pair_of(chain: DeployedChain, luck: random.Random) -> Pair:
 @pytest.mark.parametrize("seed", seeds())
 def test_contract_and_model__agree_at_every_step(deployed: DeployedChain, seed: int) -> None:
     pair = pair_of(deployed, random.Random(seed))
-    common: list[Callable[[], None]] = [pair.buy, pair.buy, pair.buy, pair.buy_twice, pair.sell, pair.buy_and_sell, pair.wait, pair.wait]
-    gross: list[Callable[[], None]] = [pair.take_a_part, pair.take_and_return_change, pair.exit, pair.spend_and_exit]
+    common: list[Callable[[], None]] = [
+        pair.buy,
+        pair.buy,
+        pair.buy,
+        pair.buy_twice,
+        pair.sell,
+        pair.buy_and_sell,
+        pair.wait,
+        pair.wait,
+    ]
+    gross: list[Callable[[], None]] = [
+        pair.take_a_part,
+        pair.take_and_return_change,
+        pair.exit,
+        pair.spend_and_exit,
+    ]
     rare: list[Callable[[], None]] = [
         pair.stray,
         pair.take_more_than_allowed,

@@ -1,4 +1,6 @@
-"""Nodes and a clock of the test's own: each node says what the test lets it say, and a second passes with each round."""
+"""Nodes and a clock of the test's own: each node says what the test lets it say, and a second
+passes with each round.
+"""
 
 import json
 from collections import Counter
@@ -25,7 +27,9 @@ def true(call: dict[str, Any], result: Any) -> Any:
 
 
 class Viewed(httpx.BaseTransport):
-    """All hosts are the same anvil; each says what its view makes of each result, and nobody answers for those that are `dead`."""
+    """All hosts are the same anvil; each says what its view makes of each result, and nobody
+    answers for those that are `dead`.
+    """
 
     def __init__(self, url: str) -> None:
         self._url, self._real = url, httpx.HTTPTransport()
@@ -42,7 +46,9 @@ class Viewed(httpx.BaseTransport):
         self.views["first"] = view
 
     def sent(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
+        found: list[dict[str, Any]] = json.loads(
+            self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
+        )
         return found
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -67,7 +73,12 @@ class Clocked:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self._now, self._begun = 0.0, datetime.now(UTC)
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
-        self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire, clock=lambda: self._now, sleep=self.pass_time)
+        self.rpc = Rpc(
+            [f"http://{host}" for host in hosts],
+            transport=self.wire,
+            clock=lambda: self._now,
+            sleep=self.pass_time,
+        )
         follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
         self.tip = TipLoop(follower.chain, lambda: self._begun + timedelta(seconds=self._now))
         self.errors: Counter[str] = Counter()
@@ -75,7 +86,9 @@ class Clocked:
 
     def ask(self, method: str, *params: Any) -> Any:
         """What anvil says, past all views."""
-        return self.wire.sent([{"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}])[0]["result"]
+        return self.wire.sent(
+            [{"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}]
+        )[0]["result"]
 
     def round(self) -> None:
         """What fails of the outside is counted."""
@@ -117,7 +130,11 @@ class Clocked:
             return session.scalar(select(func.count()).select_from(Reorg)) or 0
 
     def distrusted(self, node: int = 0) -> int:
-        return sum(count for why, count in self.rpc.stats()[node].failures.items() if why.startswith("distrust"))
+        return sum(
+            count
+            for why, count in self.rpc.stats()[node].failures.items()
+            if why.startswith("distrust")
+        )
 
     def close(self) -> None:
         self.tip.close()

@@ -1,4 +1,6 @@
-"""The indexer on a real chain and a real database: issue a mandate, follow the chain, read the book."""
+"""The indexer on a real chain and a real database: issue a mandate, follow the chain, read the
+book.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -84,16 +86,28 @@ def _new_owner(session: WriteSession) -> int:
 
 
 def issue(
-    deployed: DeployedChain, database: Database, terms: MandateTerms, owner_id: int | None = None, rules: tuple[Rule, ...] | None = None
+    deployed: DeployedChain,
+    database: Database,
+    terms: MandateTerms,
+    owner_id: int | None = None,
+    rules: tuple[Rule, ...] | None = None,
 ) -> Issued:
-    """Write down a mandate of this service with these terms, signed by its owner (a new account unless one is named).
+    """Write down a mandate of this service with these terms, signed by its owner (a new account
+    unless one is named).
 
     `rules`: those of the terms' hash, when they are not the test venue adapter's.
     """
     digest = deployed.digest(terms)
-    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc, positions=PositionRules())
+    facts = MandateFacts(
+        market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc, positions=PositionRules()
+    )
     with database.write() as session:
-        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, rules or deployed.rules())
+        mandate = _mandate(
+            _new_owner(session) if owner_id is None else owner_id,
+            terms,
+            digest,
+            rules or deployed.rules(),
+        )
         session.add(mandate)
         session.flush()
         rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
@@ -144,7 +158,9 @@ class Follower:
         return rounds
 
     def be_safe(self) -> None:
-        """What is mined so far becomes safe by anvil's word (SAFE_DEPTH blocks below its head), and is noted so."""
+        """What is mined so far becomes safe by anvil's word (SAFE_DEPTH blocks below its head), and
+        is noted so.
+        """
         self.deployed.anvil.mine(SAFE_DEPTH)
         self.catch_up()
         self.tip.note_finality()
@@ -158,11 +174,18 @@ class Follower:
     # Mandates and their books
 
     def issue(
-        self, public_id: str = "m_4k2v7c3xqa", owner_id: int | None = None, *, rules: tuple[Rule, ...] | None = None, **changes: Any
+        self,
+        public_id: str = "m_4k2v7c3xqa",
+        owner_id: int | None = None,
+        *,
+        rules: tuple[Rule, ...] | None = None,
+        **changes: Any,
     ) -> Issued:
         """A mandate of this service, signed by its owner, with no vault yet."""
         changes |= {} if rules is None else {"allowed_targets_hash": rules_hash(rules)}
-        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id, rules)
+        return issue(
+            self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id, rules
+        )
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
         """The whole book."""
@@ -189,7 +212,12 @@ class Follower:
             assert mandate_ledger.verify(session, mandate.id) == []
         state, at = self.state(mandate), self.tip.cursor.hash
         totals = self.deployed.reader.totals(vault, at)
-        booked = (state.deposited_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6, state.withdrawn_usdc_e6)
+        booked = (
+            state.deposited_usdc_e6,
+            state.spent_usdc_e6,
+            state.received_usdc_e6,
+            state.withdrawn_usdc_e6,
+        )
         assert booked == (totals.deposited, totals.spent, totals.received, totals.withdrawn)
         assert state.unvalued_out_usdc_e6 == totals.unvalued_out
         assert state.cash_usdc_e6 == self.deployed.reader.usdc_balance(vault, at)
@@ -197,12 +225,18 @@ class Follower:
 
 def _word(row: LedgerRow) -> str:
     """`note` beside another key is only its text."""
-    return next(key for key in row.payload if key != "note") if row.kind == "note" else str(row.kind.value)
+    return (
+        next(key for key in row.payload if key != "note")
+        if row.kind == "note"
+        else str(row.kind.value)
+    )
 
 
 @pytest.fixture(scope="session")
 def short_epochs() -> Iterator[Ground]:
-    """A `ground` for files whose tests make blocks final and do not leave them again: FINAL_SOON below the head they are."""
+    """A `ground` for files whose tests make blocks final and do not leave them again: FINAL_SOON
+    below the head they are.
+    """
     ground = Ground(FEW_SLOTS)
     yield ground
     ground.stop()
@@ -239,7 +273,10 @@ def refusals(follower: Follower) -> Refusals:
 @pytest.fixture
 def books(follower: Follower) -> list[Book]:
     """Three mandates at work."""
-    issued = [follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce) for nonce, letter in enumerate("abc", start=1)]
+    issued = [
+        follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce)
+        for nonce, letter in enumerate("abc", start=1)
+    ]
     found = [(mandate, follower.deployed.create_vault(mandate.terms)) for mandate in issued]
     follower.catch_up()
     return found

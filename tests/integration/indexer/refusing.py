@@ -1,4 +1,6 @@
-"""A database that refuses chosen rows of the ledgers, by triggers that only the test's database has."""
+"""A database that refuses chosen rows of the ledgers, by triggers that only the test's database
+has.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +39,9 @@ class Refusals:
 
     def add(self, base_key: str, state: str = CHECK) -> None:
         with self._database.write() as session:
-            session.execute(text("insert into refused values (:key, :state)"), {"key": base_key, "state": state})
+            session.execute(
+                text("insert into refused values (:key, :state)"), {"key": base_key, "state": state}
+            )
 
     def drop(self, *base_keys: str) -> None:
         """All of them, when none is named."""
@@ -69,7 +73,9 @@ def counted(database: Database) -> Iterator[list[str]]:
 
     event.listen(database.engine, "before_cursor_execute", note)
     for name in ("savepoint", "release_savepoint", "rollback_savepoint"):
-        event.listen(database.engine, name, lambda connection, point, *rest, name=name: sent.append(name))
+        event.listen(
+            database.engine, name, lambda connection, point, *rest, name=name: sent.append(name)
+        )
     try:
         yield sent
     finally:

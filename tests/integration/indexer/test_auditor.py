@@ -1,4 +1,6 @@
-"""The auditor finds what the record has wrong: a node that left a log out, rows altered by hand, a book that was touched."""
+"""The auditor finds what the record has wrong: a node that left a log out, rows altered by hand, a
+book that was touched.
+"""
 
 import json
 import random
@@ -47,8 +49,12 @@ class LogDropper(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
-        answer = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=body)).read())
-        asked = {call["id"]: call["method"] for call in (body if isinstance(body, list) else [body])}
+        answer = json.loads(
+            self._real.handle_request(httpx.Request("POST", self._url, json=body)).read()
+        )
+        asked = {
+            call["id"]: call["method"] for call in (body if isinstance(body, list) else [body])
+        }
         for one in answer if isinstance(answer, list) else [answer]:
             if asked[one["id"]] == "eth_getLogs" and one.get("result"):
                 kept = [log for log in one["result"] if log["transactionHash"] != self.dropped_tx]
@@ -61,13 +67,16 @@ class LogDropper(httpx.BaseTransport):
 
 
 def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
-    """History from a node that leaves this transaction's logs out, where nothing proves it; then the indexer has the honest node again."""
+    """History from a node that leaves this transaction's logs out, where nothing proves it; then
+    the indexer has the honest node again.
+    """
     liar = LogDropper(follower.deployed.anvil.url)
     liar.dropped_tx = tx_hash
     rpc = Rpc(["http://first"], transport=liar)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RangeProof, "left_out", lambda self, blocks, facts, watch: {})  # as where blooms are full and states are gone
+        # as where blooms are full and states are gone
+        patch.setattr(RangeProof, "left_out", lambda self, blocks, facts, watch: {})
         follower.catch_up()
     settle(follower)
     rpc.close()
@@ -80,9 +89,19 @@ def audit(follower: Follower) -> Audit:
     """One round over every final block and every book, against the honest node."""
 
     def once(blocks: int = ALL, **changes: Any) -> Looked:
-        chain = ChainContext(**{name: getattr(follower.chain, name) for name in ChainContext.__dataclass_fields__} | changes)
+        chain = ChainContext(
+            **{name: getattr(follower.chain, name) for name in ChainContext.__dataclass_fields__}
+            | changes
+        )
         draw = random.Random(7)
-        auditor = Auditor(chain, now_utc, blocks_a_round=blocks, is_same_provider=False, draw=draw, rest=lambda _: None)
+        auditor = Auditor(
+            chain,
+            now_utc,
+            blocks_a_round=blocks,
+            is_same_provider=False,
+            draw=draw,
+            rest=lambda _: None,
+        )
         return auditor.round()
 
     return once
@@ -101,7 +120,9 @@ def tamper(database: Database, table: str, statement: str, **values: Any) -> Non
 
 
 def live_a_little(follower: Follower, vault: str) -> str:
-    """Moves, a refused one and a donation, all made final and indexed; the transaction of a move."""
+    """Moves, a refused one and a donation, all made final and indexed; the transaction of a
+    move.
+    """
     chain = follower.deployed
     tx_hash = chain.buy(vault, 10 * USDC).tx_hash
     assert chain.buy(vault, 101 * USDC).status == 0
@@ -113,7 +134,9 @@ def live_a_little(follower: Follower, vault: str) -> str:
     return tx_hash
 
 
-def test_a_sound_record__has_no_findings(follower: Follower, working: Working, audit: Audit) -> None:
+def test_a_sound_record__has_no_findings(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     """The donation of 3 USDC is explained; every final block and the one book are looked at."""
     live_a_little(follower, working[1])
     looked = audit()
@@ -123,30 +146,53 @@ def test_a_sound_record__has_no_findings(follower: Follower, working: Working, a
     with follower.database.read() as session:
         position = findings.audit_position(session, CHAIN_ID)
         assert position is not None
-        assert (position.blocks_total, position.books_total, position.is_same_provider) == (looked.blocks, 1, False)
+        assert (position.blocks_total, position.books_total, position.is_same_provider) == (
+            looked.blocks,
+            1,
+            False,
+        )
 
 
-def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(follower: Follower, audit: Audit) -> None:
+def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(
+    follower: Follower, audit: Audit
+) -> None:
     mandate = follower.issue()
     vault = follower.deployed.create_vault(mandate.terms)
     bought = follower.deployed.buy(vault, 25 * USDC)
     make_final(follower)
     liar = believe_a_liar(follower, bought.tx_hash)
     assert liar.dropped > 0
-    assert follower.story(mandate) == ["signed", "vault_created", "deposit"], "the backfill believed it"
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit"], (
+        "the backfill believed it"
+    )
     looked = audit(reader=follower.deployed.reader)
     lacks = [what for kind, what in whats(looked) if kind == "log"]
-    mine = [log for log in bought.logs if log.address in (vault, follower.deployed.contracts["test_venue_adapter"])]
-    assert lacks == sorted(f"the record lacks log {log.log_index} of {log.address} in block {bought.block_number}" for log in mine)
+    mine = [
+        log
+        for log in bought.logs
+        if log.address in (vault, follower.deployed.contracts["test_venue_adapter"])
+    ]
+    assert lacks == sorted(
+        f"the record lacks log {log.log_index} of {log.address} in block {bought.block_number}"
+        for log in mine
+    )
     others = [what for kind, what in whats(looked) if kind != "log"]
     height = follower.tip.cursor.number - FINAL_SOON
     assert others == [
-        f"the book of {mandate.public_id} has 1000.000000 USDC in the vault at block {height}, the chain 975.000000",
-        f"the book of {mandate.public_id} has 0.000000 USDC spent at block {height}, its vault 25.000000",
+        (
+            f"the book of {mandate.public_id} has 1000.000000 USDC in the vault at block "
+            f"{height}, the chain 975.000000"
+        ),
+        (
+            f"the book of {mandate.public_id} has 0.000000 USDC spent at block {height}, its "
+            "vault 25.000000"
+        ),
     ]
 
 
-def test_a_finding__is_written_once_until_a_rebuild_closes_it(follower: Follower, working: Working, audit: Audit) -> None:
+def test_a_finding__is_written_once_until_a_rebuild_closes_it(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
     tamper(follower.database, "reverted_tx", "delete from reverted_tx")
     assert len(audit().findings) == 1
@@ -164,20 +210,33 @@ def test_a_finding__is_written_once_until_a_rebuild_closes_it(follower: Follower
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("update raw_log set data = '\\x01' || data where number = :number and log_index = 0", "is not the chain's: data"),
-        ("update raw_log set log_index = 77 where number = :number and log_index = 0", "has no log 77"),
         (
-            "update raw_log set address = substring(sha256(address) for 20) where number = :number and log_index = 0",
+            "update raw_log set data = '\\x01' || data where number = :number and log_index = 0",
+            "is not the chain's: data",
+        ),
+        (
+            "update raw_log set log_index = 77 where number = :number and log_index = 0",
+            "has no log 77",
+        ),
+        (
+            (
+                "update raw_log set address = substring(sha256(address) for 20) where number = "
+                ":number and log_index = 0"
+            ),
             "is not the chain's: address",
         ),
         ("delete from raw_log where number = :number and log_index = 0", "the record lacks log 0"),
     ],
 )
-def test_a_raw_log_altered_by_hand__is_found(follower: Follower, working: Working, audit: Audit, statement: str, says: str) -> None:
+def test_a_raw_log_altered_by_hand__is_found(
+    follower: Follower, working: Working, audit: Audit, statement: str, says: str
+) -> None:
     vault = working[1]
     live_a_little(follower, vault)
     with follower.database.read() as session:
-        log = session.scalars(select(RawLog).where(RawLog.log_index == 0).order_by(RawLog.number.desc()).limit(1)).one()
+        log = session.scalars(
+            select(RawLog).where(RawLog.log_index == 0).order_by(RawLog.number.desc()).limit(1)
+        ).one()
     tamper(follower.database, "raw_log", statement, number=log.number)
     found = [what for kind, what in whats(audit()) if kind == "log"]
     assert any(says in what for what in found), found
@@ -200,43 +259,77 @@ def test_a_reverted_call_that_was_hidden_or_altered__is_found(
     assert says in what
 
 
-def test_a_vault_that_was_taken_out_of_the_record__is_found(follower: Follower, working: Working, audit: Audit) -> None:
+def test_a_vault_that_was_taken_out_of_the_record__is_found(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
     tamper(follower.database, "vault", "delete from vault")
-    assert ("vault", f"the record lacks vault {working[1]} (block {created_at(follower, working[1])})") in whats(audit())
+    assert (
+        "vault",
+        f"the record lacks vault {working[1]} (block {created_at(follower, working[1])})",
+    ) in whats(audit())
 
 
 def created_at(follower: Follower, vault: str) -> int:
     headers = follower.deployed.reader.headers(range(1, follower.tip.cursor.number + 1))
-    return next(header.number for header in headers if header and follower.deployed.reader.code_at(vault, header.hash))
+    return next(
+        header.number
+        for header in headers
+        if header and follower.deployed.reader.code_at(vault, header.hash)
+    )
 
 
-def test_another_block_at_a_final_height__is_found(follower: Follower, working: Working, audit: Audit) -> None:
+def test_another_block_at_a_final_height__is_found(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
     number = follower.deployed.start_block + 1
-    tamper(follower.database, "chain_block", "delete from chain_block where number = :number", number=number)
+    tamper(
+        follower.database,
+        "chain_block",
+        "delete from chain_block where number = :number",
+        number=number,
+    )
     assert ("block", f"the record has no block {number}") in whats(audit())
 
 
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("update mandate_event set amount_usdc_e6 = amount_usdc_e6 + 1 where seq = 4", "seq 4: row_hash is 0x"),
+        (
+            "update mandate_event set amount_usdc_e6 = amount_usdc_e6 + 1 where seq = 4",
+            "seq 4: row_hash is 0x",
+        ),
         ("delete from mandate_event where seq = 4", "seq 5: expected seq 4"),
-        ("update mandate_event set cash_delta_usdc_e6 = cash_delta_usdc_e6 - 1 where seq = 4", "head: cash_usdc_e6 is not the fold's"),
+        (
+            "update mandate_event set cash_delta_usdc_e6 = cash_delta_usdc_e6 - 1 where seq = 4",
+            "head: cash_usdc_e6 is not the fold's",
+        ),
     ],
 )
-def test_a_book_altered_by_hand__is_found(follower: Follower, working: Working, audit: Audit, statement: str, says: str) -> None:
+def test_a_book_altered_by_hand__is_found(
+    follower: Follower, working: Working, audit: Audit, statement: str, says: str
+) -> None:
     live_a_little(follower, working[1])
     tamper(follower.database, "mandate_event", statement)
     told = [what for kind, what in whats(audit()) if kind == "book"]
-    assert any(what.startswith(f"the book of {working[0].public_id}: {says}") for what in told), told
+    assert any(what.startswith(f"the book of {working[0].public_id}: {says}") for what in told), (
+        told
+    )
 
 
-def test_a_head_altered_by_hand__is_found(follower: Follower, working: Working, audit: Audit) -> None:
+def test_a_head_altered_by_hand__is_found(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
-    tamper(follower.database, "mandate_head", "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1")
-    assert whats(audit()) == [("book", f"the book of {working[0].public_id}: head: spent_usdc_e6 is not the fold's")]
+    tamper(
+        follower.database,
+        "mandate_head",
+        "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1",
+    )
+    assert whats(audit()) == [
+        ("book", f"the book of {working[0].public_id}: head: spent_usdc_e6 is not the fold's")
+    ]
 
 
 def test_books_have_their_turn__the_longest_unverified_first(
@@ -247,25 +340,38 @@ def test_books_have_their_turn__the_longest_unverified_first(
     for expected in ([working[0].id], [working[0].id, second.id], [second.id, working[0].id]):
         assert audit(blocks=0).books == 1
         with follower.database.read() as session:
-            assert list(session.scalars(select(AuditBook.mandate_id).order_by(AuditBook.verified_at))) == expected
+            assert (
+                list(session.scalars(select(AuditBook.mandate_id).order_by(AuditBook.verified_at)))
+                == expected
+            )
 
 
-def test_a_few_blocks_a_round__are_never_more_than_asked_for(follower: Follower, working: Working, audit: Audit) -> None:
+def test_a_few_blocks_a_round__are_never_more_than_asked_for(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
     assert 2 <= audit(blocks=4).blocks <= 4
 
 
-def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(follower: Follower, working: Working, audit: Audit) -> None:
+def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
     live_a_little(follower, working[1])
     follower.leadership.beat({"state": "following"})
 
     def verdict() -> tuple[Health, str | None]:
         with follower.database.read() as session:
-            found = judge_indexer(health.indexer_facts(session, now_utc(), follower.tip.cursor.number))
+            found = judge_indexer(
+                health.indexer_facts(session, now_utc(), follower.tip.cursor.number)
+            )
         return found.health, found.note
 
     assert verdict() == (Health.OK, None)
-    tamper(follower.database, "mandate_head", "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1")
+    tamper(
+        follower.database,
+        "mandate_head",
+        "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1",
+    )
     audit()
     is_now, note = verdict()
     assert is_now is Health.DEGRADED
@@ -273,18 +379,31 @@ def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(fo
     assert "python -m scripts.rebuild" in note
     assert "python -m indexer.main acknowledge ID" in note
     with follower.database.write() as session:
-        findings.acknowledge(session, findings.open_findings(session, CHAIN_ID)[0].id, None, now_utc())
+        findings.acknowledge(
+            session, findings.open_findings(session, CHAIN_ID)[0].id, None, now_utc()
+        )
     assert verdict() == (Health.OK, None)
 
 
-@pytest.mark.parametrize("statement", ["update audit_finding set what = ''", "delete from audit_finding", "truncate audit_resolution"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update audit_finding set what = ''",
+        "delete from audit_finding",
+        "truncate audit_resolution",
+    ],
+)
 def test_findings__are_append_only(database: Database, statement: str) -> None:
     with pytest.raises(Exception, match="append-only"), database.write() as session:
         session.execute(text(statement))
 
 
-def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(follower: Follower, working: Working, audit: Audit) -> None:
-    """Its failed call of before it was named is nobody's; ranges and single blocks agree on that."""
+def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
+    """Its failed call of before it was named is nobody's; ranges and single blocks agree on
+    that.
+    """
     chain, vault = follower.deployed, working[1]
     assert chain.send(DEPLOYER, vault, chain.buy_data(USDC)).status == 0
     chain.succeed(OWNER, vault, calldata.set_agent(DEPLOYER.address))

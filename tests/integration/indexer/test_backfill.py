@@ -1,4 +1,6 @@
-"""History by ranges says what block by block says; nothing is lost where the node refuses, or the process dies."""
+"""History by ranges says what block by block says; nothing is lost where the node refuses, or the
+process dies.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +10,16 @@ from sqlalchemy import delete, select
 
 from core.blocks import queries as repository
 from core.blocks.queries import REVERTS, REVERTS_UNTIL
-from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, RevertedTx, Vault, VaultAgent
+from core.blocks.tables import (
+    Adapter,
+    ChainBlock,
+    ChainCursor,
+    RawLog,
+    Reorg,
+    RevertedTx,
+    Vault,
+    VaultAgent,
+)
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
 from core.db.leader import LeadershipLostError
@@ -47,11 +58,17 @@ def forget(follower: Follower) -> None:
 
 def reasons(follower: Follower) -> list[str | None]:
     with follower.database.read() as session:
-        return list(session.scalars(select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)))
+        return list(
+            session.scalars(
+                select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)
+            )
+        )
 
 
 def live_through(follower: Follower) -> str:
-    """Two vaults, moves, a reverted call, a keeper proposal between the two, another agent: in fifty blocks and more."""
+    """Two vaults, moves, a reverted call, a keeper proposal between the two, another agent: in
+    fifty blocks and more.
+    """
     chain = follower.deployed
     follower.issue("m_firstaaaaa")
     first = chain.create_vault(chain.terms("m_firstaaaaa"))
@@ -74,7 +91,10 @@ def test_ranges_and_single_blocks__say_the_same(follower: Follower, working: Wor
     make_final(follower)
     follower.catch_up()
     with follower.database.read() as session:
-        view, rows = canonical_view(session, CHAIN_ID), mandate_ledger.load_rows(session, mandate.id)
+        view, rows = (
+            canonical_view(session, CHAIN_ID),
+            mandate_ledger.load_rows(session, mandate.id),
+        )
 
     forget(follower)
     rounds = follower.catch_up()
@@ -103,12 +123,23 @@ def test_a_first_sight_by_ranges__makes_whole_books(follower: Follower) -> None:
     for _ in range(4):
         follower.deployed.buy(vault, 25 * USDC)
     assert follower.deployed.buy(vault, 101 * USDC).status == 0
-    follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address))
+    follower.deployed.succeed(
+        DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address)
+    )
     make_final(follower)
     follower.catch_up()
     settle(follower)
     story = follower.story(mandate)
-    assert story[:8] == ["signed", "vault_created", "deposit", "move", "move", "move", "move", "args"]
+    assert story[:8] == [
+        "signed",
+        "vault_created",
+        "deposit",
+        "move",
+        "move",
+        "move",
+        "move",
+        "args",
+    ]
     assert story[8:] == ["refusal"]
     follower.assert_sound(mandate, vault)
 
@@ -130,7 +161,9 @@ class Refusing(VaultReader):
 
     spans: list[int]
 
-    def range_logs(self, first: int, last: int, filters: Sequence[Any]) -> tuple[list[Any], BlockHeader | None]:
+    def range_logs(
+        self, first: int, last: int, filters: Sequence[Any]
+    ) -> tuple[list[Any], BlockHeader | None]:
         self.spans.append(last - first + 1)
         if self.spans[-1] > 10:
             raise RpcRefusedError("eth_getLogs", -32000, "block range too large")
@@ -168,7 +201,9 @@ def test_a_leader_that_was_replaced__writes_no_part_of_a_range(follower: Followe
     assert follower.story(mandate) == ["signed"]
 
 
-def test_after_a_pause__no_reverted_call_is_left_out(follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_pause__no_reverted_call_is_left_out(
+    follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, vault = working
     monkeypatch.setattr(revert_scan, "LOOK_BACK", 5)
     assert follower.deployed.buy(vault, 101 * USDC).status == 0
@@ -200,7 +235,10 @@ def test_at_first_sight__attempts_further_back_are_not_reconstructed(
 def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest_final_one(
     follower: Follower, monkeypatch: pytest.MonkeyPatch, back: int, expected: list[str]
 ) -> None:
-    """`back`: how many blocks before the newest final one the attempt stands. The product looks at 2,000, the test at 100."""
+    """`back`: how many blocks before the newest final one the attempt stands.
+
+    The product looks at 2,000, the test at 100.
+    """
     assert revert_scan.LOOK_BACK == 2_000
     monkeypatch.setattr(revert_scan, "LOOK_BACK", 100)
     mandate = follower.issue()
@@ -212,7 +250,9 @@ def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest
     assert reasons(follower) == expected
 
 
-def test_a_kill_between_range_and_receipts__owes_them_still(follower: Follower, working: Working) -> None:
+def test_a_kill_between_range_and_receipts__owes_them_still(
+    follower: Follower, working: Working
+) -> None:
     _, vault = working
     assert follower.deployed.send(AGENT, vault, follower.deployed.buy_data(101 * USDC)).status == 0
     follower.deployed.anvil.mine(60)
@@ -229,7 +269,9 @@ def test_a_kill_between_range_and_receipts__owes_them_still(follower: Follower, 
 
 
 def test_above_an_orphan__no_range_is_taken(follower: Follower, working: Working) -> None:
-    """What was seen and thrown out may come back: its rows stand, and only a single block can take them up again."""
+    """What was seen and thrown out may come back: its rows stand, and only a single block can take
+    them up again.
+    """
     follower.deployed.anvil.mine(2)
     follower.catch_up()
     follower.deployed.anvil.reorg(1)

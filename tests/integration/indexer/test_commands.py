@@ -1,4 +1,6 @@
-"""`retry`, `acknowledge` and `status` as processes: the answer on stdout, everything else on stderr, an exit code that says which it is."""
+"""`retry`, `acknowledge` and `status` as processes: the answer on stdout, everything else on
+stderr, an exit code that says which it is.
+"""
 
 import json
 import os
@@ -16,7 +18,9 @@ from tests.integration.indexer.refusing import Refusals
 from tests.integration.indexer.test_quarantine import buy
 
 NOWHERE = "postgresql+psycopg://127.0.0.1:1/none"
-NO_DATABASE = "The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."
+NO_DATABASE = (
+    "The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."
+)
 WITHIN_S = 60.0
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -25,8 +29,15 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
     """`run(*arguments, **changed_variables)`."""
-    contracts = [{"name": name, "address": address} for name, address in follower.deployed.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": follower.deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    contracts = [
+        {"name": name, "address": address} for name, address in follower.deployed.contracts.items()
+    ]
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": follower.deployed.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (tmp_path / "deployment.json").write_text(json.dumps(record))
     settings = {
         "DATABASE_URL": database_url,
@@ -38,7 +49,15 @@ def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
     def start(*arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-m", "indexer.main", *arguments]
         environment = os.environ | settings | changes
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN_S,
+            check=False,
+        )
 
     return start
 
@@ -58,32 +77,55 @@ def held(follower: Follower) -> tuple[Issued, Refusals]:
 
 def is_silent(done: "subprocess.CompletedProcess[str]") -> bool:
     """No traceback, no SQL, no value."""
-    return not any(word in done.stdout + done.stderr for word in ("Traceback", "SELECT", "psycopg."))
+    return not any(
+        word in done.stdout + done.stderr for word in ("Traceback", "SELECT", "psycopg.")
+    )
 
 
-def test_retry__answers_on_stdout_and_logs_on_stderr(run: Run, held: tuple[Issued, Refusals]) -> None:
+def test_retry__answers_on_stdout_and_logs_on_stderr(
+    run: Run, held: tuple[Issued, Refusals]
+) -> None:
     mandate, refusals = held
     done = run("retry")
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
-        [f"{mandate.public_id}: 0 of 2 facts are in the ledger now, the others are still held. The database refuses it (SQLSTATE 23514)."],
+        [
+            (
+                f"{mandate.public_id}: 0 of 2 facts are in the ledger now, the others are still "
+                "held. The database refuses it (SQLSTATE 23514)."
+            )
+        ],
     )
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] != []
     refusals.drop()
     done = run("retry", "--book", mandate.public_id)
-    assert (done.returncode, done.stdout) == (0, f"{mandate.public_id}: 2 of 2 facts are in the ledger now\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"{mandate.public_id}: 2 of 2 facts are in the ledger now\n",
+    )
     assert (done.stderr, run("retry").stdout) == ("", "Nothing is held.\n")
 
 
-def test_retry__of_what_a_constraint_refuses__names_it(run: Run, follower: Follower, held: tuple[Issued, Refusals]) -> None:
+def test_retry__of_what_a_constraint_refuses__names_it(
+    run: Run, follower: Follower, held: tuple[Issued, Refusals]
+) -> None:
     mandate, refusals = held
     refusals.drop()
     with follower.database.write() as session:
-        session.execute(text(f"alter table mandate_event add constraint no_more check (mandate_id <> {mandate.id}) not valid"))
-    assert run("retry").stdout.endswith("The database refuses it (SQLSTATE 23514, constraint no_more).\n")
+        session.execute(
+            text(
+                "alter table mandate_event add constraint no_more check (mandate_id <> "
+                f"{mandate.id}) not valid"
+            )
+        )
+    assert run("retry").stdout.endswith(
+        "The database refuses it (SQLSTATE 23514, constraint no_more).\n"
+    )
 
 
-@pytest.mark.parametrize("book", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"])
+@pytest.mark.parametrize(
+    "book", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"]
+)
 def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, book: str) -> None:
     done = run("retry", "--book", book)
     assert (done.returncode, done.stdout) == (2, "")
@@ -92,7 +134,10 @@ def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, book
 
 
 def test_without_a_database__each_says_so_in_a_line(run: Run) -> None:
-    tried, closed, shown = (run(*command, DATABASE_URL=NOWHERE) for command in (("retry",), ("acknowledge", "1"), ("status",)))
+    tried, closed, shown = (
+        run(*command, DATABASE_URL=NOWHERE)
+        for command in (("retry",), ("acknowledge", "1"), ("status",))
+    )
     assert [(done.returncode, done.stdout, done.stderr) for done in (tried, closed, shown)] == [
         (2, "", f"Nothing was tried. {NO_DATABASE}\n"),
         (2, "", f"Nothing was closed. {NO_DATABASE}\n"),
@@ -115,7 +160,9 @@ def test_acknowledge__an_id_that_no_table_has__is_refused(run: Run) -> None:
     assert run("acknowledge", "7").returncode == 1
 
 
-def test_status__of_another_chain_or_without_a_node__is_not_healthy(run: Run, follower: Follower) -> None:
+def test_status__of_another_chain_or_without_a_node__is_not_healthy(
+    run: Run, follower: Follower
+) -> None:
     follower.catch_up()
     follower.leadership.beat({"state": "following"})
     other = run("status", CHAIN_ID="1")

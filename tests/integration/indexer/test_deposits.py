@@ -1,4 +1,6 @@
-"""The deposit watcher on a real chain and a real database: confirmed, failed, restored, and the balances beside them."""
+"""The deposit watcher on a real chain and a real database: confirmed, failed, restored, and the
+balances beside them.
+"""
 
 import json
 from collections.abc import Callable
@@ -31,7 +33,10 @@ NEVER_SENT = "0x" + "de" * 32
 
 
 class Watched:
-    """An agent whose wallet is watched. `look` follows the chain and looks once, at a clock that the test moves."""
+    """An agent whose wallet is watched.
+
+    `look` follows the chain and looks once, at a clock that the test moves.
+    """
 
     def __init__(self, follower: Follower) -> None:
         self.follower = follower
@@ -48,14 +53,27 @@ class Watched:
             session.flush()
             return account.id
 
-    def report(self, tx_hash: str, amount: int, direction: Direction = Direction.IN, agent: int | None = None) -> None:
-        claim = Claim(chain_id=CHAIN_ID, asset="USDC", direction=direction, amount_e6=amount, tx_hash=tx_hash)
+    def report(
+        self,
+        tx_hash: str,
+        amount: int,
+        direction: Direction = Direction.IN,
+        agent: int | None = None,
+    ) -> None:
+        claim = Claim(
+            chain_id=CHAIN_ID, asset="USDC", direction=direction, amount_e6=amount, tx_hash=tx_hash
+        )
         with self.follower.database.write() as session:
-            assert transfer_reports.report(session, agent or self.agent, claim, None, self.now) is not None
+            assert (
+                transfer_reports.report(session, agent or self.agent, claim, None, self.now)
+                is not None
+            )
 
     def link_since(self, at: datetime) -> None:
         with self.follower.database.write() as session:
-            session.execute(update(Account).where(Account.id == self.agent).values(wallet_linked_at=at))
+            session.execute(
+                update(Account).where(Account.id == self.agent).values(wallet_linked_at=at)
+            )
 
     def look(self, later: timedelta = timedelta(minutes=1)) -> list[Moved]:
         self.now += later
@@ -70,7 +88,9 @@ class Watched:
 
     def status(self, tx_hash: str) -> tuple[str, str | None]:
         with self.follower.database.read() as session:
-            query = select(TransferReport).where(TransferReport.tx_hash == bytes.fromhex(tx_hash[2:]))
+            query = select(TransferReport).where(
+                TransferReport.tx_hash == bytes.fromhex(tx_hash[2:])
+            )
             report = session.scalars(query.order_by(TransferReport.id.desc())).first()
             assert report is not None
             return report.state, report.failure
@@ -84,7 +104,9 @@ class Watched:
         """(kind, incarnation, is a reversal) of every entry."""
         with self.follower.database.read() as session:
             entries = session.scalars(select(TransferEntry).order_by(TransferEntry.seq)).all()
-            return [(entry.kind, entry.incarnation, entry.reverses_id is not None) for entry in entries]
+            return [
+                (entry.kind, entry.incarnation, entry.reverses_id is not None) for entry in entries
+            ]
 
     def pay(self, amount: int, to: str = AGENT.address) -> str:
         data = call_by_signature("mint(address,uint256)", [to, amount])
@@ -95,7 +117,11 @@ class Watched:
         return self.chain.sign(DEPLOYER, self.chain.contracts["usdc"], data)
 
     def spend(self, amount: int, to: str = STRANGER.address) -> Any:
-        return self.chain.send(AGENT, self.chain.contracts["usdc"], call_by_signature("transfer(address,uint256)", [to, amount]))
+        return self.chain.send(
+            AGENT,
+            self.chain.contracts["usdc"],
+            call_by_signature("transfer(address,uint256)", [to, amount]),
+        )
 
     def pass_time(self, seconds: int) -> None:
         self.chain.rpc.call("evm_increaseTime", [seconds])
@@ -154,7 +180,9 @@ def test_a_reverted_transaction__fails(watched: Watched) -> None:
         (10 * USDC, Direction.IN, STRANGER.address),
     ],
 )
-def test_another_amount_direction_or_wallet_than_the_logs_say__fails(watched: Watched, amount: int, direction: Direction, to: str) -> None:
+def test_another_amount_direction_or_wallet_than_the_logs_say__fails(
+    watched: Watched, amount: int, direction: Direction, to: str
+) -> None:
     tx_hash = watched.pay(10 * USDC, to)
     watched.report(tx_hash, amount, direction)
     watched.make_safe()
@@ -166,14 +194,18 @@ def test_another_amount_direction_or_wallet_than_the_logs_say__fails(watched: Wa
 
 def test_a_transfer_of_another_token__is_no_transfer(watched: Watched) -> None:
     other = watched.chain.deploy("MockUSDC")
-    tx_hash = watched.chain.succeed(DEPLOYER, other, call_by_signature("mint(address,uint256)", [AGENT.address, 5])).tx_hash
+    tx_hash = watched.chain.succeed(
+        DEPLOYER, other, call_by_signature("mint(address,uint256)", [AGENT.address, 5])
+    ).tx_hash
     watched.report(tx_hash, 5)
     watched.make_safe()
     watched.look()
     assert watched.status(tx_hash) == ("failed", "contradicted")
 
 
-def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_free_for_its_agent(watched: Watched) -> None:
+def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_free_for_its_agent(
+    watched: Watched,
+) -> None:
     tx_hash = watched.pay(10 * USDC)
     squatter = watched.add_agent(None)
     watched.report(tx_hash, 10 * USDC, agent=squatter)
@@ -181,11 +213,16 @@ def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_f
     watched.look()
     watched.report(tx_hash, 10 * USDC)
     watched.look()
-    assert (watched.balance(squatter), watched.balance()) == (FourStates(), FourStates(idle_e6=10 * USDC))
+    assert (watched.balance(squatter), watched.balance()) == (
+        FourStates(),
+        FourStates(idle_e6=10 * USDC),
+    )
 
 
 @pytest.mark.row("3.3 failed to confirmed")
-def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_within_a_day(watched: Watched) -> None:
+def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_within_a_day(
+    watched: Watched,
+) -> None:
     raw = watched.signed_payment(7 * USDC)
     snapshot = watched.chain.anvil.snapshot()
     tx_hash = watched.chain.rpc.call("eth_sendRawTransaction", [raw])
@@ -205,7 +242,12 @@ def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_withi
     assert watched.words() == ["confirm"]
     assert watched.status(tx_hash) == ("confirmed", None)
     assert watched.balance() == FourStates(idle_e6=7 * USDC)
-    assert watched.book() == [("reported", 1, False), ("failed", 1, False), ("failed", 1, True), ("restored", 1, False)]
+    assert watched.book() == [
+        ("reported", 1, False),
+        ("failed", 1, False),
+        ("failed", 1, True),
+        ("restored", 1, False),
+    ]
 
 
 @pytest.mark.row("3.3 failed to confirmed")
@@ -233,7 +275,9 @@ def test_a_reorg_before_safe__moves_no_money(watched: Watched) -> None:
 
 
 @pytest.mark.row("3.3 confirmed to failed", "3.3 failed to confirmed")
-def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_restores_it(watched: Watched) -> None:
+def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_restores_it(
+    watched: Watched,
+) -> None:
     raw = watched.signed_payment(10 * USDC)
     tx_hash = watched.chain.rpc.call("eth_sendRawTransaction", [raw])
     watched.chain._mined(tx_hash)
@@ -285,7 +329,9 @@ def test_deposits_that_nobody_reported__are_left_alone(watched: Watched) -> None
 
 
 class Liar(httpx.BaseTransport):
-    """Hosts `first` and `second` are the same anvil; `first` passes the receipt of one transaction through `lie`."""
+    """Hosts `first` and `second` are the same anvil; `first` passes the receipt of one transaction
+    through `lie`.
+    """
 
     def __init__(self, url: str, tx_hash: str, lie: Callable[[dict[str, Any]], Any]) -> None:
         self._url, self._tx_hash, self._lie = url, tx_hash, lie
@@ -294,8 +340,14 @@ class Liar(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         calls = body if isinstance(body, list) else [body]
-        answers = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
-        lied = {call["id"] for call in calls if call["method"] == "eth_getTransactionReceipt" and call["params"] == [self._tx_hash]}
+        answers = json.loads(
+            self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
+        )
+        lied = {
+            call["id"]
+            for call in calls
+            if call["method"] == "eth_getTransactionReceipt" and call["params"] == [self._tx_hash]
+        }
         for answer in answers:
             if request.url.host == "first" and answer["id"] in lied:
                 answer["result"] = self._lie(answer["result"])
@@ -317,8 +369,13 @@ def paying(to: str, amount: int) -> Callable[[dict[str, Any]], Any]:
     return lie
 
 
-@pytest.mark.parametrize("lie", [paying(AGENT.address, 9 * USDC), lambda receipt: {**receipt, "logs": []}, lambda receipt: 5])
-def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_go_on(watched: Watched, lie: Any) -> None:
+@pytest.mark.parametrize(
+    "lie",
+    [paying(AGENT.address, 9 * USDC), lambda receipt: {**receipt, "logs": []}, lambda receipt: 5],
+)
+def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_go_on(
+    watched: Watched, lie: Any
+) -> None:
     """Somebody else was paid 5 USDC. The node says that it was the agent, and 9."""
     watched.link_since(watched.now - timedelta(hours=1))
     watched.make_safe()
@@ -326,25 +383,35 @@ def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_
     watched.report(elsewhere, 9 * USDC)
     watched.report(mine, 6 * USDC)
     watched.make_safe()
-    rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie))
+    rpc = Rpc(
+        ["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie)
+    )
     watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:
         watched.look()
         assert watched.status(elsewhere)[0] != "confirmed"
         watched.look()
-        assert [watched.status(one) for one in (mine, elsewhere)] == [("confirmed", None), ("failed", "contradicted")]
+        assert [watched.status(one) for one in (mine, elsewhere)] == [
+            ("confirmed", None),
+            ("failed", "contradicted"),
+        ]
         assert sum(rpc.stats()[0].failures.values()) == 1
     finally:
         rpc.close()
 
 
-def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_believed(watched: Watched) -> None:
+def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_believed(
+    watched: Watched,
+) -> None:
     watched.link_since(watched.now - timedelta(hours=1))
     watched.make_safe()
     mine = watched.pay(6 * USDC)
     watched.report(mine, 60 * USDC)
     watched.make_safe()
-    rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)))
+    rpc = Rpc(
+        ["http://first", "http://second"],
+        transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)),
+    )
     watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:
         assert watched.look() == []

@@ -1,7 +1,8 @@
-"""Random histories of transfer reports: after every step, killed ones included, each balance is the sum of its rows.
+"""Random histories of transfer reports: after every step, killed ones included, each balance is the
+sum of its rows.
 
-The chain is a list of blocks behind the reader's port, so that a history may hold reorgs of any depth; books, reports and
-blocks are in a real database. Each history has a chain id of its own.
+The chain is a list of blocks behind the reader's port, so that a history may hold reorgs of any
+depth; books, reports and blocks are in a real database. Each history has a chain id of its own.
 """
 
 import itertools
@@ -45,7 +46,9 @@ class Killed(Exception):
 
 @dataclass
 class Mortal:
-    """The database of a process that can be killed: the next `lives` writes commit, the one after does not."""
+    """The database of a process that can be killed: the next `lives` writes commit, the one after
+    does not.
+    """
 
     database: Database
     lives: int | None = None
@@ -89,17 +92,37 @@ class World:
         self.wallets = ["0x" + f"{self.chain_id}{n}".zfill(40) for n in (1, 2)]
         self.agents = [self._agent(wallet) for wallet in self.wallets]
         first, second = self.wallets
-        pairs = [(OUTSIDE, first, 5), (first, second, 5), (OUTSIDE, second, 7), (second, OUTSIDE, 7)]
+        pairs = [
+            (OUTSIDE, first, 5),
+            (first, second, 5),
+            (OUTSIDE, second, 7),
+            (second, OUTSIDE, 7),
+        ]
         self.payments = [Payment(self._hash(), *pair) for pair in pairs]
         self.blocks = [self._block(None)]
         with database.write() as session:
             blocks.add_block(session, self.chain_id, self.blocks[0].header, self.clock)
         reader = cast("VaultReader", self)
-        self.chain = ChainContext(reader, cast("Database", self.mortal), self.chain_id, TOKEN, TOKEN, None, 0, 1, lambda session: None)
+        self.chain = ChainContext(
+            reader,
+            cast("Database", self.mortal),
+            self.chain_id,
+            TOKEN,
+            TOKEN,
+            None,
+            0,
+            1,
+            lambda session: None,
+        )
 
     def _agent(self, wallet: str) -> int:
         with self.database.write() as session:
-            account = Account(kind="agent", name="agent", wallet_address=bytes_of(wallet), created_at=datetime.now(UTC))
+            account = Account(
+                kind="agent",
+                name="agent",
+                wallet_address=bytes_of(wallet),
+                created_at=datetime.now(UTC),
+            )
             session.add(account)
             session.flush()
             return account.id
@@ -114,9 +137,20 @@ class World:
     # The chain, and the reader's port
 
     def _block(self, parent: Block | None) -> Block:
-        number, parent_hash = (0, "0x" + "00" * 32) if parent is None else (parent.header.number + 1, parent.header.hash)
+        number, parent_hash = (
+            (0, "0x" + "00" * 32)
+            if parent is None
+            else (parent.header.number + 1, parent.header.hash)
+        )
         return Block(
-            BlockHeader(number=number, hash=self._hash(), parent_hash=parent_hash, timestamp=self.now, logs_bloom=0, transaction_hashes=())
+            BlockHeader(
+                number=number,
+                hash=self._hash(),
+                parent_hash=parent_hash,
+                timestamp=self.now,
+                logs_bloom=0,
+                transaction_hashes=(),
+            )
         )
 
     def mine(self, payment: int | None = None, succeeds: bool = True) -> None:
@@ -158,15 +192,34 @@ class World:
 
     def receipts_settled(self, tx_hashes: list[str]) -> list[Receipt | None]:
         found = [(self._found(tx_hash), tx_hash) for tx_hash in tx_hashes]
-        return [None if block is None else self._receipt_in(block, tx_hash) for block, tx_hash in found]
+        return [
+            None if block is None else self._receipt_in(block, tx_hash) for block, tx_hash in found
+        ]
 
     def _receipt_in(self, block: Block, tx_hash: str) -> Receipt:
         payment = next(one for one in self.payments if one.tx_hash == tx_hash)
-        succeeds, place = block.mined[tx_hash], (block.header.number, block.header.hash, tx_hash, 0, 0)
-        topics = (TRANSFER.topic, *("0x" + wallet[2:].lower().zfill(64) for wallet in (payment.from_, payment.to)))
+        succeeds, place = (
+            block.mined[tx_hash],
+            (block.header.number, block.header.hash, tx_hash, 0, 0),
+        )
+        topics = (
+            TRANSFER.topic,
+            *("0x" + wallet[2:].lower().zfill(64) for wallet in (payment.from_, payment.to)),
+        )
         log = RawLog(TOKEN, topics, "0x" + f"{payment.amount:064x}", *place)
         logs = (log,) if succeeds else ()
-        return Receipt(tx_hash, 0, place[0], place[1], int(succeeds), payment.from_, TOKEN, 1, bloom_of(logs), logs)
+        return Receipt(
+            tx_hash,
+            0,
+            place[0],
+            place[1],
+            int(succeeds),
+            payment.from_,
+            TOKEN,
+            1,
+            bloom_of(logs),
+            logs,
+        )
 
     # The indexer
 
@@ -175,9 +228,15 @@ class World:
         theirs = {block.header.number: block.header for block in self.blocks}
         with self.mortal.write() as session:
             ours = blocks.canonical_blocks(session, self.chain_id, -1, 10**9)
-            orphans = [one for one in ours if one.number not in theirs or theirs[one.number].hash != one.hash]
+            orphans = [
+                one
+                for one in ours
+                if one.number not in theirs or theirs[one.number].hash != one.hash
+            ]
             if orphans:
-                transfer_reports.replace_blocks(session, self.chain_id, [one.hash for one in orphans], self.clock)
+                transfer_reports.replace_blocks(
+                    session, self.chain_id, [one.hash for one in orphans], self.clock
+                )
                 blocks.orphan_blocks(session, self.chain_id, orphans[-1].number - 1)
             for number in range(len(ours) - len(orphans), len(self.blocks)):
                 blocks.add_block(session, self.chain_id, theirs[number], self.clock)
@@ -186,7 +245,13 @@ class World:
         watch_deposits(self.chain, self.clock)
 
     def report(self, agent: int, payment: int, direction: Direction, amount: int) -> None:
-        claim = Claim(chain_id=self.chain_id, asset="USDC", direction=direction, amount_e6=amount, tx_hash=self.payments[payment].tx_hash)
+        claim = Claim(
+            chain_id=self.chain_id,
+            asset="USDC",
+            direction=direction,
+            amount_e6=amount,
+            tx_hash=self.payments[payment].tx_hash,
+        )
         with self.mortal.write() as session:
             transfer_reports.report(session, self.agents[agent], claim, None, self.clock)
 
@@ -198,25 +263,41 @@ class World:
                 assert transfer_reports.verify(session, agent) == []
                 total = FourStates()
                 for one in repository.reports_of(session, agent):
-                    total = total.plus(standing(Direction(one.direction), State(one.state), one.amount_e6))
+                    total = total.plus(
+                        standing(Direction(one.direction), State(one.state), one.amount_e6)
+                    )
                 assert transfer_ledger.load_balance(session, agent, self.chain_id, "USDC") == total
 
     def assert_told_by_the_chain(self) -> None:
-        """Once all is safe and looked at: confirmed is what the chain holds as reported, and nothing else."""
+        """Once all is safe and looked at: confirmed is what the chain holds as reported, and
+        nothing else.
+        """
         with self.database.read() as session:
             for agent, wallet in zip(self.agents, self.wallets, strict=True):
                 for one in repository.reports_of(session, agent):
                     payment = next(p for p in self.payments if p.tx_hash == hex_of(one.tx_hash))
                     block = self._found(payment.tx_hash)
                     party = payment.to if one.direction == Direction.IN else payment.from_
-                    as_reported = party.lower() == wallet.lower() and payment.amount == one.amount_e6
+                    as_reported = (
+                        party.lower() == wallet.lower() and payment.amount == one.amount_e6
+                    )
                     holds = block is not None and block.mined[payment.tx_hash] and as_reported
-                    came_late = block is None or block.header.timestamp > one.deadline_at.timestamp() or one.next_look_at is None
+                    came_late = (
+                        block is None
+                        or block.header.timestamp > one.deadline_at.timestamp()
+                        or one.next_look_at is None
+                    )
                     assert one.state not in (State.REPORTED, State.SEEN) or block is None
                     assert holds if one.state == State.CONFIRMED else (not holds or came_late)
 
 
-reports = st.tuples(st.just("report"), st.integers(0, 1), st.integers(0, 3), st.sampled_from(Direction), st.sampled_from([5, 7]))
+reports = st.tuples(
+    st.just("report"),
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.sampled_from(Direction),
+    st.sampled_from([5, 7]),
+)
 payments = st.tuples(st.just("mine"), st.integers(0, 3), st.sampled_from([True, True, True, False]))
 moves = st.one_of(
     reports,
@@ -248,11 +329,14 @@ def step(world: World, move: tuple[Any, ...]) -> None:
 
 
 @settings(
-    max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=settings.default.max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(history=st.lists(moves, min_size=5, max_size=40))
 @pytest.mark.row("2.16 each state is the sum of a signed ledger")
-def test_any_history__every_balance_is_the_sum_of_its_rows(database: Database, history: list[tuple[Any, ...]]) -> None:
+def test_any_history__every_balance_is_the_sum_of_its_rows(
+    database: Database, history: list[tuple[Any, ...]]
+) -> None:
     world = World(database)
     for move in history:
         try:
@@ -271,7 +355,9 @@ def test_any_history__every_balance_is_the_sum_of_its_rows(database: Database, h
     world.assert_told_by_the_chain()
 
 
-def test_a_process_that_is_killed_in_each_write_of_a_life__goes_on_where_it_was(database: Database) -> None:
+def test_a_process_that_is_killed_in_each_write_of_a_life__goes_on_where_it_was(
+    database: Database,
+) -> None:
     """Reported, seen, confirmed, undone, restored: each write is lost once before it is kept."""
     world = World(database)
 
@@ -305,7 +391,9 @@ def test_a_process_that_is_killed_in_each_write_of_a_life__goes_on_where_it_was(
     assert balance(world) == FourStates(idle_e6=5)
 
 
-def test_until_the_indexer_stands_at_the_safe_block__an_unseen_report_is_not_failed(database: Database) -> None:
+def test_until_the_indexer_stands_at_the_safe_block__an_unseen_report_is_not_failed(
+    database: Database,
+) -> None:
     world = World(database)
     world.report(0, 0, Direction.IN, 5)
     world.now += 3_700

@@ -26,7 +26,9 @@ def test_the_x402_payment_digest_is_the_adapters(deployed: DeployedChain) -> Non
     assert typed_data.x402_payment_digest(adapter, CHAIN_ID, *payment) == on_chain
 
 
-def test_the_rules_hash_and_both_signatures_are_accepted_at_creation(deployed: DeployedChain) -> None:
+def test_the_rules_hash_and_both_signatures_are_accepted_at_creation(
+    deployed: DeployedChain,
+) -> None:
     terms = deployed.terms("m_4k2v7c3xqa")
     vault = deployed.create_vault(terms)
     assert deployed.reader.status(vault) is VaultStatus.WORKING
@@ -39,10 +41,19 @@ def test_a_state_is_read_at_the_named_block(deployed: DeployedChain) -> None:
     assert before is not None
     deployed.buy(vault, 40_000_000)
     reader = deployed.reader
-    old, new = ((reader.worth(vault, at), reader.usdc_balance(vault, at)) for at in (before.hash, "latest"))
+    old, new = (
+        (reader.worth(vault, at), reader.usdc_balance(vault, at)) for at in (before.hash, "latest")
+    )
     assert (old, new) == ((1_000_000_000, 1_000_000_000), (1_000_000_000, 960_000_000))
-    assert (reader.status(vault).word, reader.stop_floor(vault), reader.remaining(vault).today) == ("working", 950_000_000, 260_000_000)
-    assert (deployed.reader.lock(vault).withdrawable, deployed.reader.lock(vault).reason) == (False, "working")
+    assert (reader.status(vault).word, reader.stop_floor(vault), reader.remaining(vault).today) == (
+        "working",
+        950_000_000,
+        260_000_000,
+    )
+    assert (deployed.reader.lock(vault).withdrawable, deployed.reader.lock(vault).reason) == (
+        False,
+        "working",
+    )
 
 
 def contract_answering(deployed: DeployedChain, word: str) -> str:
@@ -54,24 +65,36 @@ def contract_answering(deployed: DeployedChain, word: str) -> str:
 
 def test_a_contract_wallet__is_believed_on_its_magic_word_alone(deployed: DeployedChain) -> None:
     digest = "0x" + "42" * 32
-    assert verify_digest(contract_answering(deployed, "1626ba7e" + "00" * 28), digest, "0x1234", deployed.reader)
-    assert not verify_digest(contract_answering(deployed, "00" * 31 + "01"), digest, "0x1234", deployed.reader)
-    assert not verify_digest(deployed.contracts["factory"], digest, "0x1234", deployed.reader)  # It reverts.
+    assert verify_digest(
+        contract_answering(deployed, "1626ba7e" + "00" * 28), digest, "0x1234", deployed.reader
+    )
+    assert not verify_digest(
+        contract_answering(deployed, "00" * 31 + "01"), digest, "0x1234", deployed.reader
+    )
+    # It reverts.
+    assert not verify_digest(deployed.contracts["factory"], digest, "0x1234", deployed.reader)
     assert not verify_digest(STRANGER.address, digest, "0x1234", deployed.reader)
 
 
-def test_a_wallet_that_does_not_exist_yet__is_believed_on_what_it_would_say(deployed: DeployedChain) -> None:
+def test_a_wallet_that_does_not_exist_yet__is_believed_on_what_it_would_say(
+    deployed: DeployedChain,
+) -> None:
     creator, digest = deployed.deploy("ERC1271WalletCreator"), "0x" + "42" * 32
     predict = deployed.reader.call(creator, call_by_signature("predict(address)", [OWNER.address]))
     wallet = to_checksum_address(predict[-20:])
     creation = call_by_signature("create(address)", [OWNER.address])
 
     def wrapped(signature: str) -> str:
-        parts = abi_encode(["address", "bytes", "bytes"], [creator, bytes.fromhex(creation[2:]), bytes.fromhex(signature[2:])])
+        parts = abi_encode(
+            ["address", "bytes", "bytes"],
+            [creator, bytes.fromhex(creation[2:]), bytes.fromhex(signature[2:])],
+        )
         return "0x" + parts.hex() + ERC6492_MAGIC
 
     assert verify_digest(wallet, digest, wrapped(OWNER.signer.sign_digest(digest)), deployed.reader)
-    assert not verify_digest(wallet, digest, wrapped(STRANGER.signer.sign_digest(digest)), deployed.reader)
+    assert not verify_digest(
+        wallet, digest, wrapped(STRANGER.signer.sign_digest(digest)), deployed.reader
+    )
     assert not verify_digest(wallet, digest, "0x1234" + ERC6492_MAGIC, deployed.reader)
     assert deployed.reader.code_at(wallet) == b"", "asking creates nothing"
 
@@ -81,8 +104,16 @@ def test_replay__runs_under_the_blocks_own_time(deployed: DeployedChain) -> None
     parent = deployed.reader.header()
     assert parent is not None
     ends_at = deployed.now + 30 * 24 * 3600
-    transaction = {"from": AGENT.address, "to": vault, "input": deployed.buy_data(1), "gas": hex(1_000_000)}
-    assert deployed.reader.replay(transaction, parent.hash, parent.number + 1, parent.timestamp + 1) is None
+    transaction = {
+        "from": AGENT.address,
+        "to": vault,
+        "input": deployed.buy_data(1),
+        "gas": hex(1_000_000),
+    }
+    assert (
+        deployed.reader.replay(transaction, parent.hash, parent.number + 1, parent.timestamp + 1)
+        is None
+    )
     data = deployed.reader.replay(transaction, parent.hash, parent.number + 1, ends_at + 10)
     assert data is not None
     assert refusal_name(data) == "MandateEnded"

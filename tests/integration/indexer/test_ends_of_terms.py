@@ -1,4 +1,6 @@
-"""Signed terms that hold no money end when the chain's row is safe, or by the chain's time; vaults that the record does not know."""
+"""Signed terms that hold no money end when the chain's row is safe, or by the chain's time; vaults
+that the record does not know.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -25,7 +27,9 @@ def said(follower: Follower, mandate: Issued) -> tuple[str, datetime | None]:
 
 def cancel(follower: Follower, mandate: Issued) -> datetime:
     """The owner's cancelTerms, taken in; its block's time."""
-    follower.deployed.succeed(OWNER, follower.deployed.contracts["factory"], calldata.cancel_terms(mandate.terms))
+    follower.deployed.succeed(
+        OWNER, follower.deployed.contracts["factory"], calldata.cancel_terms(mandate.terms)
+    )
     follower.catch_up()
     return datetime.fromtimestamp(follower.deployed.now, UTC)
 
@@ -37,7 +41,9 @@ def watched(follower: Follower) -> set[str]:
 
 def test_vault_address__is_the_factorys_own(follower: Follower) -> None:
     digest = follower.deployed.digest(follower.deployed.terms("m_aaaaaaaaaa"))
-    assert vault_address(follower.deployed.contracts["factory"], digest) == follower.deployed.reader.predict_vault(digest)
+    assert vault_address(
+        follower.deployed.contracts["factory"], digest
+    ) == follower.deployed.reader.predict_vault(digest)
 
 
 def test_cancelled_terms__have_their_row_at_once_and_the_status_at_safe(follower: Follower) -> None:
@@ -74,7 +80,9 @@ def test_rows_after_the_safe_end__take_nothing_back(follower: Follower) -> None:
     assert said(follower, mandate)[0] == "settled"
 
 
-def test_a_stop_of_a_working_vault__is_said_with_its_block(follower: Follower, working: tuple[Issued, str]) -> None:
+def test_a_stop_of_a_working_vault__is_said_with_its_block(
+    follower: Follower, working: tuple[Issued, str]
+) -> None:
     mandate, vault = working
     follower.deployed.succeed(OWNER, vault, calldata.stop("owner"))
     follower.catch_up()
@@ -82,7 +90,9 @@ def test_a_stop_of_a_working_vault__is_said_with_its_block(follower: Follower, w
 
 
 @pytest.mark.parametrize("second", [-1, 0])
-def test_terms_past_their_end_without_a_vault__expire_by_a_safe_blocks_time(follower: Follower, second: int) -> None:
+def test_terms_past_their_end_without_a_vault__expire_by_a_safe_blocks_time(
+    follower: Follower, second: int
+) -> None:
     mandate = follower.issue()
     follower.catch_up()
     follower.deployed.rpc.call("evm_setNextBlockTimestamp", [mandate.terms.ends_at + second])
@@ -92,14 +102,25 @@ def test_terms_past_their_end_without_a_vault__expire_by_a_safe_blocks_time(foll
     follower.catch_up()
     follower.tip.note_finality()
     safe = follower.deployed.reader.header("safe")
-    assert safe is not None and (safe.number, safe.timestamp) == (head, mandate.terms.ends_at + second)
-    expected = ("cancelled", datetime.fromtimestamp(mandate.terms.ends_at, UTC)) if second == 0 else ("signed", None)
+    assert safe is not None and (safe.number, safe.timestamp) == (
+        head,
+        mandate.terms.ends_at + second,
+    )
+    expected = (
+        ("cancelled", datetime.fromtimestamp(mandate.terms.ends_at, UTC))
+        if second == 0
+        else ("signed", None)
+    )
     assert said(follower, mandate) == expected
     assert follower.story(mandate) == ["signed", *(["terms_expired"] if second == 0 else [])]
 
 
-def test_a_vault_of_terms_that_the_draft_no_longer_has__is_watched_with_its_own_floor(follower: Follower) -> None:
-    """The owner signed what was read before, and the draft was written again before that vault was mined: nobody watched it."""
+def test_a_vault_of_terms_that_the_draft_no_longer_has__is_watched_with_its_own_floor(
+    follower: Follower,
+) -> None:
+    """The owner signed what was read before, and the draft was written again before that vault was
+    mined: nobody watched it.
+    """
     mandate = follower.issue(public_id="m_4k2v7c3xqb")
     with follower.database.write() as session:
         row = session.get_one(Mandate, mandate.id)
@@ -110,11 +131,17 @@ def test_a_vault_of_terms_that_the_draft_no_longer_has__is_watched_with_its_own_
     follower.catch_up()
     with follower.database.read() as session:
         (found,) = watched_vaults(session, CHAIN_ID, now_utc())
-    assert (found.vault, found.public_id, found.budget_usdc_e6) == (vault, mandate.public_id, BUDGET)
+    assert (found.vault, found.public_id, found.budget_usdc_e6) == (
+        vault,
+        mandate.public_id,
+        BUDGET,
+    )
     assert (found.floor_usdc_e6, found.ends_at) == (mandate.terms.stop_floor, mandate.terms.ends_at)
 
 
-def test_a_vault_whose_record_says_that_it_is_over__is_watched(follower: Follower, working: tuple[Issued, str]) -> None:
+def test_a_vault_whose_record_says_that_it_is_over__is_watched(
+    follower: Follower, working: tuple[Issued, str]
+) -> None:
     mandate, vault = working
     for status in ("stopped", "cancelled"):
         with follower.database.write() as session:

@@ -1,4 +1,6 @@
-"""The factory's notes: who is owed them is written down with the block, the books get them in slices, in order, once."""
+"""The factory's notes: who is owed them is written down with the block, the books get them in
+slices, in order, once.
+"""
 
 import pytest
 from sqlalchemy import select
@@ -26,7 +28,10 @@ def slices_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def five(follower: Follower) -> list[tuple[Issued, str]]:
     """Five working mandates of an owner each; the indexer has seen them."""
-    issued = [follower.issue(f"m_{letter * 10}", nonce=nonce) for nonce, letter in enumerate(LETTERS, start=2)]
+    issued = [
+        follower.issue(f"m_{letter * 10}", nonce=nonce)
+        for nonce, letter in enumerate(LETTERS, start=2)
+    ]
     vaults = [follower.deployed.create_vault(mandate.terms) for mandate in issued]
     follower.catch_up()
     return list(zip(issued, vaults, strict=True))
@@ -36,7 +41,11 @@ def noted(follower: Follower) -> list[int]:
     """The mandates with a note of a proposal, in the order of writing."""
     event = MandateEvent.payload["event"].astext
     with follower.database.read() as session:
-        found = session.scalars(select(MandateEvent.mandate_id).where(event == "KeeperProposed").order_by(MandateEvent.id))
+        found = session.scalars(
+            select(MandateEvent.mandate_id)
+            .where(event == "KeeperProposed")
+            .order_by(MandateEvent.id)
+        )
         return list(found)
 
 
@@ -44,7 +53,9 @@ def ids(five: list[tuple[Issued, str]]) -> list[int]:
     return [mandate.id for mandate, _ in five]
 
 
-def test_the_block_writes_no_book__each_round_writes_a_slice(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_the_block_writes_no_book__each_round_writes_a_slice(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     seen = []
     for _ in range(4):
@@ -54,7 +65,9 @@ def test_the_block_writes_no_book__each_round_writes_a_slice(follower: Follower,
     assert seen == [(one[:2], True), (one[:4], True), (one, False), (one, False)]
 
 
-def test_blocks_are_taken_between_slices(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_blocks_are_taken_between_slices(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     follower.deployed.anvil.mine(1)
@@ -62,16 +75,22 @@ def test_blocks_are_taken_between_slices(follower: Follower, five: list[tuple[Is
     assert (follower.tip.cursor.hash, len(noted(follower))) == (follower.head_hash, 4)
 
 
-def test_a_restart_between_slices__goes_on_and_writes_each_note_once(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_restart_between_slices__goes_on_and_writes_each_note_once(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     for _ in range(4):
         follower.tip.round()
         follower.restart()
     assert noted(follower) == ids(five)
-    assert sorted(alerts(follower)) == sorted((owner_of(follower, mandate), "KeeperProposed", False) for mandate, _ in five)
+    assert sorted(alerts(follower)) == sorted(
+        (owner_of(follower, mandate), "KeeperProposed", False) for mandate, _ in five
+    )
 
 
-def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     session = follower.database.write_session()
@@ -84,17 +103,23 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(follower: Fol
     assert noted(follower) == ids(five)
 
 
-def test_a_later_event__never_overtakes_an_earlier_one_in_a_book(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_later_event__never_overtakes_an_earlier_one_in_a_book(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     factory_call(follower, calldata.cancel_keeper_proposal())
     while follower.tip.round().is_behind:
         pass
-    said = [[row.payload.get("event") for row in follower.rows(mandate)[-2:]] for mandate, _ in five]
+    said = [
+        [row.payload.get("event") for row in follower.rows(mandate)[-2:]] for mandate, _ in five
+    ]
     assert said == [["KeeperProposed", "KeeperProposalCancelled"]] * 5
 
 
-def test_a_mandate_that_ends_before_its_slice__was_owed_the_note_and_gets_it(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_mandate_that_ends_before_its_slice__was_owed_the_note_and_gets_it(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     last, vault = five[-1]
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
@@ -121,20 +146,28 @@ def test_a_mandate_that_ended_before_the_block_or_got_its_vault_after__is_owed_n
     assert noted(follower) == ids(five)[1:]
 
 
-def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
     with follower.database.read() as session:
         assert session.scalars(select(OwedNote)).all() == []
-        assert {alert.withdrawn_at is not None for alert in session.scalars(select(OwnerAlert))} == {True}
-    assert [follower.story(mandate) for mandate, _ in five] == [["signed", "vault_created", "deposit"]] * 5
+        assert {
+            alert.withdrawn_at is not None for alert in session.scalars(select(OwnerAlert))
+        } == {True}
+    assert [follower.story(mandate) for mandate, _ in five] == [
+        ["signed", "vault_created", "deposit"]
+    ] * 5
     for mandate, vault in five:
         follower.assert_sound(mandate, vault)
 
 
-def test_a_reorg_that_brings_the_event_again__notes_each_book_once(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_reorg_that_brings_the_event_again__notes_each_book_once(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     raw = propose(follower)
     follower.deployed.rpc.call("eth_sendRawTransaction", [raw])
     follower.deployed.anvil.mine(1)
@@ -146,7 +179,9 @@ def test_a_reorg_that_brings_the_event_again__notes_each_book_once(follower: Fol
     assert [follower.story(mandate).count("args") for mandate, _ in five] == [1] * 5
 
 
-def test_a_rescan__waits_until_nothing_is_owed(follower: Follower, five: list[tuple[Issued, str]]) -> None:
+def test_a_rescan__waits_until_nothing_is_owed(
+    follower: Follower, five: list[tuple[Issued, str]]
+) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     with pytest.raises(RebuildRefusedError, match="factory's notes"):
@@ -156,7 +191,9 @@ def test_a_rescan__waits_until_nothing_is_owed(follower: Follower, five: list[tu
 def test_books_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
     follower: Follower, five: list[tuple[Issued, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thousand are searched and held in one transaction, which takes longer than the watchdog waits: it would be begun again for ever."""
+    """A thousand are searched and held in one transaction, which takes longer than the watchdog
+    waits: it would be begun again for ever.
+    """
 
     def refuse(*_: object) -> int:
         raise ValueError("refused by the test")

@@ -1,4 +1,6 @@
-"""What two nodes call final: they agree only about a block that both hold, and one that stands still holds nothing up."""
+"""What two nodes call final: they agree only about a block that both hold, and one that stands
+still holds nothing up.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -30,7 +32,9 @@ def mark(clocked: Clocked) -> Cursor | None:
 
 
 def own_branch(clocked: Clocked, *, final_lies: bool) -> View:
-    """From now on blocks of its own, empty, as high as the chain is; with `final_lies` it calls its own final, two behind the chain's."""
+    """From now on blocks of its own, empty, as high as the chain is; with `final_lies` it calls its
+    own final, two behind the chain's.
+    """
     base_at = clocked.height
     base = clocked.ask("eth_getBlockByNumber", hex(base_at), False)
 
@@ -56,7 +60,9 @@ def own_branch(clocked: Clocked, *, final_lies: bool) -> View:
     return view
 
 
-@pytest.mark.parametrize("final_lies", [False, True], ids=["its final is the chain's", "its final is its own"])
+@pytest.mark.parametrize(
+    "final_lies", [False, True], ids=["its final is the chain's", "its final is its own"]
+)
 def test_two_nodes_that_disagree_about_a_block__are_no_agreement(
     follower: Follower, nodes: Callable[..., Clocked], working: Working, final_lies: bool
 ) -> None:
@@ -74,7 +80,9 @@ def test_two_nodes_that_disagree_about_a_block__are_no_agreement(
     assert follower.story(working[0])[-1] == "move"
 
 
-@pytest.mark.parametrize("final_lies", [False, True], ids=["its final is the chain's", "its final is its own"])
+@pytest.mark.parametrize(
+    "final_lies", [False, True], ids=["its final is the chain's", "its final is its own"]
+)
 def test_a_range_up_to_what_two_nodes_call_final__ends_on_that_very_block(
     follower: Follower, nodes: Callable[..., Clocked], final_lies: bool
 ) -> None:
@@ -98,7 +106,9 @@ def test_a_finalized_that_stands_still__holds_the_mark_no_further_back_than_is_d
     """The mark stood at 1, and a machine that started anew took the history block by block."""
     clocked = nodes("second", "first")
     old = clocked.ask("eth_getBlockByNumber", "0x1", False)
-    clocked.wire.view = lambda call, result: old if is_header(call) and call["params"][0] == "finalized" else result
+    clocked.wire.view = lambda call, result: (
+        old if is_header(call) and call["params"][0] == "finalized" else result
+    )
     follower.deployed.anvil.mine(600)
     clocked.round()
     assert clocked.tip._backfill.log_calls > 0  # a range

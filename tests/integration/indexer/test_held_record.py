@@ -20,7 +20,9 @@ Working = tuple[Issued, str]
 def exported(follower: Follower, mandate: Issued) -> Iterator[bytes]:
     contracts = follower.deployed.contracts
     with follower.database.read() as session:
-        opened = mandate_record.opening(session, session.get_one(Mandate, mandate.id), contracts["factory"])
+        opened = mandate_record.opening(
+            session, session.get_one(Mandate, mandate.id), contracts["factory"]
+        )
     text = "".join(mandate_record.chunks(follower.database, opened))
     return iter(text.encode().splitlines(keepends=True))
 
@@ -28,7 +30,9 @@ def exported(follower: Follower, mandate: Issued) -> Iterator[bytes]:
 def verified(follower: Follower, mandate: Issued) -> Report:
     contracts = follower.deployed.contracts
     options = Options(factory=contracts["factory"], x402_adapter=contracts["x402_adapter"])
-    return verify(exported(follower, mandate), [follower.deployed.rpc], options, lambda part, done, of: None)
+    return verify(
+        exported(follower, mandate), [follower.deployed.rpc], options, lambda part, done, of: None
+    )
 
 
 @pytest.fixture
@@ -42,24 +46,37 @@ def short(follower: Follower, working: Working) -> tuple[Issued, str, Refusals, 
     return *working, refusals, follower.tip.cursor.number - 1
 
 
-def test_a_record_with_a_gap__is_neither_sound_nor_tampered_with(follower: Follower, short: tuple[Issued, str, Refusals, int]) -> None:
+def test_a_record_with_a_gap__is_neither_sound_nor_tampered_with(
+    follower: Follower, short: tuple[Issued, str, Refusals, int]
+) -> None:
     mandate, _, _, block = short
     report = verified(follower, mandate)
     assert report.findings == []
     assert report.verdict is Verdict.UNCHECKED
     assert f"short of facts of the chain (2) from block {block} on" in report.unchecked[0]
-    assert report.shown["limits"]["used"]["left_total"] == {"value": None, "source": "none", "basis": "data_issue"}
+    assert report.shown["limits"]["used"]["left_total"] == {
+        "value": None,
+        "source": "none",
+        "basis": "data_issue",
+    }
     assert report.shown["progress"]["data_issue"] is True
 
 
-def test_a_record_that_hides_more_than_its_gap__differs(follower: Follower, short: tuple[Issued, str, Refusals, int]) -> None:
+def test_a_record_that_hides_more_than_its_gap__differs(
+    follower: Follower, short: tuple[Issued, str, Refusals, int]
+) -> None:
     mandate, _, _, _ = short
-    lines = [line.replace(b'"held":{"facts":2', b'"held":{"facts":1') for line in exported(follower, mandate)]
+    lines = [
+        line.replace(b'"held":{"facts":2', b'"held":{"facts":1')
+        for line in exported(follower, mandate)
+    ]
     report = verify(lines, [follower.deployed.rpc], Options(), lambda part, done, of: None)
     assert [finding.name for finding in report.findings] == ["row.left_out", "row.left_out"]
 
 
-def test_a_record_whose_gap_was_filled__is_sound(follower: Follower, short: tuple[Issued, str, Refusals, int]) -> None:
+def test_a_record_whose_gap_was_filled__is_sound(
+    follower: Follower, short: tuple[Issued, str, Refusals, int]
+) -> None:
     mandate, vault, refusals, _ = short
     refusals.drop()
     retry_all(follower.chain, now_utc())

@@ -1,4 +1,6 @@
-"""What strangers put into a range, and nodes that lack old states: neither hides an omission, nor makes an honest node a liar."""
+"""What strangers put into a range, and nodes that lack old states: neither hides an omission, nor
+makes an honest node a liar.
+"""
 
 import json
 from collections.abc import Iterator
@@ -50,8 +52,12 @@ def decoy_topics(vault: str) -> list[str]:
     return (found + ["0x" + "00" * 32] * 3)[:3]
 
 
-def test_more_decoys_than_receipts_are_read_for__hide_no_omission(follower: Follower, working: Working, two: Nodes) -> None:
-    """75 calls of a stranger, 26,090 gas each, used up the receipts that a range may ask for; the omission was committed."""
+def test_more_decoys_than_receipts_are_read_for__hide_no_omission(
+    follower: Follower, working: Working, two: Nodes
+) -> None:
+    """75 calls of a stranger, 26,090 gas each, used up the receipts that a range may ask for; the
+    omission was committed.
+    """
     mandate, vault = working
     chain = follower.deployed
     chain.rpc.call("anvil_setCode", [DECOY, FORGING])
@@ -68,19 +74,29 @@ def test_more_decoys_than_receipts_are_read_for__hide_no_omission(follower: Foll
 
 
 def vault_without_a_name(chain: DeployedChain) -> str:
-    """A stranger's funded vault, whose name is no UTF-8: the log of its creation can't be decoded."""
+    """A stranger's funded vault, whose name is no UTF-8: the log of its creation can't be
+    decoded.
+    """
     terms = chain.terms(NAME.decode(), nonce=77)
     data = calldata.create_vault(terms, chain.rules(), b"", Funding(amount=0))
-    receipt = chain.succeed(OWNER, chain.contracts["factory"], data.replace(NAME.hex(), NO_UTF8.hex()))
+    receipt = chain.succeed(
+        OWNER, chain.contracts["factory"], data.replace(NAME.hex(), NO_UTF8.hex())
+    )
     created = next(log for log in receipt.logs if log.address == chain.contracts["factory"])
     vault = checksum_address("0x" + created.topics[1][26:])
     chain.mint(OWNER.address, 10 * USDC)
-    chain.succeed(OWNER, chain.contracts["usdc"], call_by_signature("approve(address,uint256)", [vault, 10 * USDC]))
+    chain.succeed(
+        OWNER,
+        chain.contracts["usdc"],
+        call_by_signature("approve(address,uint256)", [vault, 10 * USDC]),
+    )
     chain.succeed(OWNER, vault, call_by_signature("deposit(uint256)", [USDC]))
     return vault
 
 
-def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(follower: Follower, working: Working, two: Nodes) -> None:
+def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
+    follower: Follower, working: Working, two: Nodes
+) -> None:
     mandate, vault = working
     vault_without_a_name(follower.deployed)
     follower.deployed.buy(vault, 10 * USDC)
@@ -91,7 +107,9 @@ def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
 
 
 def test_as_many_payees_as_a_block_can_have__are_looked_up_at_once(follower: Follower) -> None:
-    """66,000 were more parameters than a statement may have: the block that paid them failed at every try."""
+    """66,000 were more parameters than a statement may have: the block that paid them failed at
+    every try.
+    """
     with follower.database.read() as session:
         assert linked_wallets(session, {f"0x{number:040x}" for number in range(70_000)}) == {}
 
@@ -106,10 +124,22 @@ class Pruned(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         calls = body if isinstance(body, list) else [body]
-        answers = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
-        old = {call["id"] for call in calls if call["method"] == "eth_call" and isinstance(call["params"][1], dict)}
-        said = [{**answer, "error": self._error} if answer["id"] in old else answer for answer in answers]
-        said = [{key: value for key, value in one.items() if key != "result" or "error" not in one} for one in said]
+        answers = json.loads(
+            self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
+        )
+        old = {
+            call["id"]
+            for call in calls
+            if call["method"] == "eth_call" and isinstance(call["params"][1], dict)
+        }
+        said = [
+            {**answer, "error": self._error} if answer["id"] in old else answer
+            for answer in answers
+        ]
+        said = [
+            {key: value for key, value in one.items() if key != "result" or "error" not in one}
+            for one in said
+        ]
         return httpx.Response(200, json=said if isinstance(body, list) else said[0])
 
     def close(self) -> None:
@@ -118,14 +148,22 @@ class Pruned(httpx.BaseTransport):
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [(-32000, "missing trie node abc"), (-32002, "No state available for block 12"), (-32603, "state at block #12 is pruned")],
+    [
+        (-32000, "missing trie node abc"),
+        (-32002, "No state available for block 12"),
+        (-32603, "state at block #12 is pruned"),
+    ],
 )
-def test_nodes_without_old_states__give_history_all_the_same(follower: Follower, working: Working, code: int, message: str) -> None:
+def test_nodes_without_old_states__give_history_all_the_same(
+    follower: Follower, working: Working, code: int, message: str
+) -> None:
     """Where all calls of a batch were refused, the history stood still for good."""
     mandate, vault = working
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
-    rpc = Rpc(["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message))
+    rpc = Rpc(
+        ["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message)
+    )
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.catch_up()
     rpc.close()

@@ -1,4 +1,6 @@
-"""Vaults that strangers make of any text and number: they are kept as far as they can be, and stop nobody."""
+"""Vaults that strangers make of any text and number: they are kept as far as they can be, and stop
+nobody.
+"""
 
 from collections.abc import Callable
 
@@ -24,7 +26,9 @@ HOSTILE: dict[str, Callable[[DeployedChain], MandateTerms]] = {
     "NUL": lambda chain: chain.terms("m_\x00\x00abcdefgh", owner=STRANGER.address),
     "NUL alone": lambda chain: chain.terms("\x00", owner=STRANGER.address),
     "nothing": lambda chain: chain.terms("", owner=STRANGER.address),
-    "6,000 characters": lambda chain: chain.terms("m_" + "".join(chr(0x4E00 + n % 20_000) for n in range(6_000)), owner=STRANGER.address),
+    "6,000 characters": lambda chain: chain.terms(
+        "m_" + "".join(chr(0x4E00 + n % 20_000) for n in range(6_000)), owner=STRANGER.address
+    ),
     "controls": lambda chain: chain.terms("m_\t\n\r\\.\\N\x1b[2J\u202e", owner=STRANGER.address),
     "the largest numbers": lambda chain: chain.terms(
         "m_largest",
@@ -62,7 +66,9 @@ def in_a_range(follower: Follower) -> None:
 
 
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
-def test_whatever_a_stranger_names_a_vault__it_is_kept_and_the_others_go_on(follower: Follower, by_range: bool) -> None:
+def test_whatever_a_stranger_names_a_vault__it_is_kept_and_the_others_go_on(
+    follower: Follower, by_range: bool
+) -> None:
     mandate, chain = follower.issue(), follower.deployed
     if not by_range:
         follower.catch_up()

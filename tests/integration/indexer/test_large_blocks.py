@@ -1,4 +1,6 @@
-"""A block that a stranger fills with logs, of which no node gives all receipts at once: they are asked for by transaction."""
+"""A block that a stranger fills with logs, of which no node gives all receipts at once: they are
+asked for by transaction.
+"""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +21,8 @@ from tests.personas import AGENT, STRANGER
 Working = tuple[Issued, str]
 SPAMMER = "0x0000000000000000000000000000000000515151"
 LOGS_A_CALL = 200
-CODE = "0x" + "60006000a0" * LOGS_A_CALL + "00"  # LOG0 of nothing: about a byte of JSON for each unit of gas
+# LOG0 of nothing: about a byte of JSON for each unit of gas
+CODE = "0x" + "60006000a0" * LOGS_A_CALL + "00"
 CALLS = 6
 MOST_BYTES = 300_000  # a block of all the calls has more, a receipt of one has less
 FINAL_BEHIND = 64
@@ -70,8 +73,12 @@ def fill_a_block(follower: Follower, vault: str) -> int:
     chain = follower.deployed
     chain.rpc.call("anvil_setCode", [SPAMMER, CODE])
     chain.rpc.call("evm_setAutomine", [False])
-    nonces = {sender: chain.reader.transaction_count(sender.address) for sender in (STRANGER, AGENT)}
-    sent = [(STRANGER, SPAMMER, "0x")] * CALLS + [(AGENT, vault, chain.buy_data(amount)) for amount in (10 * USDC, 101 * USDC)]
+    nonces = {
+        sender: chain.reader.transaction_count(sender.address) for sender in (STRANGER, AGENT)
+    }
+    sent = [(STRANGER, SPAMMER, "0x")] * CALLS + [
+        (AGENT, vault, chain.buy_data(amount)) for amount in (10 * USDC, 101 * USDC)
+    ]
     for sender, to, data in sent:
         chain.rpc.call("eth_sendRawTransaction", [chain.sign(sender, to, data, nonces[sender])])
         nonces[sender] += 1
@@ -83,7 +90,9 @@ def fill_a_block(follower: Follower, vault: str) -> int:
     return head.number
 
 
-def test_at_the_tip__a_block_that_does_not_come_whole__is_taken_by_transaction(follower: Follower, working: Working, hard: Slow) -> None:
+def test_at_the_tip__a_block_that_does_not_come_whole__is_taken_by_transaction(
+    follower: Follower, working: Working, hard: Slow
+) -> None:
     """It once held up the tip until it was final, for a few cents of gas."""
     mandate, vault = working
     follower.catch_up()
@@ -97,7 +106,9 @@ def test_at_the_tip__a_block_that_does_not_come_whole__is_taken_by_transaction(f
 def test_in_history__reverted_calls_of_a_block_that_does_not_come_whole__are_found_and_the_scan_ends(
     follower: Follower, working: Working, hard: Slow
 ) -> None:
-    """Nothing after it was once looked up, for good, and each idle round read its receipts again."""
+    """Nothing after it was once looked up, for good, and each idle round read its receipts
+    again.
+    """
     mandate, vault = working
     follower.catch_up()
     fill_a_block(follower, vault)

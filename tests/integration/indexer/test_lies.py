@@ -1,4 +1,6 @@
-"""A node whose answers are well formed and wrong: what it leaves out is found before anything is committed."""
+"""A node whose answers are well formed and wrong: what it leaves out is found before anything is
+committed.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -47,7 +49,9 @@ class Liar(httpx.BaseTransport):
         spans = [int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1 for asked in ranges]
         if any(span > self.most_blocks for span in spans):
             raise httpx.ReadTimeout("too long")
-        answers = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
+        answers = json.loads(
+            self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
+        )
         methods = {call["id"]: call["method"] for call in calls}
         for answer in answers if request.url.host == "first" else []:
             if "result" in answer:
@@ -89,7 +93,9 @@ def make_final(follower: Follower) -> None:
 
 def without(wanted: Callable[[dict[str, Any]], bool]) -> Lie:
     """eth_getLogs leaves out the logs that are `wanted`; receipts are true."""
-    return lambda method, result: [log for log in result if not wanted(log)] if method == "eth_getLogs" else result
+    return lambda method, result: (
+        [log for log in result if not wanted(log)] if method == "eth_getLogs" else result
+    )
 
 
 def is_event(name: str) -> Callable[[dict[str, Any]], bool]:
@@ -126,7 +132,9 @@ def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_a
 ) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
-    two.wire.lie = lambda method, result: hidden(result, TOPICS["Executed"]) if method == "eth_getBlockReceipts" else result
+    two.wire.lie = lambda method, result: (
+        hidden(result, TOPICS["Executed"]) if method == "eth_getBlockReceipts" else result
+    )
     with pytest.raises(BlockContradictionError, match="a log is missing or invented"):
         follower.tip.round()
     assert follower.story(mandate)[-1] == "deposit"
@@ -136,7 +144,14 @@ def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_a
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("hash", None), ("logsBloom", None), ("number", 5), ("timestamp", "0x" + "9" * 90), ("transactions", "none")]
+    ("field", "value"),
+    [
+        ("hash", None),
+        ("logsBloom", None),
+        ("number", 5),
+        ("timestamp", "0x" + "9" * 90),
+        ("transactions", "none"),
+    ],
 )
 def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_round(
     follower: Follower, working: Working, two: Nodes, field: str, value: Any
@@ -144,19 +159,27 @@ def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_ro
     mandate, vault = working
     follower.tip.round()
     follower.deployed.buy(vault, USDC)
-    two.wire.lie = lambda method, result: {**result, field: value} if method == "eth_getBlockByNumber" else result
+    two.wire.lie = lambda method, result: (
+        {**result, field: value} if method == "eth_getBlockByNumber" else result
+    )
     follower.tip.round()
     assert follower.story(mandate)[-1] == "move"
     assert two.failures() == {"garbled": 1}
 
 
 @pytest.mark.parametrize("field", ["status", "logs", "logsBloom", "from", "to"])
-def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(follower: Follower, working: Working, two: Nodes, field: str) -> None:
+def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
+    follower: Follower, working: Working, two: Nodes, field: str
+) -> None:
     mandate, vault = working
     follower.tip.round()
     follower.deployed.buy(vault, USDC)
-    lacking = lambda result: [{key: value for key, value in one.items() if key != field} for one in result]  # noqa: E731  # a lie
-    two.wire.lie = lambda method, result: lacking(result) if method == "eth_getBlockReceipts" else result
+    lacking = lambda result: [  # noqa: E731
+        {key: value for key, value in one.items() if key != field} for one in result
+    ]  # a lie
+    two.wire.lie = lambda method, result: (
+        lacking(result) if method == "eth_getBlockReceipts" else result
+    )
     with pytest.raises(RpcUnreachableError):  # pinned: the round is that node's
         follower.tip.round()
     follower.tip.round()
@@ -165,7 +188,9 @@ def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(follower: F
 
 
 @pytest.mark.parametrize("name", ["Executed", "Deposited", "AdapterListed"])
-def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(follower: Follower, alone: Nodes, name: str) -> None:
+def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(
+    follower: Follower, alone: Nodes, name: str
+) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = without(is_event(name))
     follower.catch_up()
@@ -174,7 +199,9 @@ def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(follow
     assert alone.failures()["distrust: omits"] >= 1
 
 
-def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(follower: Follower, alone: Nodes) -> None:
+def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(
+    follower: Follower, alone: Nodes
+) -> None:
     mandate, vault = lived(follower)
     nonce = "0x" + f"{2:064x}"
     alone.wire.lie = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], nonce])
@@ -183,9 +210,13 @@ def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(follower
     follower.assert_sound(mandate, vault)
 
 
-def test_in_a_range__a_whole_vault_left_out__is_found_with_all_that_it_did(follower: Follower, alone: Nodes) -> None:
+def test_in_a_range__a_whole_vault_left_out__is_found_with_all_that_it_did(
+    follower: Follower, alone: Nodes
+) -> None:
     mandate, vault = lived(follower)
-    alone.wire.lie = without(lambda log: log["topics"][0] in (TOPICS["VaultCreated"], TOPICS["Executed"]))
+    alone.wire.lie = without(
+        lambda log: log["topics"][0] in (TOPICS["VaultCreated"], TOPICS["Executed"])
+    )
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
@@ -203,7 +234,9 @@ def test_in_a_range__everything_of_a_vault_that_was_known_before__is_found_by_bl
     follower.assert_sound(mandate, vault)
 
 
-def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_other_node_is_believed(follower: Follower, two: Nodes) -> None:
+def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_other_node_is_believed(
+    follower: Follower, two: Nodes
+) -> None:
     mandate, vault = lived(follower)
     before = follower.tip.cursor
 
@@ -228,7 +261,9 @@ def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_
     mandate, vault = lived(follower)
     last = "0x" + f"{3:064x}"
     omits = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], last])
-    two.wire.lie = lambda method, result: "0x" + "00" * 32 * WORDS if method == "eth_call" else omits(method, result)
+    two.wire.lie = lambda method, result: (
+        "0x" + "00" * 32 * WORDS if method == "eth_call" else omits(method, result)
+    )
     with pytest.raises(BlockContradictionError, match="no vault stands there"):
         follower.catch_up()
     follower.catch_up()
@@ -237,7 +272,9 @@ def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_
     assert two.failures()["distrust: contradicts"] >= 1
 
 
-def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_still(follower: Follower, alone: Nodes) -> None:
+def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_still(
+    follower: Follower, alone: Nodes
+) -> None:
     mandate, vault = lived(follower)
     nonce = "0x" + f"{1:064x}"
     alone.wire.lie = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], nonce])
@@ -250,7 +287,9 @@ def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_st
     follower.assert_sound(mandate, vault)
 
 
-def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(follower: Follower, alone: Nodes) -> None:
+def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
+    follower: Follower, alone: Nodes
+) -> None:
     mandate, vault = lived(follower)
     alone.wire.most_blocks = 10
     follower.deployed.anvil.mine(100)

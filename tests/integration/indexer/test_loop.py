@@ -61,7 +61,10 @@ def running(indexer: Indexer, until: Callable[[], bool]) -> None:
 
 
 def counted(metrics: Metrics, kind: str) -> float:
-    return metrics.registry.get_sample_value("mandate_indexer_round_failures_total", {"kind": kind}) or 0.0
+    return (
+        metrics.registry.get_sample_value("mandate_indexer_round_failures_total", {"kind": kind})
+        or 0.0
+    )
 
 
 def rounds(metrics: Metrics) -> float:
@@ -71,7 +74,16 @@ def rounds(metrics: Metrics) -> float:
 HOSTILE = "a \x00 name \ud800 of\n" + "many words" * 1_000
 
 
-@pytest.mark.parametrize("error", [KeyError(HOSTILE), TypeError(HOSTILE), RecursionError(HOSTILE), AssertionError(), ZeroDivisionError()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError(HOSTILE),
+        TypeError(HOSTILE),
+        RecursionError(HOSTILE),
+        AssertionError(),
+        ZeroDivisionError(),
+    ],
+)
 def test_any_exception_of_a_round__is_counted_and_the_next_one_follows(
     indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -103,7 +115,9 @@ def test_what_fails_beside_a_round__keeps_nothing_else_from_being_done(
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[TipLoop]:
-    """Every loop that was opened: each reads the watch list of all vaults anew and has forgotten what was learnt of nodes."""
+    """Every loop that was opened: each reads the watch list of all vaults anew and has forgotten
+    what was learnt of nodes.
+    """
     made, real = list[TipLoop](), TipLoop.__init__
 
     def opening(self: TipLoop, *rest: Any) -> None:
@@ -132,7 +146,9 @@ def test_what_fails_beside_a_round_for_good__costs_nothing_of_what_the_process_k
     monkeypatch.setattr(loop_module, "watch_deposits", failing(ZeroDivisionError("no report")))
     running(indexer, lambda: rounds(metrics) >= 6)
     assert len(opened) == 1
-    assert all(counted(metrics, kind) >= 4 for kind in ("KeyError", "AssertionError", "ZeroDivisionError"))
+    assert all(
+        counted(metrics, kind) >= 4 for kind in ("KeyError", "AssertionError", "ZeroDivisionError")
+    )
     assert indexer._status["state"] == "degraded"
     assert indexer._status["error"] == "'safe'; no report; no fact"
 
@@ -156,7 +172,9 @@ def test_a_book_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
     assert indexer._status["state"] == "following"
 
 
-def test_a_new_start__tries_what_is_held_once_more(indexer: Indexer, follower: Follower, metrics: Metrics) -> None:
+def test_a_new_start__tries_what_is_held_once_more(
+    indexer: Indexer, follower: Follower, metrics: Metrics
+) -> None:
     refusals = Refusals(follower.database)
     mandate = follower.issue()
     book = mandate, follower.deployed.create_vault(mandate.terms)
@@ -168,7 +186,9 @@ def test_a_new_start__tries_what_is_held_once_more(indexer: Indexer, follower: F
     follower.assert_sound(*book)
 
 
-def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(follower: Follower, database_url: str) -> None:
+def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(
+    follower: Follower, database_url: str
+) -> None:
     leadership: Leadership = follower.leadership
     with follower.database.write() as session:
         leadership.fence(session)
@@ -232,7 +252,9 @@ def test_a_database_that_is_away_before_it_leads__is_waited_for(
     assert counted(metrics, "OperationalError") == 2
 
 
-def test_a_retry_that_is_frozen__holds_up_the_leaders_writes_for_less_than_a_spare_waits(follower: Follower, database_url: str) -> None:
+def test_a_retry_that_is_frozen__holds_up_the_leaders_writes_for_less_than_a_spare_waits(
+    follower: Follower, database_url: str
+) -> None:
     """Beats pass it at once, writes when the database itself has ended it."""
     frozen = Database(database_url, bounds=BESIDE)
     with frozen.write_session() as session:

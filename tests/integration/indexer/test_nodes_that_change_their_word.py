@@ -1,4 +1,6 @@
-"""A node that gives a block another name, or another branch's, a moment later: the books only grow."""
+"""A node that gives a block another name, or another branch's, a moment later: the books only
+grow.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -35,13 +37,21 @@ def alone(nodes: Callable[..., Clocked]) -> Clocked:
 
 
 def another_name_each_time(clocked: Clocked, is_due: Any = lambda second: second % 2) -> View:
-    """The newest block under a name of its own in the seconds that are due, with receipts that fit; all else is the chain's."""
+    """The newest block under a name of its own in the seconds that are due, with receipts that fit;
+    all else is the chain's.
+    """
 
     def view(call: dict[str, Any], result: Any) -> Any:
         second, top = clocked.second, clocked.height
         if call["method"] == "eth_getBlockReceipts" and str(call["params"][0]).startswith(RENAMED):
             true_one = clocked.ask("eth_getBlockReceipts", hex(top))
-            return json.loads(json.dumps(true_one).replace(true_one[0]["blockHash"], call["params"][0])) if true_one else []
+            return (
+                json.loads(
+                    json.dumps(true_one).replace(true_one[0]["blockHash"], call["params"][0])
+                )
+                if true_one
+                else []
+            )
         is_newest = is_header(call) and result is not None and int(result["number"], 16) == top
         if is_newest and call["params"][0] not in ("safe", "finalized") and is_due(second):
             return {**result, "hash": f"{RENAMED}{second:016x}"}
@@ -53,7 +63,9 @@ def another_name_each_time(clocked: Clocked, is_due: Any = lambda second: second
 def test_a_first_node_that_renames_its_newest_block__turns_the_books_round_once_at_most(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
-    """It made 60 reorgs in two minutes and 120 rows of one move, and what stood at the end was not the chain's."""
+    """It made 60 reorgs in two minutes and 120 rows of one move, and what stood at the end was not
+    the chain's.
+    """
     mandate, vault = working
     two.rounds(4)
     follower.deployed.buy(vault, 10 * USDC)  # stands in the newest block
@@ -66,7 +78,9 @@ def test_a_first_node_that_renames_its_newest_block__turns_the_books_round_once_
     assert len(follower.rows(mandate)) <= 6
 
 
-def test_a_first_node_that_renames_each_new_block__is_left_for_longer_each_time(follower: Follower, two: Clocked, working: Working) -> None:
+def test_a_first_node_that_renames_each_new_block__is_left_for_longer_each_time(
+    follower: Follower, two: Clocked, working: Working
+) -> None:
     mandate, vault = working
     two.wire.view = another_name_each_time(two)
     two.rounds(300)
@@ -77,7 +91,9 @@ def test_a_first_node_that_renames_each_new_block__is_left_for_longer_each_time(
     assert follower.story(mandate)[-1] == "move"
 
 
-def test_an_only_node_that_renames_its_newest_block__has_to_insist(follower: Follower, alone: Clocked, working: Working) -> None:
+def test_an_only_node_that_renames_its_newest_block__has_to_insist(
+    follower: Follower, alone: Clocked, working: Working
+) -> None:
     _, vault = working
     alone.rounds(4)
     follower.deployed.buy(vault, 10 * USDC)
@@ -87,7 +103,9 @@ def test_an_only_node_that_renames_its_newest_block__has_to_insist(follower: Fol
     assert alone.reorgs <= 4
 
 
-def test_an_only_node__its_real_reorgs_are_followed(follower: Follower, alone: Clocked, working: Working) -> None:
+def test_an_only_node__its_real_reorgs_are_followed(
+    follower: Follower, alone: Clocked, working: Working
+) -> None:
     mandate, vault = working
     alone.rounds(8)
     for _ in range(6):
@@ -108,12 +126,18 @@ def one_block_behind(clocked: Clocked) -> View:
     def view(call: dict[str, Any], result: Any) -> Any:
         if not is_header(call) or result is None or int(result["number"], 16) < clocked.height:
             return result
-        return clocked.ask("eth_getBlockByNumber", hex(clocked.height - 1), False) if call["params"][0] == "latest" else None
+        return (
+            clocked.ask("eth_getBlockByNumber", hex(clocked.height - 1), False)
+            if call["params"][0] == "latest"
+            else None
+        )
 
     return view
 
 
-def test_a_second_node_one_block_behind__confirms_no_reorg_of_the_newest(follower: Follower, two: Clocked, working: Working) -> None:
+def test_a_second_node_one_block_behind__confirms_no_reorg_of_the_newest(
+    follower: Follower, two: Clocked, working: Working
+) -> None:
     """It has nothing at that height yet, which once counted as its word that our block is gone."""
     mandate, vault = working
     two.rounds(4)
@@ -130,9 +154,13 @@ def test_a_second_node_one_block_behind__confirms_no_reorg_of_the_newest(followe
 
 
 def stuck_on_a_dead_branch(clocked: Clocked, heads: int) -> View:
-    """A load balancer over backends that stand still on the branch of now, each at a height of its own."""
+    """A load balancer over backends that stand still on the branch of now, each at a height of its
+    own.
+    """
     top = clocked.height
-    old = {number: clocked.ask("eth_getBlockByNumber", hex(number), False) for number in range(top + 1)}
+    old = {
+        number: clocked.ask("eth_getBlockByNumber", hex(number), False) for number in range(top + 1)
+    }
     asked = [0]
 
     def view(call: dict[str, Any], result: Any) -> Any:
@@ -148,9 +176,15 @@ def stuck_on_a_dead_branch(clocked: Clocked, heads: int) -> View:
 
 
 @pytest.mark.parametrize("heads", [1, 2], ids=["one height", "two heights in turn"])
-@pytest.mark.parametrize("hosts", [("second", "first"), ("second", "third", "first")], ids=["2 nodes", "3 nodes"])
+@pytest.mark.parametrize(
+    "hosts", [("second", "first"), ("second", "third", "first")], ids=["2 nodes", "3 nodes"]
+)
 def test_one_stuck_node_beside_honest_ones__holds_no_ordinary_reorg_up(
-    follower: Follower, nodes: Callable[..., Clocked], working: Working, hosts: tuple[str, ...], heads: int
+    follower: Follower,
+    nodes: Callable[..., Clocked],
+    working: Working,
+    hosts: tuple[str, ...],
+    heads: int,
 ) -> None:
     """Its height that went up and down was once taken for a head that moves."""
     mandate, vault = working

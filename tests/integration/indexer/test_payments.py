@@ -1,4 +1,6 @@
-"""USDC that reaches an agent's linked wallet is in its book without anybody's report, once, whatever the chain does."""
+"""USDC that reaches an agent's linked wallet is in its book without anybody's report, once,
+whatever the chain does.
+"""
 
 from datetime import datetime, timedelta
 
@@ -25,12 +27,20 @@ def watched(follower: Follower) -> Watched:
 
 def link(watched: Watched, at: datetime) -> None:
     with watched.follower.database.write() as session:
-        session.execute(update(Account).where(Account.id == watched.agent).values(wallet_linked_at=at))
+        session.execute(
+            update(Account).where(Account.id == watched.agent).values(wallet_linked_at=at)
+        )
 
 
 def kept(watched: Watched) -> int:
     with watched.follower.database.read() as session:
-        return len(session.scalars(select(RawLog).where(RawLog.address == bytes.fromhex(watched.chain.contracts["usdc"][2:]))).all())
+        return len(
+            session.scalars(
+                select(RawLog).where(
+                    RawLog.address == bytes.fromhex(watched.chain.contracts["usdc"][2:])
+                )
+            ).all()
+        )
 
 
 def test_a_payment_to_a_linked_wallet__is_idle_and_its_log_is_kept(watched: Watched) -> None:
@@ -51,7 +61,9 @@ def test_what_came_before_the_link__is_not_noted(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_a_reorg__takes_it_back_and_the_same_block_again_brings_it_back(watched: Watched, depth: int) -> None:
+def test_a_reorg__takes_it_back_and_the_same_block_again_brings_it_back(
+    watched: Watched, depth: int
+) -> None:
     snapshot = watched.chain.anvil.snapshot()
     raw = watched.chain.sign(*payment(watched, 7 * USDC))
     watched.chain.rpc.call("eth_sendRawTransaction", [raw])
@@ -70,7 +82,11 @@ def test_a_reorg__takes_it_back_and_the_same_block_again_brings_it_back(watched:
 
 
 def payment(watched: Watched, amount: int) -> tuple[Persona, str, str]:
-    return DEPLOYER, watched.chain.contracts["usdc"], call_by_signature("mint(address,uint256)", [AGENT.address, amount])
+    return (
+        DEPLOYER,
+        watched.chain.contracts["usdc"],
+        call_by_signature("mint(address,uint256)", [AGENT.address, amount]),
+    )
 
 
 def test_the_agents_report__takes_the_place_of_what_the_chain_showed(watched: Watched) -> None:

@@ -39,7 +39,12 @@ Start = Callable[[], subprocess.Popen[bytes]]
 def start(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Iterator[Start]:
     """Start a process; whatever still runs at the end is killed."""
     contracts = [{"name": name, "address": address} for name, address in deployed.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": deployed.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (tmp_path / "deployment.json").write_text(json.dumps(record))
     settings = {
         "DATABASE_URL": database_url,
@@ -52,7 +57,11 @@ def start(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Iterato
     def run() -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "indexer.main"]
         with (tmp_path / f"{len(started)}.log").open("wb") as log:
-            started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log))
+            started.append(
+                subprocess.Popen(
+                    command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log
+                )
+            )
         return started[-1]
 
     yield run
@@ -75,39 +84,67 @@ def status_of(database: Database) -> leader.LeaderRow | None:
         return leader.leader_row(session, "indexer")
 
 
-def test_from_a_mined_block_to_its_row__at_most_one_second(follower: Follower, leadership: Leadership, start: Start) -> None:
+def test_from_a_mined_block_to_its_row__at_most_one_second(
+    follower: Follower, leadership: Leadership, start: Start
+) -> None:
     mandate = follower.issue(daily_cap=1_000 * USDC)
     vault = follower.deployed.create_vault(mandate.terms)
     follower.catch_up()
     leadership.release()
     start()
-    until(lambda: (row := status_of(follower.database)) is not None and row.status.get("state") == "following")
+    until(
+        lambda: (
+            (row := status_of(follower.database)) is not None
+            and row.status.get("state") == "following"
+        )
+    )
     taken, chance = [], random.Random(1)
     for count in range(1, SAMPLES + 1):
         time.sleep(chance.uniform(0, 0.3))
         follower.deployed.buy(vault, USDC)
         taken.append(until(lambda count=count: _moves(follower.database) == count, seconds=5))
     p95 = statistics.quantiles(taken, n=20)[-1]
-    print(f"mined to committed: median {statistics.median(taken) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms, max {max(taken) * 1000:.0f} ms")
+    print(
+        f"mined to committed: median {statistics.median(taken) * 1000:.0f} ms, p95 "
+        f"{p95 * 1000:.0f} ms, max {max(taken) * 1000:.0f} ms"
+    )
     assert max(taken) <= 1.0
 
 
 def _moves(database: Database) -> int:
     with database.read() as session:
-        return session.scalar(select(func.count()).select_from(MandateEvent).where(MandateEvent.kind == "move")) or 0
+        return (
+            session.scalar(
+                select(func.count()).select_from(MandateEvent).where(MandateEvent.kind == "move")
+            )
+            or 0
+        )
 
 
-def test_asked_to_end__it_ends_cleanly_and_the_spare_takes_over(deployed: DeployedChain, database: Database, start: Start) -> None:
+def test_asked_to_end__it_ends_cleanly_and_the_spare_takes_over(
+    deployed: DeployedChain, database: Database, start: Start
+) -> None:
     first = start()
-    until(lambda: (row := status_of(database)) is not None and row.status.get("state") == "following")
+    until(
+        lambda: (row := status_of(database)) is not None and row.status.get("state") == "following"
+    )
     second = start()
     first.send_signal(signal.SIGTERM)
     assert first.wait(timeout=5) == 0
-    until(lambda: (row := status_of(database)) is not None and row.epoch == 2 and row.status.get("state") == "following", seconds=10)
+    until(
+        lambda: (
+            (row := status_of(database)) is not None
+            and row.epoch == 2
+            and row.status.get("state") == "following"
+        ),
+        seconds=10,
+    )
     assert second.poll() is None
 
 
-def test_a_node_that_is_away__is_waited_for(deployed: DeployedChain, database: Database, start: Start) -> None:
+def test_a_node_that_is_away__is_waited_for(
+    deployed: DeployedChain, database: Database, start: Start
+) -> None:
     os.kill(deployed.anvil.process.pid, signal.SIGSTOP)
     try:
         process = start()
@@ -115,25 +152,40 @@ def test_a_node_that_is_away__is_waited_for(deployed: DeployedChain, database: D
         assert process.poll() is None
     finally:
         os.kill(deployed.anvil.process.pid, signal.SIGCONT)
-    until(lambda: (row := status_of(database)) is not None and row.status.get("state") == "following", seconds=20)
+    until(
+        lambda: (row := status_of(database)) is not None and row.status.get("state") == "following",
+        seconds=20,
+    )
     assert deployed.reader.transaction_count(AGENT.address) == 0
 
 
-def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(deployed: DeployedChain, database: Database, start: Start) -> None:
+def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(
+    deployed: DeployedChain, database: Database, start: Start
+) -> None:
     mint = call_by_signature("mint(address,uint256)", [AGENT.address, 5 * USDC])
     tx_hash = deployed.succeed(DEPLOYER, deployed.contracts["usdc"], mint).tx_hash
     deployed.anvil.mine(32)  # anvil's safe block is the head minus 32
     with database.write() as session:
-        agent = Account(kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=now_utc())
+        agent = Account(
+            kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=now_utc()
+        )
         session.add(agent)
         session.flush()
-        claim = Claim(chain_id=CHAIN_ID, asset="USDC", direction=Direction.IN, amount_e6=5 * USDC, tx_hash=tx_hash)
+        claim = Claim(
+            chain_id=CHAIN_ID,
+            asset="USDC",
+            direction=Direction.IN,
+            amount_e6=5 * USDC,
+            tx_hash=tx_hash,
+        )
         transfer_reports.report(session, agent.id, claim, None, now_utc())
     start()
 
     def is_confirmed() -> bool:
         with database.read() as session:
-            return [one.state for one in transfers_repository.reports_of(session, agent.id)] == ["confirmed"]
+            return [one.state for one in transfers_repository.reports_of(session, agent.id)] == [
+                "confirmed"
+            ]
 
     until(is_confirmed)
     with database.read() as session:

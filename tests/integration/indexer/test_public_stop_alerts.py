@@ -1,4 +1,6 @@
-"""Owners' alerts of a public stop that went off: once an episode and day, in the block's transaction, withdrawn by a reorg."""
+"""Owners' alerts of a public stop that went off: once an episode and day, in the block's
+transaction, withdrawn by a reorg.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -27,9 +29,16 @@ def unvalued(follower: Follower) -> Unvalued:
     """A mandate that lets money go to a venue that no adapter values: (mandate, vault, venue)."""
     venue = follower.deployed.deploy("HostileVenue", follower.deployed.contracts["usdc"])
     follower.deployed.mint(venue, 1_000 * USDC)
-    named = [Rule(venue, selector_of(function), UNPINNED, RuleKind.SPEND) for function in (TAKE, BOTH)]
+    named = [
+        Rule(venue, selector_of(function), UNPINNED, RuleKind.SPEND) for function in (TAKE, BOTH)
+    ]
     named.append(Rule(venue, selector_of(GIVE), UNPINNED, RuleKind.EXIT))
-    rules = tuple(sorted([*follower.deployed.rules(), *named], key=lambda rule: (int(rule.target, 16), rule.selector)))
+    rules = tuple(
+        sorted(
+            [*follower.deployed.rules(), *named],
+            key=lambda rule: (int(rule.target, 16), rule.selector),
+        )
+    )
     mandate = follower.issue(rules=rules)
     vault = follower.deployed.create_vault(mandate.terms, rules=rules)
     follower.catch_up()
@@ -65,7 +74,10 @@ def alerts(follower: Follower) -> list[OwnerAlert]:
 
 def at_cost(follower: Follower) -> list[tuple[str, bool]]:
     """(USDC out at cost, is withdrawn), oldest first."""
-    return [(alert.payload["args"]["at_cost_usdc"], alert.withdrawn_at is not None) for alert in alerts(follower)]
+    return [
+        (alert.payload["args"]["at_cost_usdc"], alert.withdrawn_at is not None)
+        for alert in alerts(follower)
+    ]
 
 
 def test_money_goes_out_where_no_adapter_values_it__the_owner_is_told_of_mandate_target_and_amount(
@@ -86,7 +98,9 @@ def test_money_goes_out_where_no_adapter_values_it__the_owner_is_told_of_mandate
     follower.assert_sound(mandate, vault)
 
 
-def test_more_money_in_the_same_episode__tells_nothing_new(follower: Follower, unvalued: Unvalued) -> None:
+def test_more_money_in_the_same_episode__tells_nothing_new(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     mandate, vault, venue = unvalued
     act(follower, vault, take(venue, 50 * USDC))
     act(follower, vault, take(venue, 20 * USDC))
@@ -113,30 +127,46 @@ def test_the_owners_unwind_ends_an_episode_too(follower: Follower, unvalued: Unv
     follower.assert_sound(mandate, vault)
 
 
-def test_a_position_that_an_adapter_values__tells_nothing(follower: Follower, unvalued: Unvalued) -> None:
+def test_a_position_that_an_adapter_values__tells_nothing(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     _, vault, _ = unvalued
     act(follower, vault, follower.deployed.buy_data(50 * USDC))
     assert alerts(follower) == []
 
 
-def test_out_and_home_within_one_block__was_never_off_and_tells_nothing(follower: Follower, unvalued: Unvalued) -> None:
+def test_out_and_home_within_one_block__was_never_off_and_tells_nothing(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     mandate, vault, venue = unvalued
-    act(follower, vault, calldata.execute_batch([call(venue, USDC, TAKE, USDC), call(venue, 0, GIVE, USDC)]))
+    act(
+        follower,
+        vault,
+        calldata.execute_batch([call(venue, USDC, TAKE, USDC), call(venue, 0, GIVE, USDC)]),
+    )
     act(follower, vault, calldata.execute(call(venue, USDC, BOTH, USDC, USDC)))
     assert alerts(follower) == []
     follower.assert_sound(mandate, vault)
 
 
-def test_change_that_comes_back_in_the_call__only_the_rest_is_out(follower: Follower, unvalued: Unvalued) -> None:
+def test_change_that_comes_back_in_the_call__only_the_rest_is_out(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     mandate, vault, venue = unvalued
     act(follower, vault, calldata.execute(call(venue, 80 * USDC, BOTH, 80 * USDC, 30 * USDC)))
     state = follower.state(mandate)
     assert at_cost(follower) == [("50.000000", False)]
-    assert (state.spent_usdc_e6, state.received_usdc_e6, state.cash_usdc_e6) == (80 * USDC, 30 * USDC, 950 * USDC)
+    assert (state.spent_usdc_e6, state.received_usdc_e6, state.cash_usdc_e6) == (
+        80 * USDC,
+        30 * USDC,
+        950 * USDC,
+    )
     follower.assert_sound(mandate, vault)
 
 
-def test_a_reorg__withdraws_the_alert_and_deletes_nothing(follower: Follower, unvalued: Unvalued) -> None:
+def test_a_reorg__withdraws_the_alert_and_deletes_nothing(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     mandate, vault, venue = unvalued
     act(follower, vault, take(venue, 50 * USDC))
     follower.deployed.anvil.reorg(1)
@@ -146,7 +176,9 @@ def test_a_reorg__withdraws_the_alert_and_deletes_nothing(follower: Follower, un
     follower.assert_sound(mandate, vault)
 
 
-def test_a_reorg_that_brings_the_call_back__tells_again(follower: Follower, unvalued: Unvalued) -> None:
+def test_a_reorg_that_brings_the_call_back__tells_again(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     _, vault, venue = unvalued
     raw = follower.deployed.sign(AGENT, vault, take(venue, 50 * USDC))
     follower.deployed.rpc.call("eth_sendRawTransaction", [raw])
@@ -166,7 +198,9 @@ def test_many_flaps_within_a_day__are_one_alert(follower: Follower, unvalued: Un
     follower.assert_sound(mandate, vault)
 
 
-def test_many_flaps_in_one_range__are_one_alert_a_day(follower: Follower, unvalued: Unvalued) -> None:
+def test_many_flaps_in_one_range__are_one_alert_a_day(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     _, vault, venue = unvalued
     for amount in range(1, 7):
         follower.deployed.succeed(AGENT, vault, take(venue, amount))
@@ -177,7 +211,9 @@ def test_many_flaps_in_one_range__are_one_alert_a_day(follower: Follower, unvalu
     assert at_cost(follower) == [("0.000001", False), ("0.000003", False), ("0.000005", False)]
 
 
-def test_a_flap_after_a_reorg_that_withdrew_the_alert__is_told(follower: Follower, unvalued: Unvalued) -> None:
+def test_a_flap_after_a_reorg_that_withdrew_the_alert__is_told(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     _, vault, venue = unvalued
     act(follower, vault, take(venue, 50 * USDC))
     follower.deployed.anvil.reorg(1)
@@ -191,14 +227,23 @@ def test_the_days_check__is_answered_by_its_index(follower: Follower) -> None:
     with follower.database.read() as session:
         session.execute(text("set local enable_seqscan = off"))
         asked: list[tuple[str, Any]] = []
-        event.listen(session.connection(), "before_cursor_execute", lambda *seen: asked.append((seen[2], seen[3])))
+        event.listen(
+            session.connection(),
+            "before_cursor_execute",
+            lambda *seen: asked.append((seen[2], seen[3])),
+        )
         assert not public_stop_off_stands(session, "m_4k2v7c3xqa", at)
         ((statement, parameters),) = asked
-        plan = [row[0] for row in session.connection().exec_driver_sql(f"explain {statement}", parameters)]
+        plan = [
+            row[0]
+            for row in session.connection().exec_driver_sql(f"explain {statement}", parameters)
+        ]
     assert "using ix_owner_alert_public_stop_off" in plan[1]
 
 
-def test_history_in_one_range__tells_as_block_by_block_would(follower: Follower, unvalued: Unvalued) -> None:
+def test_history_in_one_range__tells_as_block_by_block_would(
+    follower: Follower, unvalued: Unvalued
+) -> None:
     """The indexer was away: many blocks come at once."""
     _, vault, venue = unvalued
     for data in (take(venue, 50 * USDC), give(venue, 50 * USDC), take(venue, 7)):

@@ -1,4 +1,6 @@
-"""What a ledger refuses is held back, with what comes after it; all others go on, and it is taken when it can be."""
+"""What a ledger refuses is held back, with what comes after it; all others go on, and it is taken
+when it can be.
+"""
 
 import random
 from collections.abc import Sequence
@@ -32,7 +34,7 @@ from tests.integration.indexer.test_payments import link
 from tests.personas import AGENT, DEPLOYER, STRANGER
 
 # Logs what it is sent: four topics and the data.
-FORGING = "0x" + "60803610602057" + "606035604035602035600035" + "60803603" + "806080600037" + "6000a4" + "5b00"
+FORGING = "0x60803610602057606035604035602035600035608036038060806000376000a45b00"
 
 
 def key_of(receipt: Receipt, vault: str) -> str:
@@ -74,7 +76,10 @@ def test_a_row_that_the_database_refuses__is_held_with_what_follows_and_the_othe
     assert moves(follower, first) == 1
     assert follower.rows(first[0])[-1].base_key == kept
     found = held(follower.database, first[0].id)
-    assert [(fact.base_key, fact.reason, fact.tries) for fact in found] == [(bad, "database", 1), (after[0], "behind", 0)]
+    assert [(fact.base_key, fact.reason, fact.tries) for fact in found] == [
+        (bad, "database", 1),
+        (after[0], "behind", 0),
+    ]
     assert found[0].note == f"The database refuses it (SQLSTATE {state})."
     for mandate, vault in others:
         assert moves(follower, (mandate, vault)) == 1
@@ -118,17 +123,25 @@ def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
     buy(follower, first)
     follower.catch_up()
     [done] = retry_all(follower.chain, now_utc())
-    assert (done.released, reasons(follower, first)) == (0, ["database", "behind", "behind", "behind"])
+    assert (done.released, reasons(follower, first)) == (
+        0,
+        ["database", "behind", "behind", "behind"],
+    )
     assert held(follower.database, first[0].id)[0].tries == 2
     refusals.drop(one)
     [done] = retry_all(follower.chain, now_utc())
     assert done.released == 2
     found = held(follower.database, first[0].id)
-    assert [(fact.base_key == two, fact.reason, fact.tries) for fact in found] == [(True, "database", 1), (False, "behind", 0)]
+    assert [(fact.base_key == two, fact.reason, fact.tries) for fact in found] == [
+        (True, "database", 1),
+        (False, "behind", 0),
+    ]
     assert TOO_LARGE in found[0].note
 
 
-def test_a_reorg__withdraws_what_its_blocks_had_held(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_a_reorg__withdraws_what_its_blocks_had_held(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first = books[0]
     refusals.add(buy(follower, first))
     buy(follower, first)
@@ -144,7 +157,9 @@ def test_a_reorg__withdraws_what_its_blocks_had_held(follower: Follower, books: 
     follower.assert_sound(*first)
 
 
-def test_a_reorg_of_what_waits__leaves_the_first_one_held(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_a_reorg_of_what_waits__leaves_the_first_one_held(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first = books[0]
     refusals.add(bad := buy(follower, first))
     buy(follower, first)
@@ -157,7 +172,9 @@ def test_a_reorg_of_what_waits__leaves_the_first_one_held(follower: Follower, bo
     follower.assert_sound(*first)
 
 
-def test_facts_that_were_taken_later__are_reversed_as_any_others(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_facts_that_were_taken_later__are_reversed_as_any_others(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first = books[0]
     refusals.add(buy(follower, first))
     follower.catch_up()
@@ -169,23 +186,32 @@ def test_facts_that_were_taken_later__are_reversed_as_any_others(follower: Follo
     follower.assert_sound(*first)
 
 
-def test_a_reverted_call_and_a_factory_note__queue_too(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_a_reverted_call_and_a_factory_note__queue_too(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first, second, _ = books
     refusals.add(buy(follower, first))
     reverted = follower.deployed.buy(first[1], 500 * USDC)
     assert reverted.status == 0
-    follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address))
+    follower.deployed.succeed(
+        DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address)
+    )
     follower.catch_up()
     assert follower.story(second[0])[3:] == ["args"]
     assert reasons(follower, first) == ["database", "behind", "behind"]
-    assert {fact.base_key.partition(":")[0] for fact in held(follower.database, first[0].id)} == {"log", "revert"}
+    assert {fact.base_key.partition(":")[0] for fact in held(follower.database, first[0].id)} == {
+        "log",
+        "revert",
+    }
     refusals.drop()
     retry_all(follower.chain, now_utc())
     assert sorted(follower.story(first[0])[3:]) == ["args", "move", "refusal"]
     follower.assert_sound(*first)
 
 
-def test_a_full_disk__holds_nothing_back(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_a_full_disk__holds_nothing_back(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first = books[0]
     refusals.add(buy(follower, first), DISK_FULL)
     before = follower.tip.cursor
@@ -215,7 +241,12 @@ def forge(follower: Follower, vault: str, event: str, *words: str) -> None:
 )
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
 def test_a_log_of_our_vault_that_makes_no_row__is_held(
-    follower: Follower, books: Sequence[Book], event: str, words: tuple[str, ...], reason: str, by_range: bool
+    follower: Follower,
+    books: Sequence[Book],
+    event: str,
+    words: tuple[str, ...],
+    reason: str,
+    by_range: bool,
 ) -> None:
     first, second, _ = books
     forge(follower, first[1], event, *words)
@@ -230,7 +261,9 @@ def test_a_log_of_our_vault_that_makes_no_row__is_held(
     assert done.refusal.reason == reason
 
 
-def test_a_deposit_that_a_wallets_ledger_refuses__is_held(follower: Follower, refusals: Refusals) -> None:
+def test_a_deposit_that_a_wallets_ledger_refuses__is_held(
+    follower: Follower, refusals: Refusals
+) -> None:
     watched = Watched(follower)
     link(watched, now_utc() - timedelta(hours=1))
     first = watched.pay(5 * USDC)
@@ -248,7 +281,9 @@ def test_a_deposit_that_a_wallets_ledger_refuses__is_held(follower: Follower, re
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
-def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(follower: Follower, refusals: Refusals) -> None:
+def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(
+    follower: Follower, refusals: Refusals
+) -> None:
     """It was posted past what its ledger lacks."""
     watched = Watched(follower)
     link(watched, now_utc() - timedelta(hours=1))
@@ -265,7 +300,9 @@ def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(follower:
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
-def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(follower: Follower, refusals: Refusals) -> None:
+def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(
+    follower: Follower, refusals: Refusals
+) -> None:
     """The report was never judged: each look met the same refusal."""
     watched = Watched(follower)
     link(watched, now_utc() - timedelta(hours=1))
@@ -289,14 +326,19 @@ def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
         refusals.add(buy(follower, book))
         buy(follower, book)
     follower.catch_up()
-    beside = replace(follower.chain, epoch=0, fence=lambda session: keep_out_writes(session, "indexer"))
+    beside = replace(
+        follower.chain, epoch=0, fence=lambda session: keep_out_writes(session, "indexer")
+    )
     refusals.drop(follower_key := held(follower.database, first[0].id)[0].base_key)
     assert follower_key.startswith("log:")
     told = retry_held(beside, None, now_utc())
     assert told.is_held
     assert told.lines == (
         f"{first[0].public_id}: 2 of 2 facts are in the ledger now",
-        f"{second[0].public_id}: 0 of 2 facts are in the ledger now, the others are still held. The database refuses it (SQLSTATE 23514).",
+        (
+            f"{second[0].public_id}: 0 of 2 facts are in the ledger now, the others are still "
+            "held. The database refuses it (SQLSTATE 23514)."
+        ),
     )
     refusals.drop()
     assert not retry_held(beside, second[0].public_id, now_utc()).is_held
@@ -316,7 +358,9 @@ def test_retry__of_a_book_that_there_is_not__is_refused(follower: Follower, book
 
 def owner_alerts(follower: Follower) -> list[OwnerAlert]:
     with follower.database.read() as session:
-        return list(session.scalars(select(OwnerAlert).where(OwnerAlert.kind == alerts.RECORD_HELD)))
+        return list(
+            session.scalars(select(OwnerAlert).where(OwnerAlert.kind == alerts.RECORD_HELD))
+        )
 
 
 def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
@@ -333,7 +377,11 @@ def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
     assert (alert.owner_id, alert.withdrawn_at) == (mandate.owner_id, None)
     assert alert.payload == {
         "event": "RecordHeld",
-        "args": {"from_block": str(alert.block_number), "reason": "database", "note": "The database refuses it (SQLSTATE 23514)."},
+        "args": {
+            "from_block": str(alert.block_number),
+            "reason": "database",
+            "note": "The database refuses it (SQLSTATE 23514).",
+        },
         "mandate_id": first[0].public_id,
     }
     refusals.drop()
@@ -341,7 +389,9 @@ def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
     assert [one.withdrawn_at is not None for one in owner_alerts(follower)] == [True]
 
 
-def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     """The alert is of the first fact, which was taken; the reorg takes the other one back."""
     first = books[0]
     refusals.add(bad := buy(follower, first))
@@ -356,7 +406,9 @@ def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(follower: F
     assert [alert.withdrawn_at is not None for alert in owner_alerts(follower)] == [True]
 
 
-def test_operators__see_the_indexer_degraded(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_operators__see_the_indexer_degraded(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     refusals.add(buy(follower, books[0]))
     buy(follower, books[0])
     follower.catch_up()
@@ -365,7 +417,9 @@ def test_operators__see_the_indexer_degraded(follower: Follower, books: Sequence
     assert (found.held_ledgers, found.held_facts) == (1, 2)
     follower.leadership.beat({"state": "following"})
     with follower.database.read() as session:
-        verdict = judge_indexer(health.indexer_facts(session, now_utc(), follower.tip.cursor.number))
+        verdict = judge_indexer(
+            health.indexer_facts(session, now_utc(), follower.tip.cursor.number)
+        )
     assert verdict.health is Health.DEGRADED
     assert "held back: 2, from 1 ledgers" in (verdict.note or "")
 
@@ -373,7 +427,9 @@ def test_operators__see_the_indexer_degraded(follower: Follower, books: Sequence
 # What it costs, and that it always ends
 
 
-def test_a_clean_range__pays_one_savepoint_and_one_look(follower: Follower, books: Sequence[Book]) -> None:
+def test_a_clean_range__pays_one_savepoint_and_one_look(
+    follower: Follower, books: Sequence[Book]
+) -> None:
     for _ in range(4):
         for book in books:
             buy(follower, book)
@@ -384,7 +440,8 @@ def test_a_clean_range__pays_one_savepoint_and_one_look(follower: Follower, book
     assert "rollback_savepoint" not in sent
     looks = [statement for statement in sent if "quarantined_fact" in statement]
     assert sum("raw_log" not in statement for statement in looks) == 1
-    assert sum("raw_log" in statement for statement in looks) == 1  # vaults that the registry refuses, once a catching up
+    # vaults that the registry refuses, once a catching up
+    assert sum("raw_log" in statement for statement in looks) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -414,8 +471,12 @@ def test_whatever_is_refused__a_range_ends_and_takes_what_can_be_taken(
         follower.assert_sound(mandate, vault)
 
 
-def test_an_agent_whose_log_was_held__is_not_lost(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
-    """The registry does not wait for the ledger: the keeper and the scan of reverted calls know the agent at once."""
+def test_an_agent_whose_log_was_held__is_not_lost(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
+    """The registry does not wait for the ledger: the keeper and the scan of reverted calls know the
+    agent at once.
+    """
     first = books[0]
     refusals.add(buy(follower, first))
     follower.catch_up()

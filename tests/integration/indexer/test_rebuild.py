@@ -1,6 +1,8 @@
-"""Law 7: what is rebuildable is dropped and rescanned, and the canonical view is the same; the books are not touched.
+"""Law 7: what is rebuildable is dropped and rescanned, and the canonical view is the same; the
+books are not touched.
 
-`python -m scripts.rebuild` does it beside the record: it says where the two differ and changes nothing unless told so.
+`python -m scripts.rebuild` does it beside the record: it says where the two differ and changes
+nothing unless told so.
 """
 
 import json
@@ -17,7 +19,15 @@ from sqlalchemy import delete, text
 
 from core.audit import queries as findings
 from core.audit.rules import Finding, FindingKind
-from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
+from core.blocks.tables import (
+    Adapter,
+    ChainBlock,
+    ChainCursor,
+    RawLog,
+    RevertedTx,
+    Vault,
+    VaultAgent,
+)
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
@@ -43,7 +53,9 @@ def ground(short_epochs: Ground) -> Ground:
 
 
 def live(follower: Follower, vault: str) -> None:
-    """Moves, an orphan that a rescan will not find, a refused call, a factory event, a vault of unknown terms."""
+    """Moves, an orphan that a rescan will not find, a refused call, a factory event, a vault of
+    unknown terms.
+    """
     chain = follower.deployed
     chain.buy(vault, 10 * USDC)
     follower.catch_up()
@@ -55,12 +67,17 @@ def live(follower: Follower, vault: str) -> None:
     follower.catch_up()
 
 
-def test_dropped_and_rescanned__the_canonical_view_is_the_same(follower: Follower, working: Working) -> None:
+def test_dropped_and_rescanned__the_canonical_view_is_the_same(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     live(follower, vault)
 
     with follower.database.read() as session:
-        view, rows = canonical_view(session, CHAIN_ID), mandate_ledger.load_rows(session, mandate.id)
+        view, rows = (
+            canonical_view(session, CHAIN_ID),
+            mandate_ledger.load_rows(session, mandate.id),
+        )
     with follower.database.write() as session:
         for table in REBUILDABLE:
             session.execute(delete(table))
@@ -79,10 +96,21 @@ def test_dropped_and_rescanned__the_canonical_view_is_the_same(follower: Followe
 
 @pytest.fixture
 def environment(follower: Follower, database_url: str, tmp_path: Path) -> dict[str, str]:
-    contracts = [{"name": name, "address": address} for name, address in follower.deployed.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": follower.deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    contracts = [
+        {"name": name, "address": address} for name, address in follower.deployed.contracts.items()
+    ]
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": follower.deployed.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (tmp_path / "deployment.json").write_text(json.dumps(record))
-    named = {"DATABASE_URL": database_url, "RPC_URLS": follower.deployed.anvil.url, "DEPLOYMENT_FILE": str(tmp_path / "deployment.json")}
+    named = {
+        "DATABASE_URL": database_url,
+        "RPC_URLS": follower.deployed.anvil.url,
+        "DEPLOYMENT_FILE": str(tmp_path / "deployment.json"),
+    }
     return os.environ | named | {"COLUMNS": "200"}
 
 
@@ -94,7 +122,15 @@ def run(follower: Follower, environment: dict[str, str]) -> Run:
         follower.leadership.release()
         command = [sys.executable, "-m", "scripts.rebuild", *arguments]
         try:
-            return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=RUN_S, check=False)
+            return subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=RUN_S,
+                check=False,
+            )
         finally:
             lead_again(follower)
 
@@ -111,7 +147,13 @@ def everything(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """Every row of the rebuildable tables, orphans and times of writing included."""
     with database.read() as session:
         tables = [table.__tablename__ for table in REBUILDABLE]
-        return {name: [tuple(row) for row in session.execute(text(f"select * from {name} order by 1, 2, 3"))] for name in tables}
+        return {
+            name: [
+                tuple(row)
+                for row in session.execute(text(f"select * from {name} order by 1, 2, 3"))
+            ]
+            for name in tables
+        }
 
 
 def has_shadow(database: Database) -> bool:
@@ -129,14 +171,22 @@ def test_an_equal_record__is_left_as_it_is(follower: Follower, working: Working,
     assert not has_shadow(follower.database)
 
 
-def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(follower: Follower, working: Working, run: Run) -> None:
+def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
+    follower: Follower, working: Working, run: Run
+) -> None:
     mandate, vault = working
     live(follower, vault)
     with follower.database.read() as session:
-        view, rows = canonical_view(session, CHAIN_ID), mandate_ledger.load_rows(session, mandate.id)
+        view, rows = (
+            canonical_view(session, CHAIN_ID),
+            mandate_ledger.load_rows(session, mandate.id),
+        )
     with follower.database.write() as session:
         session.execute(
-            text("delete from raw_log where (number, log_index) = (select number, log_index from raw_log order by 1, 2 limit 1)")
+            text(
+                "delete from raw_log where (number, log_index) = (select number, log_index "
+                "from raw_log order by 1, 2 limit 1)"
+            )
         )
         missing = Finding(FindingKind.LOG, "log:test", "the record lacks a log")
         assert findings.add_finding(session, CHAIN_ID, missing, now_utc()) is not None
@@ -145,7 +195,10 @@ def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
     done = run()
     assert done.returncode == 1
     first = view["logs"][0]
-    assert f"logs: the record lacks number={first[0]}, log_index={first[1]}, tx_hash=0x{first[2].hex()}" in done.stdout
+    assert (
+        f"logs: the record lacks number={first[0]}, log_index={first[1]}, "
+        f"tx_hash=0x{first[2].hex()}"
+    ) in done.stdout
     assert done.stdout.count("the record lacks") == 1
     assert "only the record has" not in done.stdout
     assert everything(follower.database) == damaged, "nothing is changed until somebody says so"
@@ -162,7 +215,9 @@ def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
     assert run().returncode == 0
 
 
-def test_rows_that_were_altered_or_invented__are_put_right(follower: Follower, working: Working, run: Run) -> None:
+def test_rows_that_were_altered_or_invented__are_put_right(
+    follower: Follower, working: Working, run: Run
+) -> None:
     live(follower, working[1])
     with follower.database.read() as session:
         view = canonical_view(session, CHAIN_ID)
@@ -171,11 +226,16 @@ def test_rows_that_were_altered_or_invented__are_put_right(follower: Follower, w
         session.execute(text("update reverted_tx set reason = 'OverDailyCap'"))
         session.execute(
             text(
-                "insert into raw_log select chain_id, block_hash, 99, number, tx_hash, tx_index, address, topics, data"
-                " from raw_log order by number limit 1"
+                "insert into raw_log select chain_id, block_hash, 99, number, tx_hash, tx_index, "
+                "address, topics, data from raw_log order by number limit 1"
             )
         )
-        session.execute(text("update chain_block set ts = ts + 1 where number = (select max(number) from chain_block where canonical)"))
+        session.execute(
+            text(
+                "update chain_block set ts = ts + 1 where number = (select max(number) from "
+                "chain_block where canonical)"
+            )
+        )
         session.execute(text("delete from vault_agent"))
     done = run("--accept")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -186,7 +246,9 @@ def test_rows_that_were_altered_or_invented__are_put_right(follower: Follower, w
         assert canonical_view(session, CHAIN_ID) == view
 
 
-def test_what_a_lying_node_hid__comes_back_with_the_books_rows(follower: Follower, run: Run) -> None:
+def test_what_a_lying_node_hid__comes_back_with_the_books_rows(
+    follower: Follower, run: Run
+) -> None:
     mandate = follower.issue()
     vault = follower.deployed.create_vault(mandate.terms)
     bought = follower.deployed.buy(vault, 25 * USDC)
@@ -199,14 +261,26 @@ def test_what_a_lying_node_hid__comes_back_with_the_books_rows(follower: Followe
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"books: the book of mandate {mandate.id} lacks log:{bought.tx_hash}:" in done.stdout
     assert "the books got 1 rows" in done.stdout
-    assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move", "move"], "late, and last in the book"
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move", "move"], (
+        "late, and last in the book"
+    )
     follower.assert_sound(mandate, vault)
 
 
-def test_while_an_indexer_leads__it_refuses(follower: Follower, working: Working, environment: dict[str, str]) -> None:
+def test_while_an_indexer_leads__it_refuses(
+    follower: Follower, working: Working, environment: dict[str, str]
+) -> None:
     before = everything(follower.database)
     command = [sys.executable, "-m", "scripts.rebuild", "--accept"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=RUN_S, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
     assert done.returncode == 2
     assert "Refused: an indexer leads; stop it first" in done.stdout
     assert everything(follower.database) == before
@@ -233,7 +307,9 @@ def test_killed_halfway__the_next_start_goes_on(
     before = everything(follower.database)
     follower.leadership.release()
     slow = environment | {"RPC_REQUESTS_PER_S": "120"}
-    process = subprocess.Popen([sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.PIPE
+    )
     first = follower.deployed.start_block
     until = time.monotonic() + RUN_S
     while (halfway := shadow_height(follower.database)) <= first:
@@ -257,17 +333,26 @@ def shadow_height(database: Database) -> int:
     with database.read() as session:
         if not shadow.is_there(session):
             return 0
-        return int(session.execute(text("select coalesce(max(number), 0) from rebuild.chain_cursor where name = 'tip'")).scalar_one())
+        return int(
+            session.execute(
+                text("select coalesce(max(number), 0) from rebuild.chain_cursor where name = 'tip'")
+            ).scalar_one()
+        )
 
 
-def test_a_rescan_of_a_branch_that_is_gone__has_to_begin_anew(follower: Follower, working: Working, database_url: str) -> None:
+def test_a_rescan_of_a_branch_that_is_gone__has_to_begin_anew(
+    follower: Follower, working: Working, database_url: str
+) -> None:
     follower.deployed.anvil.mine(3)
     follower.catch_up()
     with beside(follower, database_url) as work:
         work.begin(is_fresh=False)
         list(work.scan())
     follower.deployed.anvil.reorg(2)
-    with pytest.raises(RebuildRefusedError, match="start the indexer, which unwinds it"), beside(follower, database_url):
+    with (
+        pytest.raises(RebuildRefusedError, match="start the indexer, which unwinds it"),
+        beside(follower, database_url),
+    ):
         pass
     follower.catch_up()
     with beside(follower, database_url) as work:

@@ -1,6 +1,8 @@
-"""Reorgs on a real chain: whatever branch wins, the book's totals are the vault's own, and nothing is deleted.
+"""Reorgs on a real chain: whatever branch wins, the book's totals are the vault's own, and nothing
+is deleted.
 
-Oracle of every test here: `Follower.assert_sound` compares the fold with the vault's totals and balance at the cursor.
+Oracle of every test here: `Follower.assert_sound` compares the fold with the vault's totals and
+balance at the cursor.
 """
 
 import random
@@ -24,17 +26,24 @@ Working = tuple[Issued, str]
 def reorgs(follower: Follower) -> list[tuple[int, int]]:
     """(depth, rows reversed) of every unwind."""
     with follower.database.read() as session:
-        return [(row.old_head_number - row.ancestor_number, row.rows_reversed) for row in session.scalars(select(Reorg))]
+        return [
+            (row.old_head_number - row.ancestor_number, row.rows_reversed)
+            for row in session.scalars(select(Reorg))
+        ]
 
 
 def moves(follower: Follower, mandate: Issued) -> list[tuple[int, int, bool]]:
-    """(cash delta, incarnation, is a reversal) of every row of a move, those that no longer count included."""
+    """(cash delta, incarnation, is a reversal) of every row of a move, those that no longer count
+    included.
+    """
     rows = [row for row in follower.rows(mandate) if row.kind == "move"]
     return [(row.cash_delta_usdc_e6, row.incarnation, row.reverses_id is not None) for row in rows]
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_branch_without_the_moves__takes_them_back(follower: Follower, working: Working, depth: int) -> None:
+def test_a_branch_without_the_moves__takes_them_back(
+    follower: Follower, working: Working, depth: int
+) -> None:
     mandate, vault = working
     for _ in range(depth):
         follower.deployed.buy(vault, 10 * USDC)
@@ -48,7 +57,9 @@ def test_a_branch_without_the_moves__takes_them_back(follower: Follower, working
     follower.assert_sound(mandate, vault)
 
 
-def test_the_same_transaction_in_another_block__counts_once(follower: Follower, working: Working) -> None:
+def test_the_same_transaction_in_another_block__counts_once(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     raw = follower.deployed.sign(AGENT, vault, follower.deployed.buy_data(40 * USDC))
     follower.deployed.rpc.call("eth_sendRawTransaction", [raw])
@@ -58,7 +69,11 @@ def test_the_same_transaction_in_another_block__counts_once(follower: Follower, 
     depth = head - follower.rows(mandate)[-1].block_number + 1  # type: ignore[operator]  # a move has a block
     follower.deployed.anvil.reorg(depth, [(raw, depth - 1)])
     follower.catch_up()
-    assert moves(follower, mandate) == [(-40 * USDC, 1, False), (40 * USDC, 1, True), (-40 * USDC, 2, False)]
+    assert moves(follower, mandate) == [
+        (-40 * USDC, 1, False),
+        (40 * USDC, 1, True),
+        (-40 * USDC, 2, False),
+    ]
     assert follower.rows(mandate)[-1].block_number == head
     follower.assert_sound(mandate, vault)
 
@@ -74,7 +89,9 @@ def test_a_reorg_that_only_adds__is_seen(follower: Follower, working: Working) -
     follower.assert_sound(mandate, vault)
 
 
-def test_a_block_that_goes_and_comes_back_with_its_hash__counts_once_again(follower: Follower, working: Working) -> None:
+def test_a_block_that_goes_and_comes_back_with_its_hash__counts_once_again(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     chain = follower.deployed
     raw = chain.sign(AGENT, vault, chain.buy_data(40 * USDC))
@@ -82,7 +99,8 @@ def test_a_block_that_goes_and_comes_back_with_its_hash__counts_once_again(follo
 
     def branch_a() -> str:
         chain.rpc.call("evm_setNextBlockTimestamp", [at])
-        chain.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])  # evm_revert does not bring it back
+        # evm_revert does not bring it back
+        chain.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
         chain.rpc.call("eth_sendRawTransaction", [raw])
         while chain.now != at:
             time.sleep(0.002)
@@ -98,11 +116,17 @@ def test_a_block_that_goes_and_comes_back_with_its_hash__counts_once_again(follo
     assert follower.state(mandate).cash_usdc_e6 == 1_000 * USDC
     chain.anvil.revert(snapshot)
     assert branch_a() == first
-    assert moves(follower, mandate) == [(-40 * USDC, 1, False), (40 * USDC, 1, True), (-40 * USDC, 2, False)]
+    assert moves(follower, mandate) == [
+        (-40 * USDC, 1, False),
+        (40 * USDC, 1, True),
+        (-40 * USDC, 2, False),
+    ]
     follower.assert_sound(mandate, vault)
 
 
-def test_a_shorter_branch__is_a_reorg_once_its_hash_differs(follower: Follower, working: Working) -> None:
+def test_a_shorter_branch__is_a_reorg_once_its_hash_differs(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     chain = follower.deployed
     snapshot = chain.anvil.snapshot()
@@ -111,7 +135,8 @@ def test_a_shorter_branch__is_a_reorg_once_its_hash_differs(follower: Follower, 
     follower.catch_up()
     before = follower.tip.cursor
     chain.anvil.revert(snapshot)
-    assert follower.tip.round().unwound is None  # The head is lower and holds our hash: it may only lag.
+    # The head is lower and holds our hash: it may only lag.
+    assert follower.tip.round().unwound is None
     assert follower.tip.cursor == before
     chain.rpc.call("evm_increaseTime", [100])
     chain.anvil.mine(1)
@@ -120,7 +145,9 @@ def test_a_shorter_branch__is_a_reorg_once_its_hash_differs(follower: Follower, 
     follower.assert_sound(mandate, vault)
 
 
-def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(follower: Follower) -> None:
+def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(
+    follower: Follower,
+) -> None:
     mandate, chain = follower.issue(), follower.deployed
     follower.catch_up()
     vault = chain.create_vault(mandate.terms)
@@ -129,7 +156,10 @@ def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(foll
     chain.anvil.reorg(2)
     follower.catch_up()
     assert follower.story(mandate) == ["signed"]
-    assert (follower.mandate(mandate).status, follower.mandate(mandate).vault_address) == ("signed", None)
+    assert (follower.mandate(mandate).status, follower.mandate(mandate).vault_address) == (
+        "signed",
+        None,
+    )
     chain.create_vault(mandate.terms)
     follower.catch_up()
     assert follower.story(mandate) == ["signed", "vault_created", "deposit"]
@@ -140,7 +170,9 @@ def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(foll
         assert sorted(canonical) == [False, True]
 
 
-def test_a_stop_that_is_undone__the_mandate_works_again(follower: Follower, working: Working) -> None:
+def test_a_stop_that_is_undone__the_mandate_works_again(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     follower.deployed.succeed(OWNER, vault, calldata.stop("enough"))
     follower.catch_up()
@@ -160,12 +192,15 @@ def test_sixty_blocks_with_forty_moves__are_healed_at_once(follower: Follower) -
     follower.deployed.anvil.reorg(60)
     started = time.monotonic()
     follower.catch_up()
-    assert time.monotonic() - started < 20.0  # no hang; how fast it is, `make bench-indexer` says (reorg64_s)
+    # no hang; how fast it is, `make bench-indexer` says (reorg64_s)
+    assert time.monotonic() - started < 20.0
     assert reorgs(follower) == [(60, 40)]
     follower.assert_sound(mandate, vault)
 
 
-def test_below_what_was_final__the_indexer_halts_and_writes_nothing(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_below_what_was_final__the_indexer_halts_and_writes_nothing(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(finality, "CONFIRMED_S", 0)
     anvil = start_anvil("--slots-in-an-epoch", "1")
     try:
@@ -188,7 +223,9 @@ def test_below_what_was_final__the_indexer_halts_and_writes_nothing(follower: Fo
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_any_mix_of_blocks_moves_reorgs_and_restarts__ends_as_the_chain(follower: Follower, working: Working, seed: int) -> None:
+def test_any_mix_of_blocks_moves_reorgs_and_restarts__ends_as_the_chain(
+    follower: Follower, working: Working, seed: int
+) -> None:
     mandate, vault = working
     chance, base = random.Random(seed), follower.tip.cursor.number
     for _ in range(25):

@@ -1,4 +1,6 @@
-"""What is held is tried again: after a reorg, one ledger's trouble apart from the others', and cheaply."""
+"""What is held is tried again: after a reorg, one ledger's trouble apart from the others', and
+cheaply.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,11 +21,24 @@ from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 
 DAY_S = 86_400
-DEFECTS = [TypeError("save() got an unexpected keyword argument"), AttributeError("no attribute"), AssertionError(), KeyError("usdc")]
+DEFECTS = [
+    TypeError("save() got an unexpected keyword argument"),
+    AttributeError("no attribute"),
+    AssertionError(),
+    KeyError("usdc"),
+]
 
 
-def late_and_held(follower: Follower, book: Book, refusals: Refusals, monkeypatch: pytest.MonkeyPatch, between_s: int = 0) -> Receipt:
-    """A reverted call of an older block is explained late, and so queues behind a fact of a newer one that is refused."""
+def late_and_held(
+    follower: Follower,
+    book: Book,
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
+    between_s: int = 0,
+) -> Receipt:
+    """A reverted call of an older block is explained late, and so queues behind a fact of a newer
+    one that is refused.
+    """
     with monkeypatch.context() as lagging:
         lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
         reverted = follower.deployed.buy(book[1], 500 * USDC)
@@ -102,7 +117,9 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
     assert now.short == ShortLedger(2, late.block_number, None)
 
 
-def test_a_reorg_of_what_is_not_held__owes_no_try(follower: Follower, books: Sequence[Book]) -> None:
+def test_a_reorg_of_what_is_not_held__owes_no_try(
+    follower: Follower, books: Sequence[Book]
+) -> None:
     follower.tip.retry_held()
     buy(follower, books[0])
     follower.catch_up()
@@ -149,7 +166,9 @@ def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_bei
     follower.catch_up()
     refusals.drop()
     with follower.database.write() as session:
-        changed = text("update quarantined_fact set fact = convert_to(:fact, 'UTF8') where ledger_id = :id")
+        changed = text(
+            "update quarantined_fact set fact = convert_to(:fact, 'UTF8') where ledger_id = :id"
+        )
         session.execute(changed, {"fact": fact, "id": first[0].id})
     retry_all(follower.chain, now_utc())
     assert (reasons(follower, first), reasons(follower, second)) == (["domain"], [])
@@ -168,7 +187,10 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
         patch.setattr(mandate_ledger, "save", broken)
         [done] = retry_all(follower.chain, now_utc())
     assert done.refusal is not None
-    assert (done.released, done.refusal.note) == (0, "Today's code fails on it (KeyError); see the log.")
+    assert (done.released, done.refusal.note) == (
+        0,
+        "Today's code fails on it (KeyError); see the log.",
+    )
     [done] = retry_all(follower.chain, now_utc())
     assert (done.released, done.refusal) == (1, None)
 
@@ -190,7 +212,9 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
     assert (reasons(follower, first), follower.tip.owes_retry) == ([], False)
 
 
-def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     first = books[0]
     refusals.add(buy(follower, first, 1))
     for _ in range(60):

@@ -1,4 +1,6 @@
-"""Held facts when the chain's own tables are gone: what is retried has its block's time, or waits for it, or its block was replaced."""
+"""Held facts when the chain's own tables are gone: what is retried has its block's time, or waits
+for it, or its block was replaced.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,7 +20,9 @@ from tests.integration.indexer.test_payments import link
 from tests.integration.indexer.test_quarantine import buy, key_of, moves, reasons
 
 
-def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(follower: Follower, working: tuple[Issued, str]) -> None:
+def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(
+    follower: Follower, working: tuple[Issued, str]
+) -> None:
     """Its row once said 1970, for good: rows are never changed."""
     mandate, vault = working
     refusals = Refusals(follower.database)
@@ -61,7 +65,10 @@ def held_purchase(follower: Follower, book: Book, refusals: Refusals) -> str:
 def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for_ever(
     follower: Follower, books: Sequence[Book], refusals: Refusals, comes_again: bool
 ) -> None:
-    """No rollback withdraws it: the new machine never saw the old block. Two moves were missing, and `retry` waited without end."""
+    """No rollback withdraws it: the new machine never saw the old block.
+
+    Two moves were missing, and `retry` waited without end.
+    """
     first = books[0]
     raw = held_purchase(follower, first, refusals)
     refusals.drop()
@@ -91,7 +98,9 @@ def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_ol
     assert (new.reason, new.note, new.tries) == (old.reason, old.note, 1)
 
 
-def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
     """Above the cursor nobody knows what stands there."""
     first = books[0]
     follower.deployed.anvil.mine(2 * FINAL_BEHIND)
@@ -104,7 +113,9 @@ def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(follower: Follower
     assert reasons(follower, first) == ["database"]
 
 
-def test_a_deposit_of_a_replaced_block__is_in_no_balance(follower: Follower, refusals: Refusals) -> None:
+def test_a_deposit_of_a_replaced_block__is_in_no_balance(
+    follower: Follower, refusals: Refusals
+) -> None:
     """An account's ledger asked for no block, and took what the chain no longer says."""
     watched = Watched(follower)
     link(watched, now_utc() - timedelta(hours=1))

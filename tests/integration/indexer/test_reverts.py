@@ -31,20 +31,38 @@ def notes(follower: Follower, mandate: Issued) -> list[LedgerRow]:
 
 def reasons(follower: Follower) -> list[str | None]:
     with follower.database.read() as session:
-        return list(session.scalars(select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)))
+        return list(
+            session.scalars(
+                select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)
+            )
+        )
 
 
 @pytest.mark.row("6 reverts of the block scan", "2.11 attempted")
-def test_a_call_above_the_cap__is_one_refusal_with_what_was_attempted(follower: Follower, working: Working) -> None:
+def test_a_call_above_the_cap__is_one_refusal_with_what_was_attempted(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     receipt = follower.deployed.buy(vault, 101 * USDC)
     follower.catch_up()
     (note,) = notes(follower, mandate)
     refusal = note.payload["refusal"]
-    assert (refusal["reason"], refusal["source"], refusal["check"]) == ("OverPerTxCap", "chain", "block_scan")
+    assert (refusal["reason"], refusal["source"], refusal["check"]) == (
+        "OverPerTxCap",
+        "chain",
+        "block_scan",
+    )
     adapter = follower.deployed.contracts["test_venue_adapter"]
-    assert refusal["attempted"] == {"target": adapter, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
-    assert (note.tx_hash, note.block_hash, note.cash_delta_usdc_e6) == (receipt.tx_hash, receipt.block_hash, 0)
+    assert refusal["attempted"] == {
+        "target": adapter,
+        "selector": "0xd96a094a",
+        "amount_usdc": "101.000000",
+    }
+    assert (note.tx_hash, note.block_hash, note.cash_delta_usdc_e6) == (
+        receipt.tx_hash,
+        receipt.block_hash,
+        0,
+    )
     follower.assert_sound(mandate, vault)
 
 
@@ -73,15 +91,23 @@ def test_each_reason__is_named_as_solidity_names_it(follower: Follower, working:
 
 
 @pytest.mark.row("2.11 reason unknown for chain-found reverts")
-def test_a_reason_outside_the_contracts_refusals__reads_as_unknown_beside_its_name(follower: Follower, working: Working) -> None:
+def test_a_reason_outside_the_contracts_refusals__reads_as_unknown_beside_its_name(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     follower.deployed.send(AGENT, vault, refused_calls(follower)["NotOwner"])
     follower.catch_up()
     refusal = notes(follower, mandate)[0].payload["refusal"]
-    assert (refusal["reason"], refusal["contract_error"], refusal["attempted"]) == ("unknown", "NotOwner", {"function": "withdraw"})
+    assert (refusal["reason"], refusal["contract_error"], refusal["attempted"]) == (
+        "unknown",
+        "NotOwner",
+        {"function": "withdraw"},
+    )
 
 
-def test_after_a_stop__the_former_agents_attempt_is_found(follower: Follower, working: Working) -> None:
+def test_after_a_stop__the_former_agents_attempt_is_found(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     follower.deployed.succeed(OWNER, vault, calldata.stop("enough"))
     follower.deployed.buy(vault, USDC)
@@ -97,7 +123,9 @@ def test_a_replaced_agents_attempt__is_found(follower: Follower, working: Workin
     assert reasons(follower) == ["NotAgent"]
 
 
-def test_an_attempt_while_the_agent_is_removed__is_named_so(follower: Follower, working: Working) -> None:
+def test_an_attempt_while_the_agent_is_removed__is_named_so(
+    follower: Follower, working: Working
+) -> None:
     _, vault = working
     follower.deployed.succeed(OWNER, vault, calldata.remove_agent())
     follower.deployed.buy(vault, USDC, sender=AGENT)
@@ -105,7 +133,9 @@ def test_an_attempt_while_the_agent_is_removed__is_named_so(follower: Follower, 
     assert reasons(follower) == ["NoAgent"]
 
 
-def test_the_first_second_after_the_end__is_ended_although_the_parent_block_was_not(follower: Follower, working: Working) -> None:
+def test_the_first_second_after_the_end__is_ended_although_the_parent_block_was_not(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     follower.deployed.rpc.call("evm_setNextBlockTimestamp", [mandate.terms.ends_at])
     follower.deployed.buy(vault, USDC)
@@ -113,7 +143,9 @@ def test_the_first_second_after_the_end__is_ended_although_the_parent_block_was_
     assert notes(follower, mandate)[0].payload["refusal"]["reason"] == "MandateEnded"
 
 
-def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follower: Follower, working: Working) -> None:
+def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(
+    follower: Follower, working: Working
+) -> None:
     _, vault = working
     chain = follower.deployed
     for _ in range(2):
@@ -121,7 +153,10 @@ def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follow
     nonce = chain.reader.transaction_count(AGENT.address)
     chain.rpc.call("evm_setAutomine", [False])
     for offset in range(2):
-        chain.rpc.call("eth_sendRawTransaction", [chain.sign(AGENT, vault, chain.buy_data(60 * USDC), nonce + offset)])
+        chain.rpc.call(
+            "eth_sendRawTransaction",
+            [chain.sign(AGENT, vault, chain.buy_data(60 * USDC), nonce + offset)],
+        )
     chain.anvil.mine(1)
     follower.catch_up()
     assert reasons(follower) == ["unknown"]
@@ -131,13 +166,17 @@ def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follow
 def test_strangers_and_other_targets__are_no_attempts(follower: Follower, working: Working) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC, sender=STRANGER)
-    follower.deployed.send(AGENT, follower.deployed.contracts["test_venue_adapter"], test_venue.sell(1))
+    follower.deployed.send(
+        AGENT, follower.deployed.contracts["test_venue_adapter"], test_venue.sell(1)
+    )
     follower.catch_up()
     assert (reasons(follower), notes(follower, mandate)) == ([], [])
 
 
 @pytest.mark.row("2.11 proves_event_id")
-def test_an_attempt_that_the_agent_reported_first__is_proven(follower: Follower, working: Working) -> None:
+def test_an_attempt_that_the_agent_reported_first__is_proven(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     receipt = follower.deployed.buy(vault, 101 * USDC)
     reported = NewRow(
@@ -146,7 +185,14 @@ def test_an_attempt_that_the_agent_reported_first__is_proven(follower: Follower,
         occurred_at=now_utc(),
         base_key=f"refusal:{receipt.tx_hash}",
         tx_hash=receipt.tx_hash,
-        payload={"refusal": {"reason": "OverPerTxCap", "source": "agent", "reason_source": "agent", "check": "reported"}},
+        payload={
+            "refusal": {
+                "reason": "OverPerTxCap",
+                "source": "agent",
+                "reason_source": "agent",
+                "check": "reported",
+            }
+        },
     )
     with follower.database.write() as session:
         seq = mandate_ledger.append(session, mandate.id, reported, now_utc()).row.seq
@@ -156,7 +202,9 @@ def test_an_attempt_that_the_agent_reported_first__is_proven(follower: Follower,
     assert follower.state(mandate).refusals_count == 1
 
 
-def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_returns(follower: Follower, working: Working) -> None:
+def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_returns(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     raw = follower.deployed.sign(AGENT, vault, follower.deployed.buy_data(101 * USDC))
     follower.deployed.rpc.call("eth_sendRawTransaction", [raw])
@@ -168,7 +216,9 @@ def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_re
     assert follower.state(mandate).reverts_count == 0
     follower.deployed.anvil.reorg(1, [(raw, 0)])
     follower.catch_up()
-    assert [(note.incarnation, note.reverses_id is not None) for note in notes(follower, mandate)][-1] == (2, False)
+    assert [(note.incarnation, note.reverses_id is not None) for note in notes(follower, mandate)][
+        -1
+    ] == (2, False)
     assert follower.state(mandate).reverts_count == 1
     follower.assert_sound(mandate, vault)
 
@@ -183,11 +233,15 @@ class Lagging(VaultReader):
         return None if self.lags >= 0 else super().transaction(tx_hash)
 
 
-@pytest.mark.parametrize(("rounds", "reason"), [(PATIENCE_ROUNDS - 1, "OverPerTxCap"), (PATIENCE_ROUNDS, "unknown")])
+@pytest.mark.parametrize(
+    ("rounds", "reason"), [(PATIENCE_ROUNDS - 1, "OverPerTxCap"), (PATIENCE_ROUNDS, "unknown")]
+)
 def test_a_node_that_lags_behind_the_one_that_showed_the_block__is_asked_again(
     follower: Follower, working: Working, rounds: int, reason: str
 ) -> None:
-    """One look-up at a lagging node once wrote `unknown` for ever, at once, and sooner still for an old block."""
+    """One look-up at a lagging node once wrote `unknown` for ever, at once, and sooner still for an
+    old block.
+    """
     _, vault = working
     follower.deployed.buy(vault, 101 * USDC)
     reader = Lagging(follower.deployed.rpc, follower.deployed.contracts)
@@ -201,7 +255,9 @@ def test_a_node_that_lags_behind_the_one_that_showed_the_block__is_asked_again(
     assert reasons(follower) == [reason]
 
 
-def test_reverted_calls_to_a_foreign_vault__are_neither_kept_nor_run_again(follower: Follower, working: Working) -> None:
+def test_reverted_calls_to_a_foreign_vault__are_neither_kept_nor_run_again(
+    follower: Follower, working: Working
+) -> None:
     """Anybody may create a vault of terms of their own and send failing calls to it for ever."""
     chain = follower.deployed
     foreign = chain.create_vault(chain.terms("m_foreignaaa", nonce=7))
@@ -241,7 +297,9 @@ class Unanswering(VaultReader):
         return super().transaction(tx_hash)
 
 
-def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_given_up(follower: Follower, working: Working) -> None:
+def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_given_up(
+    follower: Follower, working: Working
+) -> None:
     _, vault = working
     reader = Unanswering(follower.deployed.rpc, follower.deployed.contracts)
     reader.stuck = follower.deployed.buy(vault, 101 * USDC).tx_hash

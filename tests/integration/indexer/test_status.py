@@ -1,4 +1,6 @@
-"""`python -m indexer.main status`: what a person and a script learn, and the exit code; the metrics of a running process."""
+"""`python -m indexer.main status`: what a person and a script learn, and the exit code; the metrics
+of a running process.
+"""
 
 import json
 import os
@@ -18,7 +20,15 @@ from core.audit.queries import AuditPosition
 from core.blocks.queries import FINALIZED, Cursor, cursor
 from core.db.leadership import Leadership
 from core.mandate.rules.refusals import NOT_SEEN
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    ROOT,
+    USDC,
+    DeployedChain,
+    deploy_contracts,
+    free_port,
+    start_anvil,
+)
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued
 from tests.integration.indexer.test_process import START_S, status_of, until
 
@@ -29,7 +39,12 @@ FINAL_HASH = "0x" + "ab" * 32
 @pytest.fixture
 def settings(deployed: DeployedChain, database_url: str, tmp_path: Path) -> dict[str, str]:
     contracts = [{"name": name, "address": address} for name, address in deployed.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": deployed.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (tmp_path / "deployment.json").write_text(json.dumps(record))
     return {
         "DATABASE_URL": database_url,
@@ -44,7 +59,9 @@ def settings(deployed: DeployedChain, database_url: str, tmp_path: Path) -> dict
 def ask(settings: dict[str, str]) -> Ask:
     """`python -m indexer.main status`, or another command, with arguments and changed variables."""
 
-    def run(*flags: str, command: str = "status", arguments: tuple[str, ...] = (), **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *flags: str, command: str = "status", arguments: tuple[str, ...] = (), **changes: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "indexer.main", command, *arguments, *flags],
             cwd=ROOT,
@@ -97,20 +114,33 @@ def test_status__names_position_leader_reorgs_and_what_is_not_seen(
     ):
         assert expected in shown
     report = as_json(ask("--json"))
-    assert (report["status"], report["cursor"], report["head"], report["lag_blocks"]) == ("ok", cursor, cursor, 0)
-    assert [(reorg["depth"], reorg["ancestor"], reorg["rows"]) for reorg in report["reorgs"]] == [(1, cursor - 1, 1)]
+    assert (report["status"], report["cursor"], report["head"], report["lag_blocks"]) == (
+        "ok",
+        cursor,
+        cursor,
+        0,
+    )
+    assert [(reorg["depth"], reorg["ancestor"], reorg["rows"]) for reorg in report["reorgs"]] == [
+        (1, cursor - 1, 1)
+    ]
     assert report["unknown_vaults"] == {"count": 1, "newest": [stranger]}
     assert report["not_seen"] == NOT_SEEN
     assert report["leader"]["epoch"] == 1
 
 
-def test_status__of_an_indexer_that_never_ran__says_so_and_fails(deployed: DeployedChain, ask: Ask) -> None:
+def test_status__of_an_indexer_that_never_ran__says_so_and_fails(
+    deployed: DeployedChain, ask: Ask
+) -> None:
     done = ask()
     assert done.returncode == 1
-    assert "It never ran on this database; start `python -m indexer.main`." in " ".join(done.stdout.split())
+    assert "It never ran on this database; start `python -m indexer.main`." in " ".join(
+        done.stdout.split()
+    )
 
 
-def test_status__of_a_stall__names_both_heights_and_fails(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+def test_status__of_a_stall__names_both_heights_and_fails(
+    follower: Follower, leadership: Leadership, ask: Ask
+) -> None:
     follower.catch_up()
     cursor = follower.tip.cursor.number
     with follower.database.write() as session:
@@ -122,16 +152,23 @@ def test_status__of_a_stall__names_both_heights_and_fails(follower: Follower, le
     done = ask("--json")
     report = as_json(done)
     assert (done.returncode, report["status"], report["lag_blocks"]) == (1, "down", 2)
-    assert f"the chain is at block {cursor + 2}, and it has committed nothing after block {cursor} for 36" in report["note"]
+    assert (
+        f"the chain is at block {cursor + 2}, and it has committed nothing after block {cursor} "
+        "for 36"
+    ) in report["note"]
     assert report["cursor"] == cursor
 
 
-def test_status__of_a_halt__names_the_block_and_fails(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+def test_status__of_a_halt__names_the_block_and_fails(
+    follower: Follower, leadership: Leadership, ask: Ask
+) -> None:
     follower.catch_up()
     say(leadership, state="halted", halted_below={"number": 2, "hash": FINAL_HASH})
     done = ask()
     assert done.returncode == 1
-    assert f"no longer holds block 2 {FINAL_HASH}" in " ".join(done.stdout.replace("│", " ").split())
+    assert f"no longer holds block 2 {FINAL_HASH}" in " ".join(
+        done.stdout.replace("│", " ").split()
+    )
 
 
 def test_status__counts_reverts_whose_reason_is_open(
@@ -146,11 +183,17 @@ def test_status__counts_reverts_whose_reason_is_open(
     assert as_json(ask("--json"))["open_reverts"] == 1
 
 
-def test_status__without_a_node__shows_the_rest(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+def test_status__without_a_node__shows_the_rest(
+    follower: Follower, leadership: Leadership, ask: Ask
+) -> None:
     follower.catch_up()
     say(leadership)
     report = as_json(ask("--json", RPC_URLS="http://127.0.0.1:9"))
-    assert (report["head"], report["lag_blocks"], report["cursor"]) == (None, None, follower.tip.cursor.number)
+    assert (report["head"], report["lag_blocks"], report["cursor"]) == (
+        None,
+        None,
+        follower.tip.cursor.number,
+    )
 
 
 def test_status__without_a_database__is_one_sentence(deployed: DeployedChain, ask: Ask) -> None:
@@ -160,7 +203,9 @@ def test_status__without_a_database__is_one_sentence(deployed: DeployedChain, as
 
 
 @contextmanager
-def running(settings: dict[str, str], *command: str, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    settings: dict[str, str], *command: str, **changes: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """The indexer's process; killed at the end when it still runs."""
     process = subprocess.Popen(
         [sys.executable, "-m", "indexer.main", *command],
@@ -202,28 +247,56 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
         'head_number{tag="finalized"}',
     ):
         assert f"mandate_indexer_{line}" in shown
-    assert f"mandate_indexer_blocks_written_total {head.number - follower.deployed.start_block + 1}.0" in shown
+    assert (
+        f"mandate_indexer_blocks_written_total {head.number - follower.deployed.start_block + 1}.0"
+    ) in shown
 
 
 def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
-    follower: Follower, working: tuple[Issued, str], leadership: Leadership, settings: dict[str, str], ask: Ask
+    follower: Follower,
+    working: tuple[Issued, str],
+    leadership: Leadership,
+    settings: dict[str, str],
+    ask: Ask,
 ) -> None:
-    """A log taken out by hand is found by the process itself; status fails and names it, and `acknowledge` closes it once."""
+    """A log taken out by hand is found by the process itself; status fails and names it, and
+    `acknowledge` closes it once.
+    """
     follower.deployed.anvil.mine(FINAL_BEHIND)
     follower.catch_up()
     with follower.database.write() as session:
-        session.execute(text("delete from raw_log where number = (select created_number from vault) and log_index = 0"))
+        session.execute(
+            text(
+                "delete from raw_log where number = (select created_number from vault) and "
+                "log_index = 0"
+            )
+        )
     leadership.release()
-    port, urls = str(free_port()), ",".join([follower.deployed.anvil.url, follower.deployed.anvil.url.replace("127.0.0.1", "localhost")])
+    port, urls = (
+        str(free_port()),
+        ",".join(
+            [
+                follower.deployed.anvil.url,
+                follower.deployed.anvil.url.replace("127.0.0.1", "localhost"),
+            ]
+        ),
+    )
 
-    often = {"AUDIT_EVERY_S": "0.1", "AUDIT_BLOCKS": "200", "RPC_URLS": urls, "INDEXER_METRICS_PORT": port}
+    often = {
+        "AUDIT_EVERY_S": "0.1",
+        "AUDIT_BLOCKS": "200",
+        "RPC_URLS": urls,
+        "INDEXER_METRICS_PORT": port,
+    }
     with running(settings, **often) as process:
         until(lambda: audited(follower) is not None)
         shown = ask()
         metrics = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
         with follower.database.read() as session:
             [finding] = findings.open_findings(session, CHAIN_ID)
-        closed = ask(command="acknowledge", arguments=(str(finding.id), "--note", "taken out by hand"))
+        closed = ask(
+            command="acknowledge", arguments=(str(finding.id), "--note", "taken out by hand")
+        )
         process.terminate()
         assert process.wait(timeout=START_S) == 0
     said = " ".join(shown.stdout.replace("│", " ").split())
@@ -257,7 +330,11 @@ def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
     with running(settings, AUDIT_EVERY_S="0.1"):
         until(lambda: audited(follower) is not None)
         report = as_json(ask("--json"))["audit"]
-    assert (report["is_same_provider"], report["open_findings"], report["findings"]) == (True, 0, [])
+    assert (report["is_same_provider"], report["open_findings"], report["findings"]) == (
+        True,
+        0,
+        [],
+    )
 
 
 def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
@@ -268,8 +345,12 @@ def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
     try:
         chain = deploy_contracts(anvil)
         anvil.mine(20)
-        assert chain.contracts == follower.deployed.contracts  # the deployment record of `settings` holds for this chain too
-        port, urls = str(free_port()), ",".join([anvil.url, anvil.url.replace("127.0.0.1", "localhost")])
+        # the deployment record of `settings` holds for this chain too
+        assert chain.contracts == follower.deployed.contracts
+        port, urls = (
+            str(free_port()),
+            ",".join([anvil.url, anvil.url.replace("127.0.0.1", "localhost")]),
+        )
         with running(settings, RPC_URLS=urls, INDEXER_METRICS_PORT=port):
             until(lambda: final_below(follower) is not None)
             anvil.reorg(10)
@@ -280,5 +361,7 @@ def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
         anvil.stop()
     report = as_json(done)
     assert (done.returncode, report["status"], report["state"]) == (1, "down", "halted")
-    assert f"It halted: the chain no longer holds block {report['final_below']} 0x" in report["note"]
+    assert (
+        f"It halted: the chain no longer holds block {report['final_below']} 0x" in report["note"]
+    )
     assert "mandate_indexer_halted 1.0" in shown

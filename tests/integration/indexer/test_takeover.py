@@ -1,4 +1,6 @@
-"""A spare takes over from a leader that was killed, and from one that is frozen: within 3 s, and only one ever writes."""
+"""A spare takes over from a leader that was killed, and from one that is frozen: within 3 s, and
+only one ever writes.
+"""
 
 import os
 import signal
@@ -60,7 +62,9 @@ def epoch_of(database: Database) -> int:
     return 0 if row is None else row.epoch
 
 
-def test_a_killed_leader__its_spare_leads_within_three_seconds(deployed: DeployedChain, database: Database, pair: Pair) -> None:
+def test_a_killed_leader__its_spare_leads_within_three_seconds(
+    deployed: DeployedChain, database: Database, pair: Pair
+) -> None:
     first, spare = pair
     first.kill()
     taken_s = until(lambda: epoch_of(database) == 2)
@@ -89,7 +93,9 @@ def test_a_frozen_leader__its_spare_leads_within_three_seconds_and_it_ends_when_
 def head_written(database: Database, deployed: DeployedChain) -> bool:
     head = deployed.reader.header()
     with database.read() as session:
-        return head is not None and session.scalar(select(func.max(ChainBlock.number))) == head.number
+        return (
+            head is not None and session.scalar(select(func.max(ChainBlock.number))) == head.number
+        )
 
 
 def tip_epoch(database: Database) -> int | None:
@@ -146,7 +152,9 @@ except LeadershipLostError:
 """
 
     def __init__(self, url: str, write: str) -> None:
-        self.process = subprocess.Popen([sys.executable, "-c", self.SCRIPT, url, write], cwd=ROOT, env=os.environ)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", self.SCRIPT, url, write], cwd=ROOT, env=os.environ
+        )
         until(self._is_stopped)
 
     def _is_stopped(self) -> bool:
@@ -177,10 +185,14 @@ def test_frozen_in_the_midst_of_a_write__it_holds_nobody_up_and_writes_nothing(
 def age_beat(database: Database, seconds: float) -> None:
     """As if the last beat were that old, and no other came."""
     with database.write() as session:
-        session.execute(update(Leader).values(beat_at=func.clock_timestamp() - timedelta(seconds=seconds)))
+        session.execute(
+            update(Leader).values(beat_at=func.clock_timestamp() - timedelta(seconds=seconds))
+        )
 
 
-def test_end_silent_holder__a_beat_that_is_young_enough_protects_it(database: Database, take: Take) -> None:
+def test_end_silent_holder__a_beat_that_is_young_enough_protects_it(
+    database: Database, take: Take
+) -> None:
     held = take()
     assert held.try_take(now_utc())
     time.sleep(0.3)
@@ -190,7 +202,9 @@ def test_end_silent_holder__a_beat_that_is_young_enough_protects_it(database: Da
     held.beat({})
 
 
-def test_end_silent_holder__a_backend_too_young_to_have_beaten_is_left_alone(database: Database, take: Take) -> None:
+def test_end_silent_holder__a_backend_too_young_to_have_beaten_is_left_alone(
+    database: Database, take: Take
+) -> None:
     held = take()
     assert held.try_take(now_utc())
     age_beat(database, 3600)
@@ -198,8 +212,13 @@ def test_end_silent_holder__a_backend_too_young_to_have_beaten_is_left_alone(dat
         assert not leader.end_silent_holder(session, NAME, 5)
 
 
-def test_end_silent_holder__one_that_holds_the_lock_and_never_wrote_its_row_is_ended(database: Database, database_url: str) -> None:
-    with closing(Database(database_url, application_name="holder")) as other, other.write() as holder:
+def test_end_silent_holder__one_that_holds_the_lock_and_never_wrote_its_row_is_ended(
+    database: Database, database_url: str
+) -> None:
+    with (
+        closing(Database(database_url, application_name="holder")) as other,
+        other.write() as holder,
+    ):
         assert leader.try_lock(holder, NAME)
         time.sleep(0.3)
         with database.write() as session:
@@ -219,7 +238,9 @@ def test_a_loop_that_hangs__falls_silent_and_is_taken_over(take: Take) -> None:
         hanging.beat({})
 
 
-def test_a_loop_in_a_long_step__is_spoken_for_and_says_how_long(take: Take, database: Database) -> None:
+def test_a_loop_in_a_long_step__is_spoken_for_and_says_how_long(
+    take: Take, database: Database
+) -> None:
     busy, spare = take(stuck_s=60), take()
     assert busy.try_take(now_utc())
     busy.beat({"state": "following"})
@@ -247,10 +268,15 @@ def test_a_long_write__does_not_hold_up_the_beat(take: Take, database: Database)
         assert status(database)["state"] == "writing"
 
 
-def test_a_fenced_write__holds_up_the_next_epoch(take: Take, database: Database, database_url: str) -> None:
+def test_a_fenced_write__holds_up_the_next_epoch(
+    take: Take, database: Database, database_url: str
+) -> None:
     held = take()
     assert held.try_take(now_utc())
-    with closing(Database(database_url, application_name="other", bounds=Bounds(lock_s=1))) as other, database.write() as fenced:
+    with (
+        closing(Database(database_url, application_name="other", bounds=Bounds(lock_s=1))) as other,
+        database.write() as fenced,
+    ):
         held.fence(fenced)
         with pytest.raises(OperationalError, match="lock timeout"), other.write() as session:
             leader.raise_epoch(session, NAME, "another", now_utc())

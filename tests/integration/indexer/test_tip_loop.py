@@ -44,7 +44,9 @@ def test_a_funded_vault__makes_the_mandate_work(follower: Follower, working: Wor
     follower.assert_sound(mandate, vault)
 
 
-def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(follower: Follower, working: Working) -> None:
+def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     chain, usdc = follower.deployed, follower.deployed.contracts["usdc"]
     chain.buy(vault, 40 * USDC)
@@ -53,26 +55,50 @@ def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(follower: Follo
     chain.succeed(OWNER, vault, calldata.remove_agent())
     chain.succeed(OWNER, vault, calldata.set_agent(AGENT.address))
     chain.succeed(AGENT, vault, calldata.stop("done"))
-    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, test_venue.sell(30 * USDC))]))
+    chain.succeed(
+        OWNER,
+        vault,
+        calldata.unwind(
+            [Call(chain.contracts["test_venue_adapter"], 0, test_venue.sell(30 * USDC))]
+        ),
+    )
     chain.succeed(OWNER, vault, calldata.settle())
-    chain.succeed(OWNER, vault, calldata.withdraw(usdc, OWNER.address, chain.reader.usdc_balance(vault)))
+    chain.succeed(
+        OWNER, vault, calldata.withdraw(usdc, OWNER.address, chain.reader.usdc_balance(vault))
+    )
     follower.catch_up()
-    assert follower.story(mandate)[3:] == ["move", "move", "agent_removed", "agent_set", "stop", "unwound", "payout", "withdraw"]
+    assert follower.story(mandate)[3:] == [
+        "move",
+        "move",
+        "agent_removed",
+        "agent_set",
+        "stop",
+        "unwound",
+        "payout",
+        "withdraw",
+    ]
     stop = next(row for row in follower.rows(mandate) if row.kind == "stop")
     assert (stop.reported_by, stop.payload["stopped"]["reason"]) == ("agent", "done")
     follower.assert_sound(mandate, vault)
     assert follower.state(mandate).cash_usdc_e6 == 0
 
 
-def test_a_mark_at_the_floor__is_the_keepers_and_stops_in_the_same_block(follower: Follower, working: Working) -> None:
+def test_a_mark_at_the_floor__is_the_keepers_and_stops_in_the_same_block(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     head = follower.deployed.reader.header()
     assert head is not None
-    follower.deployed.succeed(KEEPER, vault, calldata.mark(950 * USDC, head.number, "0x" + "ee" * 32))
+    follower.deployed.succeed(
+        KEEPER, vault, calldata.mark(950 * USDC, head.number, "0x" + "ee" * 32)
+    )
     follower.catch_up()
     mark, stop = follower.rows(mandate)[-2:]
     assert (mark.reported_by, stop.reported_by, stop.kind) == ("keeper", "keeper", "stop")
-    assert (mark.block_hash, stop.payload["stopped"]["worth_usdc"]) == (stop.block_hash, "950.000000")
+    assert (mark.block_hash, stop.payload["stopped"]["worth_usdc"]) == (
+        stop.block_hash,
+        "950.000000",
+    )
     assert follower.mandate(mandate).status == "stopped"
 
 
@@ -81,7 +107,11 @@ def test_a_vault_of_unknown_terms__is_kept_without_a_mandate(follower: Follower)
     follower.catch_up()
     with follower.database.read() as session:
         row = session.scalars(select(Vault)).one()
-    assert (row.address, row.mandate_id, row.public_id) == (bytes.fromhex(vault[2:]), None, "m_unknown234")
+    assert (row.address, row.mandate_id, row.public_id) == (
+        bytes.fromhex(vault[2:]),
+        None,
+        "m_unknown234",
+    )
     assert count(follower, MandateEvent) == 0
     assert count(follower, RawLog) > 0
 
@@ -95,8 +125,12 @@ def test_listed_adapters__come_with_the_rules_that_they_publish(follower: Follow
     assert (len(rows), kinds) == (2, [(venue, RuleKind.VALUED), (venue, RuleKind.EXIT)])
 
 
-def test_an_adapter_whose_code_fails_in_no_known_way__publishes_nothing_and_holds_nobody_up(follower: Follower) -> None:
-    """Its answer, an invalid opcode, is no revert to a node; the indexer once asked for it for ever, at the block that listed it."""
+def test_an_adapter_whose_code_fails_in_no_known_way__publishes_nothing_and_holds_nobody_up(
+    follower: Follower,
+) -> None:
+    """Its answer, an invalid opcode, is no revert to a node; the indexer once asked for it for
+    ever, at the block that listed it.
+    """
     broken, chain = "0x00000000000000000000000000000000000000AA", follower.deployed
     chain.rpc.call("anvil_setCode", [broken, "0xfe"])
     chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(broken))
@@ -112,10 +146,14 @@ def test_an_adapter_whose_code_fails_in_no_known_way__publishes_nothing_and_hold
 
 def test_a_delisted_adapter__has_its_listing_closed(follower: Follower) -> None:
     adapter = follower.deployed.contracts["test_venue_adapter"]
-    receipt = follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.delist_adapter(adapter))
+    receipt = follower.deployed.succeed(
+        DEPLOYER, follower.deployed.contracts["factory"], calldata.delist_adapter(adapter)
+    )
     follower.catch_up()
     with follower.database.read() as session:
-        row = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(adapter[2:]))).one()
+        row = session.scalars(
+            select(Adapter).where(Adapter.address == bytes.fromhex(adapter[2:]))
+        ).one()
     assert row.delisted_block_hash == bytes.fromhex(receipt.block_hash[2:])
 
 
@@ -125,20 +163,32 @@ def test_an_adapter_that_a_block_delists_and_lists_again__is_listed(follower: Fo
     follower.catch_up()
     nonce = chain.reader.transaction_count(DEPLOYER.address)
     chain.rpc.call("evm_setAutomine", [False])
-    for offset, data in enumerate((calldata.delist_adapter(adapter), calldata.list_adapter(adapter))):
-        chain.rpc.call("eth_sendRawTransaction", [chain.sign(DEPLOYER, factory, data, nonce + offset)])
+    for offset, data in enumerate(
+        (calldata.delist_adapter(adapter), calldata.list_adapter(adapter))
+    ):
+        chain.rpc.call(
+            "eth_sendRawTransaction", [chain.sign(DEPLOYER, factory, data, nonce + offset)]
+        )
     chain.anvil.mine(1)
     follower.catch_up()
     with follower.database.read() as session:
-        rows = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(adapter[2:])).order_by(Adapter.listed_number)).all()
+        rows = session.scalars(
+            select(Adapter)
+            .where(Adapter.address == bytes.fromhex(adapter[2:]))
+            .order_by(Adapter.listed_number)
+        ).all()
     assert [row.delisted_block_hash is None for row in rows] == [False, True]
 
 
 @pytest.mark.row("6 factory notes on mandates whose vault existed before", "6 KeeperProposed")
-def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(follower: Follower, working: Working) -> None:
+def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(
+    follower: Follower, working: Working
+) -> None:
     mandate, _ = working
     without_vault = follower.issue("m_novault2345", nonce=2)
-    follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address))
+    follower.deployed.succeed(
+        DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address)
+    )
     follower.catch_up()
     note = follower.rows(mandate)[-1]
     assert (note.payload["factory"], note.payload["event"]) == (True, "KeeperProposed")
@@ -169,7 +219,9 @@ def test_far_behind__fifty_blocks_a_round_in_order(follower: Follower) -> None:
     assert count(follower, ChainBlock) == start + 80 - follower.chain.start_block + 2
 
 
-def test_a_restart__goes_on_where_the_last_block_ended(follower: Follower, working: Working) -> None:
+def test_a_restart__goes_on_where_the_last_block_ended(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     follower.restart()
     follower.deployed.buy(vault, 40 * USDC)
@@ -189,7 +241,9 @@ def test_a_second_leader__fences_the_first(follower: Follower, working: Working)
     assert (repository_cursor(follower), follower.story(mandate)[-1]) == (before, "deposit")
 
 
-def test_a_cursor_that_another_process_moved__stops_the_write(follower: Follower, working: Working) -> None:
+def test_a_cursor_that_another_process_moved__stops_the_write(
+    follower: Follower, working: Working
+) -> None:
     _, vault = working
     behind = follower.tip
     follower.restart()
@@ -226,7 +280,9 @@ def lagging(follower: Follower) -> LaggingReader:
     return reader
 
 
-def test_a_lower_head_with_our_hash__is_a_lagging_node(follower: Follower, working: Working) -> None:
+def test_a_lower_head_with_our_hash__is_a_lagging_node(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     reader = lagging(follower)
     before = follower.tip.cursor
@@ -236,7 +292,9 @@ def test_a_lower_head_with_our_hash__is_a_lagging_node(follower: Follower, worki
     follower.assert_sound(mandate, vault)
 
 
-def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks_again(follower: Follower, working: Working) -> None:
+def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks_again(
+    follower: Follower, working: Working
+) -> None:
     mandate, vault = working
     reader = lagging(follower)
     follower.deployed.buy(vault, 40 * USDC)
@@ -267,13 +325,17 @@ def test_the_finalized_height__is_written_down_once_it_was_said_for_a_while_and_
     assert first is not None
     assert first.number == follower.tip.cursor.number - 64
     with follower.database.write() as session:
-        repository.save_mark(session, "finalized", CHAIN_ID, repository.Cursor(1, first.hash), 99, now_utc())
+        repository.save_mark(
+            session, "finalized", CHAIN_ID, repository.Cursor(1, first.hash), 99, now_utc()
+        )
     with follower.database.read() as session:
         assert repository.cursor(session, "finalized") == first
 
 
 @pytest.mark.parametrize(("count", "stored"), [(32, 32), (33, 0)])
-def test_a_listed_contracts_rules__are_kept_up_to_32(follower: Follower, count: int, stored: int) -> None:
+def test_a_listed_contracts_rules__are_kept_up_to_32(
+    follower: Follower, count: int, stored: int
+) -> None:
     rules = [(FORGER, f"0x{n:08x}", UNPINNED, RuleKind.VALUED) for n in range(count)]
     assert rules_kept(follower, rules) == stored
 
@@ -288,9 +350,18 @@ def test_a_listed_contracts_rules__are_kept_up_to_32(follower: Follower, count: 
         [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000002", UNPINNED, 3)],
         [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000002", UNPINNED, 1)],
     ],
-    ids=["of another contract", "unsorted", "twice", "of an unknown kind", "payments among others", "spends, values nothing"],
+    ids=[
+        "of another contract",
+        "unsorted",
+        "twice",
+        "of an unknown kind",
+        "payments among others",
+        "spends, values nothing",
+    ],
 )
-def test_a_listed_contract__that_publishes_what_no_adapter_may__publishes_nothing(follower: Follower, rules: list[Any]) -> None:
+def test_a_listed_contract__that_publishes_what_no_adapter_may__publishes_nothing(
+    follower: Follower, rules: list[Any]
+) -> None:
     assert rules_kept(follower, rules) == 0
 
 
@@ -299,12 +370,18 @@ def rules_kept(follower: Follower, rules: list[Any]) -> int:
     list_forger(follower.deployed, code=answering(encode_values(published.outputs, [rules])))
     follower.catch_up()
     with follower.database.read() as session:
-        row = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(FORGER[2:]))).one()
+        row = session.scalars(
+            select(Adapter).where(Adapter.address == bytes.fromhex(FORGER[2:]))
+        ).one()
     return len(row.rules)
 
 
-def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_book(follower: Follower, working: Working) -> None:
-    """A listed adapter once put any cost into any mandate's record: the event names the vault, and every adapter was believed."""
+def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_book(
+    follower: Follower, working: Working
+) -> None:
+    """A listed adapter once put any cost into any mandate's record: the event names the vault, and
+    every adapter was believed.
+    """
     mandate, vault = working
     list_forger(follower.deployed)
     follower.catch_up()

@@ -1,4 +1,6 @@
-"""Two nodes of one chain, the better one wrong: the other one's answers are taken, and never a mixture."""
+"""Two nodes of one chain, the better one wrong: the other one's answers are taken, and never a
+mixture.
+"""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +41,11 @@ class TwoNodes(httpx.BaseTransport):
         if is_first and isinstance(body, dict):
             if body["method"] == "eth_getBlockReceipts" and self.receipts == "dead":
                 raise httpx.ConnectError("refused")
-            if body["method"] == "eth_getBlockByNumber" and body["params"][0] == "latest" and self.head is not None:
+            if (
+                body["method"] == "eth_getBlockByNumber"
+                and body["params"][0] == "latest"
+                and self.head is not None
+            ):
                 body["params"][0] = self.head
         answer = self._sent(body)
         if is_first and isinstance(body, dict):
@@ -55,13 +61,24 @@ class TwoNodes(httpx.BaseTransport):
         if body["method"] == "eth_getBlockReceipts" and self.receipts == "refused":
             return {
                 "id": body["id"],
-                "error": {"code": -32601, "message": "the method eth_getBlockReceipts does not exist/is not available"},
+                "error": {
+                    "code": -32601,
+                    "message": "the method eth_getBlockReceipts does not exist/is not available",
+                },
             }
         if body["method"] == "eth_getBlockReceipts" and self.receipts != "whole":
             answer["result"] = None if self.receipts == "null" else answer["result"][1:]
-        if body["method"] == "eth_getBlockByNumber" and body["params"][0] == "latest" and self.is_foreign:
+        if (
+            body["method"] == "eth_getBlockByNumber"
+            and body["params"][0] == "latest"
+            and self.is_foreign
+        ):
             answer["result"] = _foreign(answer["result"])
-        if body["method"] == "eth_getBlockByNumber" and body["params"][0] == "latest" and self.parent is not None:
+        if (
+            body["method"] == "eth_getBlockByNumber"
+            and body["params"][0] == "latest"
+            and self.parent is not None
+        ):
             answer["result"]["parentHash"] = self.parent
         return answer
 
@@ -74,8 +91,13 @@ class TwoNodes(httpx.BaseTransport):
 
 
 def _foreign(block: dict[str, Any]) -> dict[str, Any]:
-    """The same block on a chain whose hashes all begin with another digit, linked to one another."""
-    changed = {key: "0x" + hex(int(block[key][2], 16) ^ 15)[2:] + block[key][3:] for key in ("hash", "parentHash")}
+    """The same block on a chain whose hashes all begin with another digit, linked to one
+    another.
+    """
+    changed = {
+        key: "0x" + hex(int(block[key][2], 16) ^ 15)[2:] + block[key][3:]
+        for key in ("hash", "parentHash")
+    }
     return {**block, **changed}
 
 
@@ -97,7 +119,9 @@ def hosts_of_a_round(nodes: TwoNodes, follower: Follower) -> set[str]:
     return set(nodes.asked)
 
 
-def test_a_lower_head__is_a_lagging_node_and_the_next_round_asks_the_other(follower: Follower, nodes: TwoNodes, working: Working) -> None:
+def test_a_lower_head__is_a_lagging_node_and_the_next_round_asks_the_other(
+    follower: Follower, nodes: TwoNodes, working: Working
+) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
     nodes.head = hex(follower.tip.cursor.number - 1)
@@ -126,7 +150,12 @@ def test_the_same_head_for_too_long__the_other_is_asked(
 
 @pytest.mark.parametrize(
     ("receipts", "error"),
-    [("null", BlockUnavailableError), ("cut", BlockContradictionError), ("dead", RpcUnreachableError), ("refused", RpcRefusedError)],
+    [
+        ("null", BlockUnavailableError),
+        ("cut", BlockContradictionError),
+        ("dead", RpcUnreachableError),
+        ("refused", RpcRefusedError),
+    ],
 )
 def test_receipts_that_are_wrong__end_the_round_unwritten_and_the_next_asks_the_other(
     follower: Follower, nodes: TwoNodes, working: Working, receipts: str, error: type[Exception]

@@ -1,4 +1,6 @@
-"""A first node that is wrong for good, without an error or with the wrong one: the second is asked, and no good block is taken back."""
+"""A first node that is wrong for good, without an error or with the wrong one: the second is asked,
+and no good block is taken back.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,12 +35,18 @@ def is_header(call: dict[str, Any]) -> bool:
 
 def another_hash_at_our_height(clocked: Clocked) -> View:
     frozen = clocked.ask("eth_getBlockByNumber", "latest", False)
-    return lambda call, result: {**frozen, "hash": FAKE} if is_header(call) and call["params"][0] == "latest" else result
+    return lambda call, result: (
+        {**frozen, "hash": FAKE} if is_header(call) and call["params"][0] == "latest" else result
+    )
 
 
 def another_parent(clocked: Clocked) -> View:
     height = hex(clocked.tip.cursor.number + 1)
-    return lambda call, result: {**result, "parentHash": FAKE} if is_header(call) and result and result["number"] == height else result
+    return lambda call, result: (
+        {**result, "parentHash": FAKE}
+        if is_header(call) and result and result["number"] == height
+        else result
+    )
 
 
 def a_height_that_is_null(clocked: Clocked) -> View:
@@ -59,7 +67,9 @@ def unlinked_headers(clocked: Clocked) -> View:
 
 
 def no_latest(clocked: Clocked) -> View:
-    return lambda call, result: None if is_header(call) and call["params"][0] == "latest" else result
+    return lambda call, result: (
+        None if is_header(call) and call["params"][0] == "latest" else result
+    )
 
 
 def another_chain(clocked: Clocked) -> View:
@@ -68,7 +78,14 @@ def another_chain(clocked: Clocked) -> View:
 
     def block(number: int) -> dict[str, Any]:
         names = [f"0x{'ab' * 24}{max(at, 0):016x}" for at in (number, number - 1)]
-        return {**base, "number": hex(number), "hash": names[0], "parentHash": names[1], "transactions": [], "logsBloom": NO_BLOOM}
+        return {
+            **base,
+            "number": hex(number),
+            "hash": names[0],
+            "parentHash": names[1],
+            "transactions": [],
+            "logsBloom": NO_BLOOM,
+        }
 
     def view(call: dict[str, Any], result: Any) -> Any:
         if not is_header(call):
@@ -81,11 +98,20 @@ def another_chain(clocked: Clocked) -> View:
     return view
 
 
-WRONG = (another_hash_at_our_height, another_parent, a_height_that_is_null, unlinked_headers, no_latest, another_chain)
+WRONG = (
+    another_hash_at_our_height,
+    another_parent,
+    a_height_that_is_null,
+    unlinked_headers,
+    no_latest,
+    another_chain,
+)
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
-def test_a_first_node_that_leads_nowhere__rests_and_the_second_is_asked(two: Clocked, wrong: Any) -> None:
+def test_a_first_node_that_leads_nowhere__rests_and_the_second_is_asked(
+    two: Clocked, wrong: Any
+) -> None:
     two.wire.view = wrong(two)
     two.rounds(120)
     assert (two.is_at_head, two.reorgs) == (True, 0)
@@ -93,7 +119,9 @@ def test_a_first_node_that_leads_nowhere__rests_and_the_second_is_asked(two: Clo
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
-def test_an_only_node_that_leads_nowhere__is_a_failed_round_each_time_and_goes_on_once_it_is_right(alone: Clocked, wrong: Any) -> None:
+def test_an_only_node_that_leads_nowhere__is_a_failed_round_each_time_and_goes_on_once_it_is_right(
+    alone: Clocked, wrong: Any
+) -> None:
     """A round that got nowhere once looked like one with nothing to do."""
     alone.wire.view = wrong(alone)
     alone.rounds(20)
@@ -107,7 +135,14 @@ def a_dead_fork(clocked: Clocked) -> View:
     """One block on top of the head, that the chain never had, and nothing after it."""
     parent = clocked.ask("eth_getBlockByNumber", "latest", False)
     number = int(parent["number"], 16) + 1
-    own = {**parent, "number": hex(number), "hash": FAKE, "parentHash": parent["hash"], "transactions": [], "logsBloom": NO_BLOOM}
+    own = {
+        **parent,
+        "number": hex(number),
+        "hash": FAKE,
+        "parentHash": parent["hash"],
+        "transactions": [],
+        "logsBloom": NO_BLOOM,
+    }
 
     def view(call: dict[str, Any], result: Any) -> Any:
         method, asked = call["method"], call["params"][0] if call["params"] else None
@@ -123,7 +158,9 @@ def a_dead_fork(clocked: Clocked) -> View:
 def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_once(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
-    """Each change of nodes once took back good blocks: 28 reorgs in four minutes, each a row more for each row of the books."""
+    """Each change of nodes once took back good blocks: 28 reorgs in four minutes, each a row more
+    for each row of the books.
+    """
     mandate, vault = working
     two.wire.view = a_dead_fork(two)
     follower.deployed.buy(vault, 10 * USDC)
@@ -153,12 +190,16 @@ def test_a_reorg_that_the_other_node_does_not_answer_for__is_believed_after_a_wh
 
 def final_is_the_head(clocked: Clocked) -> View:
     latest = lambda: clocked.ask("eth_getBlockByNumber", "latest", False)  # noqa: E731  # of the moment of asking
-    return lambda call, result: latest() if is_header(call) and call["params"][0] == "finalized" else result
+    return lambda call, result: (
+        latest() if is_header(call) and call["params"][0] == "finalized" else result
+    )
 
 
 def final_is_the_parent(clocked: Clocked) -> View:
     parent = lambda: clocked.ask("eth_getBlockByNumber", hex(clocked.height - 1), False)  # noqa: E731
-    return lambda call, result: parent() if is_header(call) and call["params"][0] == "finalized" else result
+    return lambda call, result: (
+        parent() if is_header(call) and call["params"][0] == "finalized" else result
+    )
 
 
 def said_once_then_two_blocks_undone(clocked: Clocked, view: View) -> None:
@@ -170,12 +211,16 @@ def said_once_then_two_blocks_undone(clocked: Clocked, view: View) -> None:
     clocked.follower.deployed.anvil.mine(2)
 
 
-@pytest.mark.parametrize("final", [final_is_the_head, final_is_the_parent], ids=lambda final: final.__name__)
+@pytest.mark.parametrize(
+    "final", [final_is_the_head, final_is_the_parent], ids=lambda final: final.__name__
+)
 @pytest.mark.parametrize("hosts", [("first",), ("first", "second")], ids=["alone", "two"])
 def test_a_false_finalized_that_is_said_once__halts_nothing_for_good(
     follower: Follower, working: Working, hosts: tuple[str, ...], final: Any
 ) -> None:
-    """The mark only rose: one wrong answer, and a reorg of one block ended the record until somebody wrote SQL."""
+    """The mark only rose: one wrong answer, and a reorg of one block ended the record until
+    somebody wrote SQL.
+    """
     mandate, vault = working
     follower.deployed.buy(vault, 10 * USDC)
     follower.deployed.anvil.mine()
@@ -187,12 +232,16 @@ def test_a_false_finalized_that_is_said_once__halts_nothing_for_good(
     clocked.close()
 
 
-def test_what_is_still_called_final__is_not_unwound_and_the_rounds_fail(follower: Follower, alone: Clocked) -> None:
+def test_what_is_still_called_final__is_not_unwound_and_the_rounds_fail(
+    follower: Follower, alone: Clocked
+) -> None:
     """The halt is each round's, so that a node that is right again heals it."""
     follower.deployed.anvil.mine(70)
     alone.rounds(6)
     final = alone.ask("eth_getBlockByNumber", "latest", False)
-    alone.wire.view = lambda call, result: final if is_header(call) and call["params"][0] == "finalized" else result
+    alone.wire.view = lambda call, result: (
+        final if is_header(call) and call["params"][0] == "finalized" else result
+    )
     alone.rounds(70, every=30)
     follower.deployed.anvil.reorg(12)
     follower.deployed.anvil.mine(12)

@@ -1,4 +1,6 @@
-"""A working vault on a real chain, its rows in a real database, and keepers that can be killed and started again."""
+"""A working vault on a real chain, its rows in a real database, and keepers that can be killed and
+started again.
+"""
 
 import json
 import time
@@ -46,7 +48,13 @@ PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the flo
 GWEI = 10**9
 LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
-EMPTY_HEAD: dict[str, Any] = {"seq": 1, "row_hash": b"\0" * 32, "paused": False, "state": {}, **{f"{name}_usdc_e6": 0 for name in TOTALS}}
+EMPTY_HEAD: dict[str, Any] = {
+    "seq": 1,
+    "row_hash": b"\0" * 32,
+    "paused": False,
+    "state": {},
+    **{f"{name}_usdc_e6": 0 for name in TOTALS},
+}
 BUDGETS = GasBudgets(total_wei=10**18, owner_wei=10**18, account_wei=10**18)
 CAPS = Caps(others_wei=50 * GWEI, stops_wei=500 * GWEI)
 
@@ -80,9 +88,11 @@ class KilledError(Exception):
 
 
 class Wire(httpx.BaseTransport):
-    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it.
+    """The way to the node: keeps every raw transaction that was sent, and can break before or after
+    the node has it.
 
-    A node at SWALLOWS takes transactions and keeps them to itself."""
+    A node at SWALLOWS takes transactions and keeps them to itself.
+    """
 
     def __init__(self) -> None:
         self._real = httpx.HTTPTransport()
@@ -97,7 +107,13 @@ class Wire(httpx.BaseTransport):
         self.sent += raw
         self.views |= {call["params"][0]["data"] for call in calls if call["method"] == "eth_call"}
         if raw and request.url.path == SWALLOWS:
-            return httpx.Response(200, json=[{"id": call["id"], "result": "0x" + keccak(hexstr=call["params"][0]).hex()} for call in calls])
+            return httpx.Response(
+                200,
+                json=[
+                    {"id": call["id"], "result": "0x" + keccak(hexstr=call["params"][0]).hex()}
+                    for call in calls
+                ],
+            )
         request.url = request.url.copy_with(path="/")
         response = self._real.handle_request(request)
         if raw and self.kill_after_send:
@@ -112,7 +128,9 @@ class Wire(httpx.BaseTransport):
 class WatchedDatabase:
     """The database, and what happens to the process right after a commit of its own."""
 
-    def __init__(self, real: Database, die_after: str | None, before_signing: Callable[[], object] | None) -> None:
+    def __init__(
+        self, real: Database, die_after: str | None, before_signing: Callable[[], object] | None
+    ) -> None:
         self.real = real
         self.read = real.read
         self.die_after = die_after
@@ -153,7 +171,8 @@ class KeeperProcess:
     def judge(self) -> TickReport:
         """A tick alone."""
         until = time.monotonic() + LEAD_WITHIN_S
-        while not self.leadership.try_take(self.now()):  # the server notices a closed connection in its own time
+        # the server notices a closed connection in its own time
+        while not self.leadership.try_take(self.now()):
             assert time.monotonic() < until, "another process leads"
             time.sleep(0.02)
         return self.tick.run(self.now())
@@ -167,7 +186,9 @@ class KeeperProcess:
 
 @dataclass
 class Stage:
-    """One working vault: budget 1000, floor 950, 100 USDC of it in the test venue at a price of 1."""
+    """One working vault: budget 1000, floor 950, 100 USDC of it in the test venue at a price of
+    1.
+    """
 
     chain: DeployedChain
     database: Database
@@ -197,9 +218,14 @@ class Stage:
         gas_signer: Signer | None = None,
         budgets: GasBudgets = BUDGETS,
     ) -> KeeperProcess:
-        """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
-        `before_signing` happens once, between the decision and the signature. `age`: the clock of everything but the tick's own `clock`.
-        `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a local chain."""
+        """Start one.
+
+        `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry
+        run. `before_signing` happens once, between the decision and the signature. `age`: the clock
+        of everything but the tick's own `clock`.
+        `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a
+        local chain.
+        """
         wire = wire or Wire()
         rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = VaultReader(rpc, self.chain.contracts)
@@ -222,8 +248,14 @@ class Stage:
         )
         own: dict[str, Signer] = {}
         if signer is not None:
-            own = {Role.CUSTODY: signer, Role.KEEPER: signer} if gas_signer is None else {Role.CUSTODY: gas_signer}
-        requests_rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
+            own = (
+                {Role.CUSTODY: signer, Role.KEEPER: signer}
+                if gas_signer is None
+                else {Role.CUSTODY: gas_signer}
+            )
+        requests_rpc = Rpc(
+            [self.chain.anvil.url + path for path in paths], transport=wire, clock=age
+        )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (
             round_of(
@@ -262,7 +294,9 @@ class Stage:
         return float(self.chain.now)
 
     def set_price(self, price_e6: int) -> None:
-        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(price_e6))
+        self.chain.succeed(
+            OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(price_e6)
+        )
 
     def status(self) -> str:
         return self.chain.reader.status(self.vault).word
@@ -294,7 +328,11 @@ class Stage:
         with self.database.write() as session:
             mandate = session.scalars(select(Mandate)).one()
             mandate.status = status
-            session.merge(MandateHead(mandate_id=mandate.id, status=status, updated_at=self.now(), **EMPTY_HEAD))
+            session.merge(
+                MandateHead(
+                    mandate_id=mandate.id, status=status, updated_at=self.now(), **EMPTY_HEAD
+                )
+            )
 
     def keeper_nonce(self) -> int:
         return self.chain.reader.transaction_count(KEEPER.address)
@@ -329,7 +367,9 @@ def rules(deployed: DeployedChain) -> tuple[Rule, ...]:
 
 
 @pytest.fixture
-def stage(deployed: DeployedChain, database: Database, database_url: str, rules: tuple[Rule, ...]) -> Iterator[Stage]:
+def stage(
+    deployed: DeployedChain, database: Database, database_url: str, rules: tuple[Rule, ...]
+) -> Iterator[Stage]:
     terms = deployed.terms("m_keeperstop", allowed_targets_hash=typed_data.rules_hash(rules))
     vault = deployed.create_vault(terms, rules=rules)
     bought = deployed.buy(vault, BOUGHT)
@@ -341,12 +381,18 @@ def stage(deployed: DeployedChain, database: Database, database_url: str, rules:
         process.die()
 
 
-def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dict[str, Any], block_hash: str) -> None:
+def _write_rows(
+    chain: DeployedChain, database: Database, vault: str, terms: dict[str, Any], block_hash: str
+) -> None:
     """What API and indexer would have written of this vault."""
     at = datetime.fromtimestamp(chain.now, UTC)
     with database.write() as session:
-        owner = Account(kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at)
-        agent = Account(kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=at)
+        owner = Account(
+            kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at
+        )
+        agent = Account(
+            kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=at
+        )
         session.add_all([owner, agent])
         session.flush()
         digest = bytes_of(chain.digest(chain.terms("m_keeperstop")))

@@ -29,7 +29,9 @@ class Starter:
     linked: str
 
 
-def flood(chain: DeployedChain, database: Database, count: int, *, wallets: int = 1, at: datetime) -> list[Starter]:
+def flood(
+    chain: DeployedChain, database: Database, count: int, *, wallets: int = 1, at: datetime
+) -> list[Starter]:
     """`count` transfers of 1 USDC each out of so many wallets, which hold enough for them."""
     with database.write() as session:
         starters = [_starter(session, n, at) for n in range(wallets)]
@@ -43,7 +45,12 @@ def flood(chain: DeployedChain, database: Database, count: int, *, wallets: int 
 def _starter(session: Session, n: int, at: datetime) -> Starter:
     linked = Keys.create().address
     account = Account(
-        kind="agent", name=f"agent {n}", wallet_address=bytes.fromhex(linked[2:]), wallet_linked_at=at, wallet_payable_at=at, created_at=at
+        kind="agent",
+        name=f"agent {n}",
+        wallet_address=bytes.fromhex(linked[2:]),
+        wallet_linked_at=at,
+        wallet_payable_at=at,
+        created_at=at,
     )
     session.add(account)
     session.flush()
@@ -56,15 +63,19 @@ def _ask(session: Session, chain: DeployedChain, starters: list[Starter], at: da
     usdc = bytes.fromhex(chain.contracts["usdc"][2:])
     asked = [
         {
-            "key": f"custodial_transfer:{n}", "chain_id": chain.chain_id, "kind": "custodial_transfer", "role": "custody", "to": usdc,
+            "key": f"custodial_transfer:{n}", "chain_id": chain.chain_id,
+            "kind": "custodial_transfer", "role": "custody", "to": usdc,
             "data": None, "reason": {"account_id": starter.account_id}, "created_at": at,
         }
         for n, starter in enumerate(starters)
     ]  # fmt: skip
-    ids = list(session.scalars(insert(Outbox).returning(Outbox.id, sort_by_parameter_order=True), asked))
+    ids = list(
+        session.scalars(insert(Outbox).returning(Outbox.id, sort_by_parameter_order=True), asked)
+    )
     moved = [
         {
-            "outbox_id": outbox_id, "account_id": starter.account_id, "to": bytes.fromhex(starter.linked[2:]), "amount_usdc_e6": USDC,
+            "outbox_id": outbox_id, "account_id": starter.account_id,
+            "to": bytes.fromhex(starter.linked[2:]), "amount_usdc_e6": USDC,
             "expires_at": at + timedelta(days=1), "created_at": at,
         }
         for outbox_id, starter in zip(ids, starters, strict=True)
@@ -72,11 +83,17 @@ def _ask(session: Session, chain: DeployedChain, starters: list[Starter], at: da
     session.execute(insert(CustodialTransfer), moved)
     queued = [
         {
-            "outbox_id": outbox_id, "chain_id": chain.chain_id, "account_id": starter.account_id, "owner_id": None, "due_at": at,
+            "outbox_id": outbox_id, "chain_id": chain.chain_id, "account_id": starter.account_id,
+            "owner_id": None, "due_at": at,
             "tries": 0, "is_taken": False, "reserved_wei": 0,
         }
         for outbox_id, starter in zip(ids, starters, strict=True)
     ]  # fmt: skip
     session.execute(insert(OutboxQueue), queued)
-    counts = Counter([TOTAL] * len(starters) + [account_scope(starter.account_id) for starter in starters])
-    session.execute(insert(OutboxCount), [{"scope": scope, "waiting": waiting} for scope, waiting in counts.items()])
+    counts = Counter(
+        [TOTAL] * len(starters) + [account_scope(starter.account_id) for starter in starters]
+    )
+    session.execute(
+        insert(OutboxCount),
+        [{"scope": scope, "waiting": waiting} for scope, waiting in counts.items()],
+    )

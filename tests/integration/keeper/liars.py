@@ -78,10 +78,16 @@ def trials_pass(gas: int) -> Lie:
     def lie(call: Call, _: Answer) -> Answer | None:
         if call["method"] == "eth_estimateGas":
             return said(call, hex(gas))
-        return said(call, "0x") if call["method"] == "eth_call" and "from" in call["params"][0] else None
+        return (
+            said(call, "0x")
+            if call["method"] == "eth_call" and "from" in call["params"][0]
+            else None
+        )
 
     return lie
 
 
 def together(*lies: Lie) -> Lie:
-    return lambda call, answer: next((told for lie in lies if (told := lie(call, answer)) is not None), None)
+    return lambda call, answer: next(
+        (told for lie in lies if (told := lie(call, answer)) is not None), None
+    )

@@ -1,4 +1,6 @@
-"""What a sick node may say of vaults, heads and the factory's keeper; each lie is well-formed JSON-RPC. The wire: liars.py."""
+"""What a sick node may say of vaults, heads and the factory's keeper; each lie is well-formed
+JSON-RPC. The wire: liars.py.
+"""
 
 from collections.abc import Callable
 
@@ -8,7 +10,9 @@ from core.chain.abi import errors_by_selector, function
 from tests.integration.keeper.conftest import Stage
 from tests.integration.keeper.liars import Call, Lie, refused, said
 
-VIEWS = {function("MandateVault", name).selector: name for name in ("status", "worth", "worthAtCost")}
+VIEWS = {
+    function("MandateVault", name).selector: name for name in ("status", "worth", "worthAtCost")
+}
 NAMED_KEEPER = function("MandateVaultFactory", "keeper").selector
 TWO = ("/a", "/b")  # the preferred node first
 THREE = (*TWO, "/c")
@@ -33,7 +37,9 @@ def view_refused(name: str, message: str = "execution timeout") -> Lie:
 
 def refusal_of(name: str, *values: int) -> Callable[[Call], Call]:
     """A revert with this error of the contracts."""
-    selector = next(selector for selector, error in errors_by_selector().items() if error.name == name)
+    selector = next(
+        selector for selector, error in errors_by_selector().items() if error.name == name
+    )
     data = selector + "".join(word(value)[2:] for value in values)
     return lambda call: refused(call, "execution reverted", 3, data=data)
 

@@ -19,10 +19,20 @@ Start = Callable[..., subprocess.Popen[str]]
 def environment_of(stage: Stage, folder: Path) -> dict[str, str]:
     """What a keeper without a key is told; the deployment's record is written into the folder."""
     deployment = folder / "deployment.json"
-    contracts = [{"name": name, "address": address} for name, address in stage.chain.contracts.items()]
-    deployment.write_text(json.dumps({"chain_id": stage.chain.chain_id, "block": 1, "commit": "test", "contracts": contracts}))
+    contracts = [
+        {"name": name, "address": address} for name, address in stage.chain.contracts.items()
+    ]
+    deployment.write_text(
+        json.dumps(
+            {"chain_id": stage.chain.chain_id, "block": 1, "commit": "test", "contracts": contracts}
+        )
+    )
     return {
-        **{name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPYCACHEPREFIX") if name in os.environ},
+        **{
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "PYTHONPYCACHEPREFIX")
+            if name in os.environ
+        },
         "DATABASE_URL": stage.url,
         "RPC_URLS": stage.chain.anvil.url,
         "DEPLOYMENT_FILE": str(deployment),

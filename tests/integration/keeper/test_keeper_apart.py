@@ -1,4 +1,6 @@
-"""Nothing that one vault, one row or the record says keeps the keeper from the other vaults; and a stop has a second way."""
+"""Nothing that one vault, one row or the record says keeps the keeper from the other vaults; and a
+stop has a second way.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -23,7 +25,14 @@ from keeper import tick
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from keeper.sender import SECOND_AFTER_BLOCKS
 from keeper.swallowed import SWALLOWED_BLOCKS
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, KeeperProcess, Stage, intent
+from tests.integration.keeper.conftest import (
+    PRICE_AT_FLOOR,
+    SWALLOWS,
+    USDC,
+    KeeperProcess,
+    Stage,
+    intent,
+)
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 ABSURD = 2**255
@@ -56,13 +65,23 @@ def test_a_sent_mark_of_an_absurd_worth__blinds_nobody(stage: Stage) -> None:
     assert stage.status() == "stopped"
 
 
-@pytest.mark.parametrize("bad", [{"worth_usdc_e6": 10**80}, {"block_number": 2**63}, {"source": "a\0b"}])
-def test_marks__one_that_the_database_refuses__keeps_no_other_out(stage: Stage, bad: dict[str, Any]) -> None:
-    marks = [a_mark(stage), *(a_mark(stage, **bad) for _ in range(2)), *(a_mark(stage) for _ in range(5))]
+@pytest.mark.parametrize(
+    "bad", [{"worth_usdc_e6": 10**80}, {"block_number": 2**63}, {"source": "a\0b"}]
+)
+def test_marks__one_that_the_database_refuses__keeps_no_other_out(
+    stage: Stage, bad: dict[str, Any]
+) -> None:
+    marks = [
+        a_mark(stage),
+        *(a_mark(stage, **bad) for _ in range(2)),
+        *(a_mark(stage) for _ in range(5)),
+    ]
     with stage.database.write() as session:
         rows.add_vault_marks(session, marks, stage.now())
     assert [mark.worth_usdc_e6 for mark in stage.marks()].count(960 * USDC) == 6
-    kept = [(mark.worth_usdc_e6, mark.source) for mark in stage.marks() if mark.worth_usdc_e6 is None]
+    kept = [
+        (mark.worth_usdc_e6, mark.source) for mark in stage.marks() if mark.worth_usdc_e6 is None
+    ]
     assert kept == ([(None, rows.NOT_KEPT)] * 2 if bad.keys() != {"block_number"} else [])
 
 
@@ -84,7 +103,10 @@ def new_intent(stage: Stage, **changes: Any) -> NewIntent:
 
 def test_intents__one_that_the_database_refuses__keeps_no_other_out(stage: Stage) -> None:
     with stage.database.write() as session:
-        assert rows.add_intent(session, new_intent(stage, reason={"why": "a\0b"}), 1, stage.now()) is None
+        assert (
+            rows.add_intent(session, new_intent(stage, reason={"why": "a\0b"}), 1, stage.now())
+            is None
+        )
         assert rows.add_intent(session, new_intent(stage), 1, stage.now()) is not None
 
 
@@ -103,7 +125,9 @@ def test_an_intent_whose_row_cannot_be_used__is_planned_anew(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("status", ["draft", "cancelled", "stopped", "settled"])
-def test_whatever_the_record_says__a_vault_of_ours_is_stopped_at_its_floor(stage: Stage, status: str) -> None:
+def test_whatever_the_record_says__a_vault_of_ours_is_stopped_at_its_floor(
+    stage: Stage, status: str
+) -> None:
     with stage.database.write() as session:
         session.execute(update(Mandate).values(status=status))
     stage.set_price(PRICE_AT_FLOOR)
@@ -134,7 +158,9 @@ def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
         assert len(watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
 
 
-def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed_once(stage: Stage, monkeypatch: Any) -> None:
+def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed_once(
+    stage: Stage, monkeypatch: Any
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
@@ -163,7 +189,10 @@ def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
         session.execute(update(Mandate).values(terms_digest=b"\1" * 32))
     other = stage.keeper()
     keeper.die()
-    assert (other.run().unknown, function("MandateVault", "stopFloor").selector in other.wire.views) == (0, True)
+    assert (
+        other.run().unknown,
+        function("MandateVault", "stopFloor").selector in other.wire.views,
+    ) == (0, True)
 
 
 # The second way
@@ -211,7 +240,10 @@ def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> N
             stage.chain.anvil.mine(1)
         keeper.run()
         keepers = [tx.raw for tx in stage.txs() if tx.signer == bytes_of(KEEPER.address)]
-        assert [(row.kind, row.state) for row in stage.intents()] == [("stop", "broadcast"), ("second_stop", "broadcast")]
+        assert [(row.kind, row.state) for row in stage.intents()] == [
+            ("stop", "broadcast"),
+            ("second_stop", "broadcast"),
+        ]
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
         stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(keepers[0])])
         stage.chain.anvil.mine(1)
@@ -265,12 +297,18 @@ def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> Non
     assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
 
 
-@pytest.mark.parametrize(("last_worth", "is_removed"), [(969 * USDC, True), (969 * USDC + 1, False)])
-def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(stage: Stage, last_worth: int, is_removed: bool) -> None:
+@pytest.mark.parametrize(
+    ("last_worth", "is_removed"), [(969 * USDC, True), (969 * USDC + 1, False)]
+)
+def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(
+    stage: Stage, last_worth: int, is_removed: bool
+) -> None:
     """Floor 950: 2 % above it is 969."""
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, last_worth)], stage.now())
-    stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
+    stage.chain.anvil.rpc.call(
+        "anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"]
+    )
     keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
     run_for(stage, keeper, UNKNOWN_S - STEP_S)
@@ -283,7 +321,9 @@ def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(stage: Stage
 def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) -> None:
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 951 * USDC)], stage.now())
-    stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
+    stage.chain.anvil.rpc.call(
+        "anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"]
+    )
     keeper = stage.keeper(clock=stage.chain_clock)
     run_for(stage, keeper, UNKNOWN_S + STEP_S)
     assert stage.states() == []
@@ -292,7 +332,9 @@ def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) 
 # Marks
 
 
-def test_a_vault_whose_price_is_wiggled__sends_so_many_marks_a_day_and_is_still_stopped(stage: Stage) -> None:
+def test_a_vault_whose_price_is_wiggled__sends_so_many_marks_a_day_and_is_still_stopped(
+    stage: Stage,
+) -> None:
     keeper = stage.keeper(marks_a_day=2)
     for price in (1_200_000, 900_000, 1_200_000, 900_000):
         stage.set_price(price)
@@ -312,7 +354,9 @@ def test_only_the_lowest_nonce__is_offered_again(stage: Stage) -> None:
         keeper = stage.keeper()
         with stage.database.write() as session:
             for n in range(3):
-                rows.add_intent(session, replace(new_intent(stage), **_acceptance(stage, n)), 1, stage.now())
+                rows.add_intent(
+                    session, replace(new_intent(stage), **_acceptance(stage, n)), 1, stage.now()
+                )
         keeper.run()
         assert [tx.nonce for tx in stage.txs()] == [0, 1, 2]
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
@@ -324,4 +368,10 @@ def test_only_the_lowest_nonce__is_offered_again(stage: Stage) -> None:
 def _acceptance(stage: Stage, n: int) -> dict[str, Any]:
     """Anything that the chain takes from the keeper's key: an approval of USDC."""
     data = bytes_of(call_by_signature("approve(address,uint256)", [stage.vault, n]))
-    return {"subject": f"test:{n}", "vault": None, "kind": "test", "to": stage.chain.contracts["usdc"], "data": data}
+    return {
+        "subject": f"test:{n}",
+        "vault": None,
+        "kind": "test",
+        "to": stage.chain.contracts["usdc"],
+        "data": data,
+    }

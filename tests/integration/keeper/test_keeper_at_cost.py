@@ -1,7 +1,8 @@
-"""Money out at a venue that no adapter values: the public stop is off, and the keeper stops by a worth at cost.
+"""Money out at a venue that no adapter values: the public stop is off, and the keeper stops by a
+worth at cost.
 
-Budget 1000, floor 950: 850 cash, 100 units at the test venue, and 50 USDC at a venue of the owner's choice. At a price of 0.5 the
-vault is worth 950 at cost: 850 + 50 + 50.
+Budget 1000, floor 950: 850 cash, 100 units at the test venue, and 50 USDC at a venue of the owner's
+choice. At a price of 0.5 the vault is worth 950 at cost: 850 + 50 + 50.
 """
 
 import pytest
@@ -39,7 +40,9 @@ def rules(deployed: DeployedChain, venue: str) -> tuple[Rule, ...]:
         Rule(venue, selector_of("take(uint256)"), UNPINNED, RuleKind.SPEND),
         Rule(venue, selector_of("give(uint256)"), UNPINNED, RuleKind.EXIT),
     ]
-    return tuple(sorted([*deployed.rules(), *listed], key=lambda rule: (int(rule.target, 16), rule.selector)))
+    return tuple(
+        sorted([*deployed.rules(), *listed], key=lambda rule: (int(rule.target, 16), rule.selector))
+    )
 
 
 @pytest.fixture
@@ -50,9 +53,17 @@ def out(stage: Stage, venue: str) -> Stage:
 
 
 def enforced(stage: Stage) -> str | None:
-    """The error by which the vault refuses the public stop, which it must; None: an error that is not known."""
+    """The error by which the vault refuses the public stop, which it must; None: an error that is
+    not known.
+    """
     with pytest.raises(RpcRevertedError) as refused:
-        stage.chain.rpc.call("eth_call", [{"from": STRANGER.address, "to": stage.vault, "data": calldata.enforce_stop_line()}, "latest"])
+        stage.chain.rpc.call(
+            "eth_call",
+            [
+                {"from": STRANGER.address, "to": stage.vault, "data": calldata.enforce_stop_line()},
+                "latest",
+            ],
+        )
     return refusal_name(refused.value.revert_data)
 
 
@@ -63,7 +74,9 @@ def test_a_keeper_that_the_factory_does_not_name__plans_no_stop_at_cost(out: Sta
     assert (out.states(), stranger.wire.sent, out.status()) == ([], [], "working")
 
 
-def test_worth_at_cost_falls_to_the_floor__the_keepers_mark_stops_what_nobody_else_can(out: Stage) -> None:
+def test_worth_at_cost_falls_to_the_floor__the_keepers_mark_stops_what_nobody_else_can(
+    out: Stage,
+) -> None:
     out.set_price(PRICE_AT_FLOOR)
     assert enforced(out) == "WorthUnknown"
     report = out.keeper().run()
@@ -96,10 +109,16 @@ def test_a_key_of_its_own_for_stops__is_not_chosen_for_one_at_cost(out: Stage) -
     out.keeper(stop_signer=STRANGER.signer).run()
     (intent,) = out.intents()
     (tx,) = out.txs()
-    assert (out.status(), intent.role, out.receipt_of(tx).sender) == ("stopped", "keeper", KEEPER.address)
+    assert (out.status(), intent.role, out.receipt_of(tx).sender) == (
+        "stopped",
+        "keeper",
+        KEEPER.address,
+    )
 
 
-def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_at_cost(stage: Stage, venue: str) -> None:
+def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_at_cost(
+    stage: Stage, venue: str
+) -> None:
     """The agent can't turn the stop off by sending a base unit to a venue that nobody values."""
     stage.set_price(PRICE_AT_FLOOR - 1)
 
@@ -108,11 +127,19 @@ def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_a
 
     stage.keeper(before_signing=spend, stop_signer=STRANGER.signer).run()
     (intent,) = stage.intents()
-    assert (stage.status(), intent.reason["source"], intent.role) == ("stopped", "vault.worth_at_cost", "keeper")
+    assert (stage.status(), intent.reason["source"], intent.role) == (
+        "stopped",
+        "vault.worth_at_cost",
+        "keeper",
+    )
 
 
-def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mark(stage: Stage, venue: str) -> None:
-    """In every block the agent takes a base unit out before `enforceStopLine` and brings it back after it."""
+def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mark(
+    stage: Stage, venue: str
+) -> None:
+    """In every block the agent takes a base unit out before `enforceStopLine` and brings it back
+    after it.
+    """
     stage.set_price(PRICE_AT_FLOOR - 1)
     sandwich(stage, venue, stage.keeper(stop_signer=STRANGER.signer), 4)
     first, second = stage.intents()[:2]
@@ -121,7 +148,9 @@ def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mar
     assert stage.status() == "stopped"
 
 
-def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_down_little(stage: Stage, venue: str) -> None:
+def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_down_little(
+    stage: Stage, venue: str
+) -> None:
     """It has no other way, and ETH that other vaults may need."""
     stage.set_price(PRICE_AT_FLOOR - 1)
     keeper = stage.keeper(signer=STRANGER.signer, age=stage.chain_clock)
@@ -133,7 +162,9 @@ def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_do
 
 
 def sandwich(stage: Stage, venue: str, keeper: KeeperProcess, blocks: int) -> None:
-    """The agent's two transactions stand before and after the keeper's in each of so many blocks."""
+    """The agent's two transactions stand before and after the keeper's in each of so many
+    blocks.
+    """
     give = call_by_signature("give(uint256)", [1])
     around = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
     with stage.no_blocks():
@@ -141,7 +172,10 @@ def sandwich(stage: Stage, venue: str, keeper: KeeperProcess, blocks: int) -> No
             keeper.run()
             nonce = stage.chain.reader.transaction_count(AGENT.address)
             for n, (call, tip_wei) in enumerate(around if stage.status() == "working" else ()):
-                stage.chain.rpc.call("eth_sendRawTransaction", [signed_by_agent(stage, calldata.execute(call), nonce + n, tip_wei)])
+                stage.chain.rpc.call(
+                    "eth_sendRawTransaction",
+                    [signed_by_agent(stage, calldata.execute(call), nonce + n, tip_wei)],
+                )
             stage.chain.anvil.mine(1)
 
 
@@ -164,19 +198,32 @@ def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:
     dry = out.keeper(signer=None)
     report = dry.run()
     (row,) = out.marks()
-    assert (report.actions, report.at_cost, row.source, dry.wire.sent) == (1, 1, "vault.worth_at_cost", [])
+    assert (report.actions, report.at_cost, row.source, dry.wire.sent) == (
+        1,
+        1,
+        "vault.worth_at_cost",
+        [],
+    )
 
 
 def test_all_came_home__the_worth_is_the_vaults_own_again(out: Stage, venue: str) -> None:
     keeper = out.keeper()
     keeper.run()
-    out.chain.succeed(AGENT, out.vault, calldata.execute(Call(venue, 0, call_by_signature("give(uint256)", [OUT]))))
+    out.chain.succeed(
+        AGENT,
+        out.vault,
+        calldata.execute(Call(venue, 0, call_by_signature("give(uint256)", [OUT]))),
+    )
     report = keeper.run()
     assert [row.source for row in out.marks()] == ["vault.worth_at_cost", "vault.worth"]
     assert report.at_cost == 0
 
 
-def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_the_venue(out: Stage) -> None:
-    answer = out.chain.rpc.call("eth_call", [{"to": out.vault, "data": selector_of("worthAtCost()")}, "latest"])
+def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_the_venue(
+    out: Stage,
+) -> None:
+    answer = out.chain.rpc.call(
+        "eth_call", [{"to": out.vault, "data": selector_of("worthAtCost()")}, "latest"]
+    )
     words = bytes_of(answer)
     assert (int.from_bytes(words[:32]), int.from_bytes(words[32:])) == (1_000 * USDC, OUT)

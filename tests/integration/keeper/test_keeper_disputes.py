@@ -1,4 +1,6 @@
-"""Nodes that contradict each other about a vault: a fall is stopped within a few blocks all the same, and what a lie burns is bounded."""
+"""Nodes that contradict each other about a vault: a fall is stopped within a few blocks all the
+same, and what a lie burns is bounded.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +16,8 @@ from tests.integration.keeper.lies import THREE, TWO
 from tests.integration.keeper.test_keeper_heads import Clock
 from tests.personas import OWNER
 
-FALLEN = together(trials_pass(100_000), lies.view("worth", 0))  # it says so, and that the stop passes
+# it says so, and that the stop passes
+FALLEN = together(trials_pass(100_000), lies.view("worth", 0))
 SOUND = lies.view("worth", 1_000 * USDC)
 WORKS_AND_FELL = together(FALLEN, lies.view("status", 1))
 WITHIN_TICKS = 20
@@ -49,8 +52,12 @@ class Disputed:
         return self.run(WITHIN_TICKS, lambda: self.stage.status() == "stopped")
 
 
-def test_a_node_claims_falls_to_prime_the_wait_and_then_hides_one__the_vault_is_stopped(stage: Stage, paths: tuple[str, ...]) -> None:
-    """Each claim in vain makes the wait for the next one twice as long: for claims of that node alone."""
+def test_a_node_claims_falls_to_prime_the_wait_and_then_hides_one__the_vault_is_stopped(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
+    """Each claim in vain makes the wait for the next one twice as long: for claims of that node
+    alone.
+    """
     disputed = Disputed(stage, paths, {"/a": FALLEN})
     for wait_s in (60, 120, 240):
         disputed.run(2)
@@ -61,7 +68,9 @@ def test_a_node_claims_falls_to_prime_the_wait_and_then_hides_one__the_vault_is_
 
 
 @pytest.mark.parametrize("liar", [0, 1], ids=["preferred", "other"])
-def test_a_node_claims_a_fall_and_then_hides_one__the_vault_is_stopped(stage: Stage, paths: tuple[str, ...], liar: int) -> None:
+def test_a_node_claims_a_fall_and_then_hides_one__the_vault_is_stopped(
+    stage: Stage, paths: tuple[str, ...], liar: int
+) -> None:
     """Neither node rests for its word alone: the liar's would be all there is."""
     disputed = Disputed(stage, paths, {paths[liar]: FALLEN})
     disputed.run(1)
@@ -72,14 +81,17 @@ def test_a_node_claims_a_fall_and_then_hides_one__the_vault_is_stopped(stage: St
 
 @pytest.mark.parametrize("liar", [0, 1], ids=["preferred", "other"])
 @pytest.mark.parametrize("lie", [SOUND, lies.view("status", 2)], ids=["sound", "stopped"])
-def test_a_node_says_that_a_pending_stop_is_not_needed__it_stays(stage: Stage, paths: tuple[str, ...], liar: int, lie: Lie) -> None:
+def test_a_node_says_that_a_pending_stop_is_not_needed__it_stays(
+    stage: Stage, paths: tuple[str, ...], liar: int, lie: Lie
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     disputed = Disputed(stage, paths, {paths[liar]: lie})
     with stage.no_blocks():
         for _ in range(2):  # by the second one at the latest an honest node is asked first
             disputed.keeper.run()
         assert stage.states() == [("stop", "broadcast")]
-        stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(50 * GWEI)])  # what it pays is too little
+        # what it pays is too little
+        stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(50 * GWEI)])
         disputed.pass_time()
         disputed.keeper.run()
         disputed.pass_time()
@@ -87,7 +99,9 @@ def test_a_node_says_that_a_pending_stop_is_not_needed__it_stays(stage: Stage, p
     assert stage.status() == "stopped"
 
 
-def test_all_nodes_say_that_a_pending_stop_is_not_needed__its_nonce_is_filled(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_all_nodes_say_that_a_pending_stop_is_not_needed__its_nonce_is_filled(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     disputed = Disputed(stage, paths, {})
     with stage.no_blocks():
@@ -99,13 +113,17 @@ def test_all_nodes_say_that_a_pending_stop_is_not_needed__its_nonce_is_filled(st
     assert stage.txs()[-1].is_filler
 
 
-def test_a_node_says_that_a_vault_which_ended_works_and_fell__few_stops_are_paid_for(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_node_says_that_a_vault_which_ended_works_and_fell__few_stops_are_paid_for(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner"))
     Disputed(stage, paths, {"/a": WORKS_AND_FELL}).run(12)
     assert len(stage.txs()) <= (1 if paths == TWO else 0)
 
 
-def test_a_node_says_that_a_vault_which_is_watched_no_more_fell__it_stays_so(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_node_says_that_a_vault_which_is_watched_no_more_fell__it_stays_so(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     def names_no_safe_block(call: Call, _: Call) -> Call | None:
         return refused(call, "no safe block") if "safe" in call["params"] else None
 

@@ -25,7 +25,9 @@ def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
         yield found
 
 
-def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(stage: Stage, start: Start) -> None:
+def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(
+    stage: Stage, start: Start
+) -> None:
     flood(stage.chain, stage.database, QUEUED, wallets=50, at=datetime.now(UTC))
     process = start("run")
     wait_until(lambda: state_of_leader(stage) is not None)
@@ -33,14 +35,23 @@ def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(sta
     rpc = stage.chain.anvil.rpc
     rpc.call("evm_setAutomine", [False])
     rpc.call(
-        "eth_sendRawTransaction", [stage.chain.sign(OPERATOR, stage.chain.contracts["test_venue"], test_venue.set_price(PRICE_AT_FLOOR))]
+        "eth_sendRawTransaction",
+        [
+            stage.chain.sign(
+                OPERATOR, stage.chain.contracts["test_venue"], test_venue.set_price(PRICE_AT_FLOOR)
+            )
+        ],
     )
     rpc.call("evm_mine")
     time.sleep(BLOCK_S)
     rpc.call("evm_mine")
     rpc.call("evm_setAutomine", [True])
     assert stage.status() == "stopped"
-    sent = [kind for kind, state in stage.states() if kind == "custodial_transfer" and state not in ("planned", "refused")]
+    sent = [
+        kind
+        for kind, state in stage.states()
+        if kind == "custodial_transfer" and state not in ("planned", "refused")
+    ]
     assert sent, "no request was sent beside it"
     process.terminate()
     said, _ = process.communicate(timeout=20)

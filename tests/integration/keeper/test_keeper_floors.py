@@ -1,4 +1,6 @@
-"""A vault whose floor the record does not have: its terms moved on, and nodes are asked. /a lies; the others, one or two, are honest."""
+"""A vault whose floor the record does not have: its terms moved on, and nodes are asked. /a lies;
+the others, one or two, are honest.
+"""
 
 import pytest
 from sqlalchemy import select
@@ -34,7 +36,9 @@ def floor_is(usdc_e6: int | None) -> Lie:
 
 
 @of_two_or_three
-def test_a_floor_too_high_told_once__costs_no_sound_vault_its_agent(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_floor_too_high_told_once__costs_no_sound_vault_its_agent(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     wire = LyingWire({"/a": floor_is(10**9 * USDC)})
     keeper = stage.keeper(paths=paths, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
@@ -58,7 +62,9 @@ def test_a_floor_too_high_told_for_good__costs_no_sound_vault_its_agent(stage: S
 @of_two_or_three
 @pytest.mark.parametrize("floor", [1, None], ids=["too low", "refused"])
 @pytest.mark.parametrize("is_once", [True, False], ids=["once", "for good"])
-def test_a_floor_that_is_not_true__hides_no_fall(stage: Stage, paths: tuple[str, ...], floor: int | None, is_once: bool) -> None:
+def test_a_floor_that_is_not_true__hides_no_fall(
+    stage: Stage, paths: tuple[str, ...], floor: int | None, is_once: bool
+) -> None:
     keeper = stage.keeper(paths=paths, wire=(wire := LyingWire({"/a": floor_is(floor)})))
     keeper.run()
     wire.lies = {} if is_once else wire.lies
@@ -69,8 +75,12 @@ def test_a_floor_that_is_not_true__hides_no_fall(stage: Stage, paths: tuple[str,
     assert stage.status() == "stopped"
 
 
-@pytest.mark.parametrize("paths", [("/a",), TWO, (*TWO, "/c")], ids=["one node", "two nodes", "three nodes"])
-def test_a_floor_that_the_nodes_agree_on__is_asked_once(stage: Stage, paths: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "paths", [("/a",), TWO, (*TWO, "/c")], ids=["one node", "two nodes", "three nodes"]
+)
+def test_a_floor_that_the_nodes_agree_on__is_asked_once(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     keeper = stage.keeper(paths=paths, wire=(wire := LyingWire({})))
     keeper.run()
     assert STOP_FLOOR in wire.views

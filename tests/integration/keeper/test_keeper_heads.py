@@ -1,4 +1,6 @@
-"""What one node says of the newest block: its time, its height. /a lies; the others, one or two, are honest."""
+"""What one node says of the newest block: its time, its height. /a lies; the others, one or two,
+are honest.
+"""
 
 import time
 from collections.abc import Callable
@@ -31,7 +33,13 @@ class Clock:
         return time.monotonic() + self.passed_s
 
 
-def blocks(stage: Stage, keeper: KeeperProcess, clock: Clock, count: int, until: Callable[[], bool] = lambda: False) -> int:
+def blocks(
+    stage: Stage,
+    keeper: KeeperProcess,
+    clock: Clock,
+    count: int,
+    until: Callable[[], bool] = lambda: False,
+) -> int:
     """A tick and a block, so often or until that is so; answers how often."""
     for done in range(count):
         if until():
@@ -44,7 +52,9 @@ def blocks(stage: Stage, keeper: KeeperProcess, clock: Clock, count: int, until:
 
 
 def ahead(seconds: int) -> Lie:
-    return lies.head(lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + seconds)})
+    return lies.head(
+        lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + seconds)}
+    )
 
 
 def higher(count: int) -> Lie:
@@ -55,7 +65,9 @@ def higher(count: int) -> Lie:
 
 
 @of_two_or_three
-def test_a_head_ahead_of_time__leaves_no_node_alone_with_a_worth_of_nothing(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_head_ahead_of_time__leaves_no_node_alone_with_a_worth_of_nothing(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     wire, clock = LyingWire({"/a": together(ahead(20), lies.view("worth", 0))}), Clock()
     keeper = stage.keeper(paths=paths, wire=wire, clock=clock)
     keeper.tick._observer.witnesses._clock = clock
@@ -65,10 +77,24 @@ def test_a_head_ahead_of_time__leaves_no_node_alone_with_a_worth_of_nothing(stag
 
 @of_two_or_three
 @pytest.mark.parametrize("seconds", [11, 20, 29])
-def test_a_head_ahead_of_time__hides_no_fall(stage: Stage, paths: tuple[str, ...], seconds: int) -> None:
+def test_a_head_ahead_of_time__hides_no_fall(
+    stage: Stage, paths: tuple[str, ...], seconds: int
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    wire, clock = LyingWire({"/a": together(ahead(seconds), lies.view("worth", 1000 * USDC))}), Clock()
-    assert blocks(stage, stage.keeper(paths=paths, wire=wire), clock, 4, lambda: stage.status() == "stopped") < 4
+    wire, clock = (
+        LyingWire({"/a": together(ahead(seconds), lies.view("worth", 1000 * USDC))}),
+        Clock(),
+    )
+    assert (
+        blocks(
+            stage,
+            stage.keeper(paths=paths, wire=wire),
+            clock,
+            4,
+            lambda: stage.status() == "stopped",
+        )
+        < 4
+    )
 
 
 @of_two_or_three
@@ -102,7 +128,9 @@ def test_a_height_that_was_never_reached__keeps_no_stop_from_being_offered_again
 
 @pytest.mark.parametrize("liar", TWO)
 @pytest.mark.parametrize("count", [1_000, -300])
-def test_another_height__gives_no_node_the_last_word_on_a_fall(stage: Stage, count: int, liar: str) -> None:
+def test_another_height__gives_no_node_the_last_word_on_a_fall(
+    stage: Stage, count: int, liar: str
+) -> None:
     stage.chain.anvil.mine(400)
     stage.set_price(PRICE_AT_FLOOR)
     lie = together(higher(count), lies.view("worth", 1000 * USDC))
@@ -111,7 +139,9 @@ def test_another_height__gives_no_node_the_last_word_on_a_fall(stage: Stage, cou
 
 
 @of_two_or_three
-@pytest.mark.parametrize("lies_of_trials", [False, True], ids=["honest trials", "every trial passes"])
+@pytest.mark.parametrize(
+    "lies_of_trials", [False, True], ids=["honest trials", "every trial passes"]
+)
 @pytest.mark.parametrize("count", [1_000, -300])
 def test_another_height__bars_no_stop_at_cost_and_burns_one_at_most(
     out: Stage, paths: tuple[str, ...], count: int, lies_of_trials: bool

@@ -1,4 +1,6 @@
-"""Slow jobs on a real scheduler and a real database: their rows, their failures, and what a killed process leaves."""
+"""Slow jobs on a real scheduler and a real database: their rows, their failures, and what a killed
+process leaves.
+"""
 
 import threading
 import time
@@ -45,7 +47,11 @@ def lead(database_url: str) -> Iterator[Lead]:
 def schedule(database: Database) -> Iterator[Callable[..., Schedule]]:
     made: list[Schedule] = []
 
-    def build(leadership: Leadership, *jobs: Job, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Schedule:
+    def build(
+        leadership: Leadership,
+        *jobs: Job,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> Schedule:
         epoch = leadership.epoch
         one = Schedule(
             database=database,
@@ -60,7 +66,8 @@ def schedule(database: Database) -> Iterator[Callable[..., Schedule]]:
 
     yield build
     for one in made:
-        if one._scheduler.running:  # a run that goes on would take a connection after the test has closed them
+        # a run that goes on would take a connection after the test has closed them
+        if one._scheduler.running:
             one._scheduler.shutdown(wait=True)
 
 
@@ -88,8 +95,13 @@ def doing(**did: Any) -> Callable[[datetime], Mapping[str, Any]]:
 # One run
 
 
-def test_run__a_good_one__is_recorded_with_what_it_did(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
-    job, seen = Job("job", 60, lambda now: {"at": str(now)}), iter([NOW, NOW + timedelta(milliseconds=250)])
+def test_run__a_good_one__is_recorded_with_what_it_did(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
+    job, seen = (
+        Job("job", 60, lambda now: {"at": str(now)}),
+        iter([NOW, NOW + timedelta(milliseconds=250)]),
+    )
     leadership = lead()
     schedule(leadership, job, clock=lambda: next(seen)).run(job)
     (run,) = runs(database)
@@ -98,7 +110,9 @@ def test_run__a_good_one__is_recorded_with_what_it_did(database: Database, lead:
     assert last(database).duration_ms == 250
 
 
-def test_run__while_it_goes_on__has_no_outcome(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_run__while_it_goes_on__has_no_outcome(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     seen: list[str | None] = []
 
     def look(now: datetime) -> Mapping[str, Any]:
@@ -131,7 +145,9 @@ def test_run__a_failed_one__keeps_our_own_sentence_or_the_errors_type(
     assert (run.outcome, run.error, run.did) == ("failed", told, {})
 
 
-def test_run__one_whose_error_quotes_a_nul__ends_as_failed(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_run__one_whose_error_quotes_a_nul__ends_as_failed(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     """A node words its refusal so, and neither text nor JSON of the database takes it."""
 
     def refused(now: datetime) -> Mapping[str, Any]:
@@ -145,7 +161,9 @@ def test_run__one_whose_error_quotes_a_nul__ends_as_failed(database: Database, l
     assert (run.outcome, run.error) == ("failed", "eth_getBalance: a \\x00 b (code -32000)")
 
 
-def test_a_heartbeat_that_the_database_refuses__is_no_lost_lead(database: Database, lead: Lead) -> None:
+def test_a_heartbeat_that_the_database_refuses__is_no_lost_lead(
+    database: Database, lead: Lead
+) -> None:
     leader = lead()
     leader.beat({"error": "a \0 b"})
     leader.beat({"error": "none"})
@@ -155,16 +173,24 @@ def test_a_heartbeat_that_the_database_refuses__is_no_lost_lead(database: Databa
     assert row.status["error"] == "none"
 
 
-def test_run__nothing_to_do_here__is_skipped_and_no_failure(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_run__nothing_to_do_here__is_skipped_and_no_failure(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     def skip(now: datetime) -> Mapping[str, Any]:
         raise JobSkippedError("a dry run has no accounts")
 
     job = Job("job", 60, skip)
     schedule(lead(), job).run(job)
-    assert (last(database).outcome, last(database).error, last(database).failures) == ("skipped", "a dry run has no accounts", 0)
+    assert (last(database).outcome, last(database).error, last(database).failures) == (
+        "skipped",
+        "a dry run has no accounts",
+        0,
+    )
 
 
-def test_run__after_the_lead_went__writes_nothing(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_run__after_the_lead_went__writes_nothing(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     did: list[datetime] = []
 
     def note(now: datetime) -> Mapping[str, Any]:
@@ -199,12 +225,16 @@ def test_run__the_lead_goes_meanwhile__its_end_is_written_by_the_next_leader(
 # The schedule
 
 
-def test_start__a_job_that_never_ran__runs_at_once(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_start__a_job_that_never_ran__runs_at_once(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     schedule(lead(), Job("job", 3_600, doing(n=1))).start()
     wait_until(lambda: len(runs(database)) == 1 and runs(database)[0].outcome == "ok")
 
 
-def test_start__missed_many_times__runs_once(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_start__missed_many_times__runs_once(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     job, leadership = Job("job", 3_600, doing()), lead()
     schedule(leadership, job, clock=lambda: datetime.now(UTC) - timedelta(days=2)).run(job)
     schedule(leadership, job).start()
@@ -213,7 +243,9 @@ def test_start__missed_many_times__runs_once(database: Database, lead: Lead, sch
     assert len(runs(database)) == 2
 
 
-def test_start__not_due_yet__waits(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_start__not_due_yet__waits(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     job, leadership = Job("job", 3_600, doing()), lead()
     schedule(leadership, job).run(job)
     schedule(leadership, job).start()
@@ -221,7 +253,9 @@ def test_start__not_due_yet__waits(database: Database, lead: Lead, schedule: Cal
     assert len(runs(database)) == 1
 
 
-def test_start__after_a_failure__the_next_run_still_happens(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_start__after_a_failure__the_next_run_still_happens(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     outcomes = iter([ValueError("x"), None])
 
     def fail_first(now: datetime) -> Mapping[str, Any]:
@@ -236,7 +270,11 @@ def test_start__after_a_failure__the_next_run_still_happens(database: Database, 
 
 @pytest.mark.parametrize(
     ("error", "of_the_scheduler"),
-    [(RpcUnreachableError("eth_call", ["timeout"]), 0), (OperationalError("", None, ValueError()), 0), (ValueError("x"), 1)],
+    [
+        (RpcUnreachableError("eth_call", ["timeout"]), 0),
+        (OperationalError("", None, ValueError()), 0),
+        (ValueError("x"), 1),
+    ],
 )
 def test_start__a_failure__is_left_to_the_schedulers_log_only_when_it_is_a_defect(
     database: Database,
@@ -257,7 +295,9 @@ def test_start__a_failure__is_left_to_the_schedulers_log_only_when_it_is_a_defec
     assert [record.levelname for record in caplog.records] == ["ERROR"] * of_the_scheduler
 
 
-def test_start__a_run_longer_than_its_period__is_never_doubled(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_start__a_run_longer_than_its_period__is_never_doubled(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     under_way, most, release = threading.Semaphore(1), [0], threading.Event()
 
     def long(now: datetime) -> Mapping[str, Any]:
@@ -274,7 +314,9 @@ def test_start__a_run_longer_than_its_period__is_never_doubled(database: Databas
     assert most == [0]
 
 
-def test_a_run_is_no_sign_of_the_tick(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+def test_a_run_is_no_sign_of_the_tick(
+    database: Database, lead: Lead, schedule: Callable[..., Schedule]
+) -> None:
     leadership, job = lead(), Job("job", 60, doing())
     before = leadership._sign_at
     schedule(leadership, job).run(job)
@@ -303,12 +345,16 @@ def add(database: Database, *outcomes: str | None) -> None:
         (["failed", "failed", None], 2),
     ],
 )
-def test_last_runs__counts_failures_since_the_last_good_run(database: Database, outcomes: list[str | None], failures: int) -> None:
+def test_last_runs__counts_failures_since_the_last_good_run(
+    database: Database, outcomes: list[str | None], failures: int
+) -> None:
     add(database, *outcomes)
     assert last(database).failures == failures
 
 
-def test_last_runs__while_one_is_under_way__shows_what_the_one_before_did(database: Database) -> None:
+def test_last_runs__while_one_is_under_way__shows_what_the_one_before_did(
+    database: Database,
+) -> None:
     add(database, "ok", None)
     assert (last(database).outcome, last(database).did) == (None, {"n": "ok"})
 
@@ -320,7 +366,9 @@ def test_end__twice__changes_nothing(database: Database) -> None:
     assert last(database).outcome == "ok"
 
 
-def test_drop_old_runs__keeps_the_newest_of_each_job_and_holds_to_the_limit(database: Database) -> None:
+def test_drop_old_runs__keeps_the_newest_of_each_job_and_holds_to_the_limit(
+    database: Database,
+) -> None:
     add(database, "ok", "ok", "ok", "failed")
     with database.write() as session:
         assert rows.drop_old_runs(session, NOW, 10) == 0

@@ -1,4 +1,6 @@
-"""What one lying node of two can do to what is sent: a stop goes out within few blocks, and what a lie burns is bounded."""
+"""What one lying node of two can do to what is sent: a stop goes out within few blocks, and what a
+lie burns is bounded.
+"""
 
 import pytest
 
@@ -26,10 +28,14 @@ MOVED = 1_200_000  # 900 + 120: a move of 2 %
 STOP_GAS_MOST = 400_000
 
 
-def lied_to(stage: Stage, lie: Lie, path: str = "/a", *, with_stop_key: bool = False) -> tuple[KeeperProcess, LyingWire]:
+def lied_to(
+    stage: Stage, lie: Lie, path: str = "/a", *, with_stop_key: bool = False
+) -> tuple[KeeperProcess, LyingWire]:
     """A keeper of two nodes; the one at `path` lies."""
     wire = LyingWire({path: lie})
-    return stage.keeper(paths=BOTH, wire=wire, stop_signer=STRANGER.signer if with_stop_key else None), wire
+    return stage.keeper(
+        paths=BOTH, wire=wire, stop_signer=STRANGER.signer if with_stop_key else None
+    ), wire
 
 
 def run(stage: Stage, keeper: KeeperProcess, ticks: int) -> None:
@@ -52,7 +58,9 @@ def kinds(stage: Stage, kind: str) -> list[str]:
 
 @pytest.mark.parametrize("path", BOTH)
 @pytest.mark.parametrize("count", [16, 300, 2**40])
-def test_a_count_too_high__the_stop_goes_out_and_nothing_is_filled(stage: Stage, path: str, count: int) -> None:
+def test_a_count_too_high__the_stop_goes_out_and_nothing_is_filled(
+    stage: Stage, path: str, count: int
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper, _ = lied_to(stage, counts(count), path)
     run(stage, keeper, 2)
@@ -61,7 +69,9 @@ def test_a_count_too_high__the_stop_goes_out_and_nothing_is_filled(stage: Stage,
 
 
 @pytest.mark.parametrize("count", [300, 2**40])
-def test_a_node_alone_named_a_count_too_high_once__the_stop_is_signed_anew(stage: Stage, count: int) -> None:
+def test_a_node_alone_named_a_count_too_high_once__the_stop_is_signed_anew(
+    stage: Stage, count: int
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper(paths=("/a",), wire=(wire := LyingWire({"/a": counts(count)})))
     keeper.run()
@@ -109,7 +119,9 @@ def test_a_count_too_low_of_an_account_in_use__costs_few_calls(stage: Stage) -> 
 
 
 @pytest.mark.parametrize("path", BOTH)
-def test_a_count_too_low_from_the_first_tick_on__the_stop_goes_out_within_few_blocks(stage: Stage, path: str) -> None:
+def test_a_count_too_low_from_the_first_tick_on__the_stop_goes_out_within_few_blocks(
+    stage: Stage, path: str
+) -> None:
     stage.chain.anvil.rpc.call("anvil_setNonce", [KEEPER.address, hex(3_000)])
     stage.set_price(PRICE_AT_FLOOR)
     keeper, _ = lied_to(stage, counts(0), path)
@@ -156,20 +168,28 @@ def test_a_base_fee_that_is_not_true__the_stop_goes_out(stage: Stage, path: str,
 
 
 @pytest.mark.parametrize("path", BOTH)
-@pytest.mark.parametrize(("gas", "ether_wei"), [(21_001, 10**22), (30_000, 10**22), (10_000_000, 4 * 10**15)])
-def test_gas_that_is_not_true__the_stop_goes_out_and_none_is_paid_in_vain(stage: Stage, path: str, gas: int, ether_wei: int) -> None:
+@pytest.mark.parametrize(
+    ("gas", "ether_wei"), [(21_001, 10**22), (30_000, 10**22), (10_000_000, 4 * 10**15)]
+)
+def test_gas_that_is_not_true__the_stop_goes_out_and_none_is_paid_in_vain(
+    stage: Stage, path: str, gas: int, ether_wei: int
+) -> None:
     for person in (KEEPER, STRANGER):
         set_balance(stage, person.address, ether_wei)
     stage.set_price(PRICE_AT_FLOOR)
     keeper, _ = lied_to(stage, says("eth_estimateGas", hex(gas)), path, with_stop_key=True)
     run(stage, keeper, 3)
-    spent = sum(ether_wei - stage.chain.reader.balance_wei(person.address) for person in (KEEPER, STRANGER))
+    spent = sum(
+        ether_wei - stage.chain.reader.balance_wei(person.address) for person in (KEEPER, STRANGER)
+    )
     print("paid, wei:", spent)
     assert stage.status() == "stopped"
     assert kinds(stage, "stop").count("reverted") == 0
 
 
-def test_trials_that_revert_at_one_node__the_other_ones_word_is_enough_for_a_stop(stage: Stage) -> None:
+def test_trials_that_revert_at_one_node__the_other_ones_word_is_enough_for_a_stop(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper, _ = lied_to(stage, trials_revert)
     run(stage, keeper, 2)
@@ -178,9 +198,16 @@ def test_trials_that_revert_at_one_node__the_other_ones_word_is_enough_for_a_sto
 
 @pytest.mark.parametrize("path", BOTH)
 @pytest.mark.parametrize("number", [0, 2**59])
-def test_every_number_is_a_lie__the_stop_goes_out_for_what_one_stop_costs(stage: Stage, path: str, number: int) -> None:
+def test_every_number_is_a_lie__the_stop_goes_out_for_what_one_stop_costs(
+    stage: Stage, path: str, number: int
+) -> None:
     before = stage.chain.reader.balance_wei(KEEPER.address)
-    methods = ("eth_getTransactionCount", "eth_estimateGas", "eth_maxPriorityFeePerGas", "eth_getBalance")
+    methods = (
+        "eth_getTransactionCount",
+        "eth_estimateGas",
+        "eth_maxPriorityFeePerGas",
+        "eth_getBalance",
+    )
     lies = together(base_fee(number), *(says(method, hex(number)) for method in methods))
     stage.set_price(PRICE_AT_FLOOR)
     keeper, _ = lied_to(stage, lies, path)
@@ -188,7 +215,8 @@ def test_every_number_is_a_lie__the_stop_goes_out_for_what_one_stop_costs(stage:
     spent = before - stage.chain.reader.balance_wei(KEEPER.address)
     print("paid, wei:", spent)
     assert stage.status() == "stopped"
-    assert spent <= 60_000 * 3 * GWEI  # one stop's gas at a base fee of 1 gwei and the most that is offered as tip
+    # one stop's gas at a base fee of 1 gwei and the most that is offered as tip
+    assert spent <= 60_000 * 3 * GWEI
 
 
 # The purse
@@ -209,7 +237,9 @@ def test_marks__leave_what_stops_need(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("path", BOTH)
-def test_marks__leave_what_stops_need__whatever_one_node_says_of_the_balance(stage: Stage, path: str) -> None:
+def test_marks__leave_what_stops_need__whatever_one_node_says_of_the_balance(
+    stage: Stage, path: str
+) -> None:
     set_balance(stage, KEEPER.address, STOP_GAS_MOST * 5 * GWEI)
     keeper, _ = lied_to(stage, says("eth_getBalance", hex(10**30)), path)
     for price in (1_300_000, 1_000_000) * 2:
@@ -228,15 +258,26 @@ def test_marks__are_sent_from_what_is_above_the_reserve(stage: Stage) -> None:
 # What reverts again and again
 
 
-def test_an_acceptance_that_reverts_again_and_again__is_paid_for_a_few_times_a_day(stage: Stage) -> None:
+def test_an_acceptance_that_reverts_again_and_again__is_paid_for_a_few_times_a_day(
+    stage: Stage,
+) -> None:
     pending = function("MandateVaultFactory", "pendingKeeper").selector
 
     def proposed(call: dict, answer: dict) -> dict | None:  # type: ignore[type-arg]
         if call["method"] != "eth_call" or call["params"][0]["data"] != pending:
             return None
-        return said(call, "0x" + DEPLOYER.address.removeprefix("0x").lower().rjust(64, "0") + f"{stage.chain.now - 60:064x}")
+        return said(
+            call,
+            "0x"
+            + DEPLOYER.address.removeprefix("0x").lower().rjust(64, "0")
+            + f"{stage.chain.now - 60:064x}",
+        )
 
-    keeper = stage.keeper(signer=DEPLOYER.signer, paths=("/a",), wire=LyingWire({"/a": together(proposed, trials_pass(100_000))}))
+    keeper = stage.keeper(
+        signer=DEPLOYER.signer,
+        paths=("/a",),
+        wire=LyingWire({"/a": together(proposed, trials_pass(100_000))}),
+    )
     before = stage.chain.reader.balance_wei(DEPLOYER.address)
     run(stage, keeper, 3 * REVERTS_A_DAY)
     print("burnt in a day, wei:", before - stage.chain.reader.balance_wei(DEPLOYER.address))

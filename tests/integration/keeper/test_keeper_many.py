@@ -1,4 +1,6 @@
-"""Many vaults: what a tick asks Postgres and the chain, in which order, and that stops wait for none of it."""
+"""Many vaults: what a tick asks Postgres and the chain, in which order, and that stops wait for
+none of it.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -30,13 +32,22 @@ def plan_of(database: Database, now: datetime) -> str:
     """How Postgres reads the watched vaults."""
     asked: list[tuple[str, Any]] = []
     with database.read() as session:
-        event.listen(database.engine, "before_cursor_execute", lambda c, cursor, sql, args, context, many: asked.append((sql, args)))
+        event.listen(
+            database.engine,
+            "before_cursor_execute",
+            lambda c, cursor, sql, args, context, many: asked.append((sql, args)),
+        )
         watched_rows.watched_vaults(session, CHAIN_ID, now)
         sql, arguments = asked[-1]
-        return "\n".join(row[0] for row in session.connection().exec_driver_sql("explain analyze " + sql, arguments))
+        return "\n".join(
+            row[0]
+            for row in session.connection().exec_driver_sql("explain analyze " + sql, arguments)
+        )
 
 
-def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(database: Database) -> None:
+def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(
+    database: Database,
+) -> None:
     fill(database, 1_000, 100_000)
     with database.write() as session:
         session.execute(text(SENT))
@@ -68,7 +79,9 @@ def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before
     monkeypatch.setattr(ticks, "VAULTS_A_BATCH", 100)
     fill(database, 300, 300)
     with database.write() as session:
-        session.execute(text("update vault_mark set worth_usdc_e6 = 951000000 where block_number <= 150"))
+        session.execute(
+            text("update vault_mark set worth_usdc_e6 = 951000000 where block_number <= 150")
+        )
         session.execute(text("delete from vault_mark where block_number > 290"))
     signs: list[int] = []
     read: list[str] = []
@@ -83,20 +96,32 @@ def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before
 
         def fallen(reading: Any) -> Any:
             number = reading.public_id.removeprefix("m_")
-            return ticks.replace(reading, worth_usdc_e6=AT_FLOOR) if int(number) in (10, 299) else reading
+            return (
+                ticks.replace(reading, worth_usdc_e6=AT_FLOOR)
+                if int(number) in (10, 299)
+                else reading
+            )
 
         monkeypatch.setattr(observer, "readings", readings)
         leadership = Leadership(database_url, "keeper", "test")
         assert leadership.try_take(datetime.now(UTC))
         told = Told(read)
         tick = Tick(
-            database=database, observer=observer, leadership=leadership, sender=told, own=None, sign=lambda: signs.append(len(read))
+            database=database, observer=observer, leadership=leadership, sender=told, own=None,
+                sign=lambda: signs.append(len(read))
         )  # fmt: skip
         report = tick.run(datetime.now(UTC))
         leadership.release()
         rpc.close()
-    assert (report.vaults, signs) == (300, [100, 200, 300, 300]), "each batch, and what the other nodes say"
-    assert [count for count, _ in told.rushed] == [100], "both were near or unknown: the first batch has them"
+    assert (report.vaults, signs) == (300, [100, 200, 300, 300]), (
+        "each batch, and what the other nodes say"
+    )
+    assert [count for count, _ in told.rushed] == [100], (
+        "both were near or unknown: the first batch has them"
+    )
     with database.read() as session:
-        known = {vault.vault: vault.last_written for vault in watched_rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))}
+        known = {
+            vault.vault: vault.last_written
+            for vault in watched_rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))
+        }
     assert len(known) == 300

@@ -34,17 +34,34 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(PREFIX + name, labels)
 
 
-def add_intent(database: Database, kind: str, state: str, trigger: int = 100, age_s: int = 0, mined: int | None = None) -> None:
+def add_intent(
+    database: Database,
+    kind: str,
+    state: str,
+    trigger: int = 100,
+    age_s: int = 0,
+    mined: int | None = None,
+) -> None:
     """`mined`: the height of the block that has it."""
     vault = bytes([len(kind), trigger % 256]) + state.encode()[:18].ljust(18, b"\0")
     with database.write() as session:
-        decided = intent(vault, kind=kind, state=state, trigger=trigger, at=NOW - timedelta(seconds=age_s))
+        decided = intent(
+            vault, kind=kind, state=state, trigger=trigger, at=NOW - timedelta(seconds=age_s)
+        )
         session.add(decided)
         session.flush()
         if mined is not None:
             found = bytes([mined % 256]) * 32
             session.merge(
-                ChainBlock(chain_id=CHAIN_ID, hash=found, number=mined, parent_hash=b"\0" * 32, ts=mined, canonical=True, seen_at=NOW)
+                ChainBlock(
+                    chain_id=CHAIN_ID,
+                    hash=found,
+                    number=mined,
+                    parent_hash=b"\0" * 32,
+                    ts=mined,
+                    canonical=True,
+                    seen_at=NOW,
+                )
             )
             session.add(
                 KeeperTx(
@@ -66,14 +83,20 @@ def add_intent(database: Database, kind: str, state: str, trigger: int = 100, ag
             )
 
 
-def record(database: Database, name: str, outcome: str | None, did: dict[str, Any] | None = None) -> None:
+def record(
+    database: Database, name: str, outcome: str | None, did: dict[str, Any] | None = None
+) -> None:
     with database.write() as session:
         run_id = job_rows.begin(session, name, 30, 1, "test", NOW)
         if outcome is not None:
-            job_rows.end(session, run_id, outcome, None, did or {}, NOW + timedelta(milliseconds=1_500))
+            job_rows.end(
+                session, run_id, outcome, None, did or {}, NOW + timedelta(milliseconds=1_500)
+            )
 
 
-def test_intents__by_kind_and_state_with_the_oldest_age(metrics: Metrics, database: Database) -> None:
+def test_intents__by_kind_and_state_with_the_oldest_age(
+    metrics: Metrics, database: Database
+) -> None:
     add_intent(database, "stop", "planned", 1, age_s=3)
     add_intent(database, "stop", "planned", 2, age_s=21)
     add_intent(database, "mark", "broadcast", 3, age_s=5)
@@ -84,19 +107,33 @@ def test_intents__by_kind_and_state_with_the_oldest_age(metrics: Metrics, databa
     assert value(metrics, "intents_live", kind="mark", state="done") is None
 
 
-def test_stop_latency__counts_blocks_from_the_trigger_to_the_mined_block(metrics: Metrics, database: Database) -> None:
+def test_stop_latency__counts_blocks_from_the_trigger_to_the_mined_block(
+    metrics: Metrics, database: Database
+) -> None:
     for trigger, mined in ((100, 101), (110, 111), (120, 123), (130, 130)):
         add_intent(database, "stop", "done", trigger, mined=mined)
     add_intent(database, "mark", "done", 140, mined=150)
-    buckets = {bound: value(metrics, "stop_latency_blocks_bucket", le=bound) for bound in ("0.0", "1.0", "2.0", "3.0", "+Inf")}
+    buckets = {
+        bound: value(metrics, "stop_latency_blocks_bucket", le=bound)
+        for bound in ("0.0", "1.0", "2.0", "3.0", "+Inf")
+    }
     assert buckets == {"0.0": 1, "1.0": 3, "2.0": 3, "3.0": 4, "+Inf": 4}
-    assert (value(metrics, "stop_latency_blocks_sum"), value(metrics, "stop_latency_blocks_count")) == (5, 4)
+    assert (
+        value(metrics, "stop_latency_blocks_sum"),
+        value(metrics, "stop_latency_blocks_count"),
+    ) == (5, 4)
 
 
-@pytest.mark.parametrize(("state", "waits"), [("planned", 7), ("signed", 7), ("broadcast", 7), ("mined", 0), ("done", 0)])
-def test_stop_waits__is_the_oldest_trigger_below_the_keepers_head(metrics: Metrics, database: Database, state: str, waits: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "waits"), [("planned", 7), ("signed", 7), ("broadcast", 7), ("mined", 0), ("done", 0)]
+)
+def test_stop_waits__is_the_oldest_trigger_below_the_keepers_head(
+    metrics: Metrics, database: Database, state: str, waits: int
+) -> None:
     with database.write() as session:
-        said = text("insert into leader values ('keeper', 1, 'x', 1, :now, :now, '{\"head\": 107}')")
+        said = text(
+            "insert into leader values ('keeper', 1, 'x', 1, :now, :now, '{\"head\": 107}')"
+        )
         session.execute(said, {"now": NOW})
     add_intent(database, "stop", state, 100)
     add_intent(database, "stop", state, 103)
@@ -110,7 +147,9 @@ def test_stop_waits__head_unknown__is_absent(metrics: Metrics, database: Databas
     assert value(metrics, "stop_waits_blocks") is None
 
 
-def test_jobs__show_start_period_failures_and_duration(metrics: Metrics, database: Database) -> None:
+def test_jobs__show_start_period_failures_and_duration(
+    metrics: Metrics, database: Database
+) -> None:
     for outcome in ("ok", "failed", "failed"):
         record(database, "prune", outcome)
     assert value(metrics, "job_last_start_timestamp_seconds", job="prune") == NOW.timestamp()
@@ -121,31 +160,53 @@ def test_jobs__show_start_period_failures_and_duration(metrics: Metrics, databas
     assert value(metrics, "job_duration_seconds", job="prune") is None
 
 
-def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(metrics: Metrics, database: Database) -> None:
-    purse = {"role": "keeper", "address": KEEPER.address, "balance_wei": 10**18, "stop_cost_wei": None, "stops_left": None, "nonce_gap": 0}
+def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(
+    metrics: Metrics, database: Database
+) -> None:
+    purse = {
+        "role": "keeper",
+        "address": KEEPER.address,
+        "balance_wei": 10**18,
+        "stop_cost_wei": None,
+        "stops_left": None,
+        "nonce_gap": 0,
+    }
     stop = purse | {"role": "stop", "stops_left": 19, "nonce_gap": 2}
     record(database, "balances", "ok", {"signers": [purse, stop], "is_named_by_factory": False})
     assert value(metrics, "signer_balance_wei", role="keeper") == 10**18
-    assert (value(metrics, "stops_left", role="keeper"), value(metrics, "stops_left", role="stop")) == (None, 19)
-    assert (value(metrics, "nonce_gap", role="stop"), value(metrics, "is_named_by_factory")) == (2, 0)
+    assert (
+        value(metrics, "stops_left", role="keeper"),
+        value(metrics, "stops_left", role="stop"),
+    ) == (None, 19)
+    assert (value(metrics, "nonce_gap", role="stop"), value(metrics, "is_named_by_factory")) == (
+        2,
+        0,
+    )
     record(database, "balances", "failed")
     assert value(metrics, "signer_balance_wei", role="keeper") is None
     assert value(metrics, "is_named_by_factory") is None
 
 
-def test_the_gas_of_requests__is_what_is_spent_and_kept_of_the_day_and_the_days_cap(metrics: Metrics, database: Database) -> None:
+def test_the_gas_of_requests__is_what_is_spent_and_kept_of_the_day_and_the_days_cap(
+    metrics: Metrics, database: Database
+) -> None:
     metrics.gas_budget.set(1_000)
     budget = {gas.TOTAL: 1_000}
     with database.write() as session:
         for at in (NOW, NOW - timedelta(days=1)):
             assert gas.reserve(session, gas.day_of(at), budget, 300) is None
         gas.settle(session, [gas.Settled(gas.day_of(NOW), gas.scopes_of(None, None), 100, 70)])
-    assert [value(metrics, "requests_gas_wei", state=state) for state in ("spent", "kept")] == [70, 200]
+    assert [value(metrics, "requests_gas_wei", state=state) for state in ("spent", "kept")] == [
+        70,
+        200,
+    ]
     assert value(metrics, "requests_gas_budget_wei") == 1_000
 
 
 def test_a_scrape__is_served_and_says_nothing_of_rows_while_the_database_is_away() -> None:
-    gone = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", bounds=Bounds(connect_s=1, pool_wait_s=1))
+    gone = Database(
+        "postgresql+psycopg://nobody@127.0.0.1:9/none", bounds=Bounds(connect_s=1, pool_wait_s=1)
+    )
     metrics = Metrics(lambda: 0.0)
     metrics.read_rows(gone, CHAIN_ID, lambda: NOW)
     server = serve(metrics.registry, "127.0.0.1", 0)

@@ -1,4 +1,6 @@
-"""One sick or lying node of several: no word of one node decides what cannot be taken back, and none stays preferred for ever."""
+"""One sick or lying node of several: no word of one node decides what cannot be taken back, and
+none stays preferred for ever.
+"""
 
 import time
 from collections.abc import Callable
@@ -29,7 +31,9 @@ SICK: dict[str, Callable[[Stage], Lie]] = {
     "it has no head": lambda _: lies.head(lambda _: None),
     "its head has no base fee": lambda _: lies.head(lies.without_base_fee),
     "it refuses to say its head": lambda _: liars.refuses("eth_getBlockByNumber"),
-    "its head is of tomorrow": lambda _: lies.head(lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + 86_400)}),
+    "its head is of tomorrow": lambda _: lies.head(
+        lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + 86_400)}
+    ),
     "it refuses every call": lambda _: liars.refuses("eth_call"),
     "it lacks the block": lambda _: liars.refuses("eth_call", message="header not found"),
     "its trials revert": lambda _: lies.trials_revert,
@@ -50,7 +54,9 @@ def run(keeper: KeeperProcess, stage: Stage, ticks: int) -> None:
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 @pytest.mark.parametrize("name", SICK)
 @pytest.mark.parametrize("sick", ["a", "b"], ids=["preferred", "other"])
-def test_one_node_of_two_is_sick__the_vault_is_stopped(stage: Stage, sick: str, name: str, stop_signer: object) -> None:
+def test_one_node_of_two_is_sick__the_vault_is_stopped(
+    stage: Stage, sick: str, name: str, stop_signer: object
+) -> None:
     wire = LyingWire({f"/{sick}": SICK[name](stage)})
     stage.pass_time(stage.chain.now + 15)
     stage.set_price(PRICE_AT_FLOOR)
@@ -73,8 +79,12 @@ def test_the_preferred_node_stands_still__the_other_is_asked_in_the_same_tick(st
 
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 @pytest.mark.parametrize("worth", [0, 950 * USDC])
-def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(stage: Stage, worth: int, stop_signer: object) -> None:
-    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lies.view("worth", worth)}), stop_signer=stop_signer)  # type: ignore[arg-type]
+def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
+    stage: Stage, worth: int, stop_signer: object
+) -> None:
+    keeper = stage.keeper(
+        paths=TWO, wire=LyingWire({"/a": lies.view("worth", worth)}), stop_signer=stop_signer
+    )  # type: ignore[arg-type]
     run(keeper, stage, 5)
     assert (stage.status(), stage.txs()) == ("working", [])
     assert "distrust: contradicts" in keeper.rpc.stats()[0].failures
@@ -93,7 +103,9 @@ def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(st
     assert (stage.status(), stage.txs()) == ("working", [])
 
 
-def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(stage: Stage) -> None:
+def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(
+    stage: Stage,
+) -> None:
     def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
         if call["method"] == "eth_estimateGas":
             return said(call, hex(100_000))
@@ -122,11 +134,15 @@ def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: S
 
 
 @pytest.mark.parametrize("worth", [0, None])
-def test_one_node_of_two_insists_that_no_stop_helps__the_agent_stays(stage: Stage, worth: int | None) -> None:
+def test_one_node_of_two_insists_that_no_stop_helps__the_agent_stays(
+    stage: Stage, worth: int | None
+) -> None:
     """The other one is at hand and says how it is."""
     stage.set_price(NEAR_FLOOR)
     lie = lies.view_refused("worth") if worth is None else lies.view("worth", worth)
-    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lie}), pauser=DEPLOYER.signer, clock=stage.chain_clock)
+    keeper = stage.keeper(
+        paths=TWO, wire=LyingWire({"/a": lie}), pauser=DEPLOYER.signer, clock=stage.chain_clock
+    )
     for _ in range(UNKNOWN_S // 20 + 2):
         keeper.run()
         later(stage, 20)
@@ -137,7 +153,9 @@ def test_unknown_before_this_process_began__counts_for_nothing(stage: Stage) -> 
     """Known, unknown once, the keeper down for a quarter of an hour, and its first look fails."""
     stage.set_price(NEAR_FLOOR)
     with stage.database.write() as session:
-        rows.add_vault_marks(session, [a_mark(stage, 960 * USDC), a_mark(stage, None, block_number=6)], stage.now())
+        rows.add_vault_marks(
+            session, [a_mark(stage, 960 * USDC), a_mark(stage, None, block_number=6)], stage.now()
+        )
     later(stage, UNKNOWN_S + 300)
     wire = LyingWire({"/a": lies.view_refused("worth")})
     stage.keeper(paths=("/a",), wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock).run()
@@ -169,7 +187,9 @@ def test_a_clock_that_is_set_right_between_two_ticks__removes_no_agent(stage: St
 
 
 @pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
-def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     """The status is still told."""
     wire = LyingWire({})
     stage.set_price(NEAR_FLOOR)
@@ -180,7 +200,8 @@ def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(
         later(stage, 20)
         keeper.run()
     until = time.monotonic() + WITHIN_S
-    while agent(stage) and time.monotonic() < until:  # what timed out just now is left alone for a second or two
+    # what timed out just now is left alone for a second or two
+    while agent(stage) and time.monotonic() < until:
         time.sleep(0.5)
         later(stage, 1)
         keeper.run()
@@ -196,7 +217,9 @@ def ended(stage: Stage) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [2, 3])
-def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(stage: Stage, status: int) -> None:
+def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(
+    stage: Stage, status: int
+) -> None:
     stage.make_safe()
     wire = LyingWire({"/a": lies.view("status", status)})
     keeper = stage.keeper(paths=TWO, wire=wire)
@@ -206,7 +229,9 @@ def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(stage: S
     assert ended(stage) == []
 
 
-def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_reorg_brings_back(stage: Stage) -> None:
+def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_reorg_brings_back(
+    stage: Stage,
+) -> None:
     def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
         """Everything at `safe` is answered as of `latest`."""
         if "safe" not in call["params"]:

@@ -38,7 +38,9 @@ def test_at_the_end__the_vault_is_settled_once_and_the_owner_is_free(stage: Stag
     keeper.run()
     assert (stage.status(), stage.states()) == ("settled", [("settle", "mined")])
     (tx,) = stage.txs()
-    (settled,) = [event for event in map(decode_log, stage.receipt_of(tx).logs) if isinstance(event, Settled)]
+    (settled,) = [
+        event for event in map(decode_log, stage.receipt_of(tx).logs) if isinstance(event, Settled)
+    ]
     assert settled.fee == 0
     assert stage.chain.reader.lock(stage.vault).withdrawable
     stage.make_safe()
@@ -74,7 +76,9 @@ def propose(stage: Stage, address: str) -> int:
     return int.from_bytes(pending[32:64], "big")
 
 
-def test_proposed_keeper__accepts_when_its_time_has_come_and_the_old_one_stands_down(stage: Stage) -> None:
+def test_proposed_keeper__accepts_when_its_time_has_come_and_the_old_one_stands_down(
+    stage: Stage,
+) -> None:
     eta = propose(stage, STRANGER.address)
     old, new = stage.keeper(), stage.keeper(signer=STRANGER.signer)
     stage.pass_time(eta - 2)
@@ -82,7 +86,10 @@ def test_proposed_keeper__accepts_when_its_time_has_come_and_the_old_one_stands_
     assert (stage.states(), stage.chain.reader.keeper()) == ([], KEEPER.address)
     stage.pass_time(eta)
     new.run()
-    assert (stage.states(), stage.chain.reader.keeper()) == ([("accept_keeper", "mined")], STRANGER.address)
+    assert (stage.states(), stage.chain.reader.keeper()) == (
+        [("accept_keeper", "mined")],
+        STRANGER.address,
+    )
     new.die()
     stage.set_price(PRICE_AT_FLOOR)
     report = old.run()
@@ -112,7 +119,9 @@ def test_a_mark_that_was_planned_before_the_keeper_changed__is_superseded(stage:
 
 @pytest.fixture
 def relay(stage: Stage) -> str:
-    """The relay adapter, listed, with the keeper as its relay, which holds 50 USDC and lets the adapter take them."""
+    """The relay adapter, listed, with the keeper as its relay, which holds 50 USDC and lets the
+    adapter take them.
+    """
     chain: DeployedChain = stage.chain
     adapter = chain.deploy("RelayAdapter", chain.contracts["usdc"], KEEPER.address)
     chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
@@ -121,7 +130,9 @@ def relay(stage: Stage) -> str:
     return adapter
 
 
-def delivery(stage: Stage, adapter: str, amount: int, key: str = "close:m_keeperstop:p1") -> NewRequest:
+def delivery(
+    stage: Stage, adapter: str, amount: int, key: str = "close:m_keeperstop:p1"
+) -> NewRequest:
     data = call_by_signature("deliver(address,uint256)", [stage.vault, amount])
     return NewRequest(
         key=key,
@@ -150,8 +161,12 @@ def state_of(stage: Stage, key: str = "close:m_keeperstop:p1") -> RequestState:
         return outbox.states_of(session, [key])[key]
 
 
-def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(stage: Stage, relay: str) -> None:
-    denies = together(says("eth_getTransactionReceipt", None), says("eth_getTransactionByHash", None))
+def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(
+    stage: Stage, relay: str
+) -> None:
+    denies = together(
+        says("eth_getTransactionReceipt", None), says("eth_getTransactionByHash", None)
+    )
     keeper = stage.keeper(paths=("/a", "/b"), wire=LyingWire({"/a": denies}))
     ask(stage, delivery(stage, relay, 10 * USDC))
     for _ in range(4):
@@ -161,7 +176,9 @@ def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(stage
     assert keeper.requests_rpc.stats()[0].failures["distrust: denies"] > 0
 
 
-def test_relay_closing__signed_on_a_count_too_high__is_not_signed_anew_and_holds_up_no_stop(stage: Stage, relay: str) -> None:
+def test_relay_closing__signed_on_a_count_too_high__is_not_signed_anew_and_holds_up_no_stop(
+    stage: Stage, relay: str
+) -> None:
     keeper = stage.keeper(paths=("/a",), wire=(wire := LyingWire({"/a": counts(2**40)})))
     ask(stage, delivery(stage, relay, 10 * USDC))
     keeper.run()
@@ -182,7 +199,11 @@ def test_relay_closing__is_delivered_once_as_proceeds(stage: Stage, relay: str) 
     keeper.run()
     keeper.run()
     (tx,) = deliveries(stage)
-    (proceeds,) = [event for event in map(decode_log, stage.receipt_of(tx).logs) if isinstance(event, ProceedsReceived)]
+    (proceeds,) = [
+        event
+        for event in map(decode_log, stage.receipt_of(tx).logs)
+        if isinstance(event, ProceedsReceived)
+    ]
     assert proceeds.amount == 30 * USDC
     assert state_of(stage) == RequestState(request.key, "mined", "0x" + tx.hash.hex())
     stage.make_safe()
@@ -205,7 +226,9 @@ def test_relay_closing__killed_after_signing__is_delivered_once(stage: Stage, re
     assert len(deliveries(stage)) == 1
 
 
-def test_request_that_the_chain_refuses__waits_an_hour_and_is_refused_then(stage: Stage, relay: str) -> None:
+def test_request_that_the_chain_refuses__waits_an_hour_and_is_refused_then(
+    stage: Stage, relay: str
+) -> None:
     ask(stage, delivery(stage, relay, 51 * USDC))
     keeper = stage.keeper()
     keeper.run()
@@ -219,6 +242,11 @@ def test_request_that_the_chain_refuses__waits_an_hour_and_is_refused_then(stage
 
 def test_request_for_a_key_that_this_keeper_lacks__waits(stage: Stage, relay: str) -> None:
     request = delivery(stage, relay, 30 * USDC)
-    ask(stage, NewRequest(**{name: getattr(request, name) for name in request.__slots__} | {"role": "relay"}))
+    ask(
+        stage,
+        NewRequest(
+            **{name: getattr(request, name) for name in request.__slots__} | {"role": "relay"}
+        ),
+    )
     stage.keeper().run()
     assert state_of(stage).state == "planned"

@@ -24,7 +24,13 @@ TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 @pytest.fixture
 def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
     """Start `keeper.main` with the keeper's key."""
-    with starting({**environment_of(stage, tmp_path), "KEEPER_PRIVATE_KEY": KEEPER.private_key, "COLUMNS": "200"}) as found:
+    with starting(
+        {
+            **environment_of(stage, tmp_path),
+            "KEEPER_PRIVATE_KEY": KEEPER.private_key,
+            "COLUMNS": "200",
+        }
+    ) as found:
         yield found
 
 
@@ -63,7 +69,9 @@ def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> N
     assert stage.keeper_nonce() == 1
 
 
-def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(stage: Stage, start: Start) -> None:
+def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(
+    stage: Stage, start: Start
+) -> None:
     first = start("run", KEEPER_TICK_S="1")
     wait_until(lambda: state_of_leader(stage) == "watching")
     spare = start("run", KEEPER_TICK_S="1")
@@ -75,7 +83,10 @@ def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_
     wait_until(lambda: epoch_of_leader(stage) == 2)
     taken_s = time.monotonic() - frozen_at
     wait_until(lambda: stage.status() == "stopped")
-    print(f"frozen keeper: lead taken after {taken_s:.2f} s, vault stopped after {time.monotonic() - frozen_at:.2f} s")
+    print(
+        f"frozen keeper: lead taken after {taken_s:.2f} s, vault stopped after "
+        f"{time.monotonic() - frozen_at:.2f} s"
+    )
     first.send_signal(signal.SIGCONT)
     said, _ = first.communicate(timeout=WITHIN_S)
     assert (first.returncode, stage.keeper_nonce()) == (1, 1), said
@@ -89,7 +100,14 @@ def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: S
     assert once.returncode == 0, said
     shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
     assert process.returncode == 0, shown
-    for expected in ("m_keeperstop", "950.000000", "1000.000000", "50.000000", "watching", "sending"):
+    for expected in (
+        "m_keeperstop",
+        "950.000000",
+        "1000.000000",
+        "50.000000",
+        "watching",
+        "sending",
+    ):
         assert expected in shown
 
 
@@ -115,7 +133,9 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
         ({"CUSTODY_KEY": "no key"}, "CUSTODY_KEY: write each key as 32 bytes in hex"),
     ],
 )
-def test_run__settings_that_cannot_work__end_with_a_sentence(start: Start, changes: dict[str, str], sentence: str) -> None:
+def test_run__settings_that_cannot_work__end_with_a_sentence(
+    start: Start, changes: dict[str, str], sentence: str
+) -> None:
     said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
     assert process.returncode == 2
     assert sentence in said
@@ -127,14 +147,22 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
     new, old = b"\x4b" * 32, b"\x4f" * 32
     with stage.database.write() as session:
         for account in session.scalars(select(Account)).all():
-            assert custody.add_wallet(session, KeyMaker(KeyRing([old])).new_key(account.id), stage.now())
+            assert custody.add_wallet(
+                session, KeyMaker(KeyRing([old])).new_key(account.id), stage.now()
+            )
         addresses = [wallet.address for wallet in session.scalars(select(CustodialWallet)).all()]
     named = [f"0x{address.hex()}" for address in addresses] + [version_of(old)]
     for command in ("reseal", "once"):
         said, _ = (without := start(command, CUSTODY_KEY=new.hex())).communicate(timeout=WITHIN_S)
-        assert (without.returncode == 1, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (command == "reseal", True, False)
+        assert (without.returncode == 1, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (
+            command == "reseal",
+            True,
+            False,
+        )
         assert [one for one in named if one not in said.lower()] == []
-    said, _ = (process := start("reseal", CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())).communicate(timeout=WITHIN_S)
+    said, _ = (
+        process := start("reseal", CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())
+    ).communicate(timeout=WITHIN_S)
     assert (process.returncode, "wallets=2" in said) == (0, True), said
     assert new.hex() not in said
     assert old.hex() not in said
@@ -143,16 +171,25 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
 
 
 @pytest.mark.parametrize("command", ["once", "run", "status"])
-def test_another_chain_than_the_deployments__is_refused_with_both_ids(start: Start, command: str) -> None:
+def test_another_chain_than_the_deployments__is_refused_with_both_ids(
+    start: Start, command: str
+) -> None:
     said, _ = (process := start(command, CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
     assert process.returncode == 2
     assert "CHAIN_ID: it is 8453, the record in DEPLOYMENT_FILE is of chain 84532" in said
 
 
 def test_status__without_a_database__says_so_in_one_line(start: Start) -> None:
-    said, _ = (process := start("status", DATABASE_URL="postgresql+psycopg://127.0.0.1:1/none")).communicate(timeout=WITHIN_S)
+    said, _ = (
+        process := start("status", DATABASE_URL="postgresql+psycopg://127.0.0.1:1/none")
+    ).communicate(timeout=WITHIN_S)
     assert process.returncode == 1
-    assert said.splitlines() == ["The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."]
+    assert said.splitlines() == [
+        (
+            "The database does not answer; check DATABASE_URL and that it is migrated "
+            "(OperationalError)."
+        )
+    ]
 
 
 def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Start) -> None:
@@ -171,13 +208,18 @@ def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Start)
     assert (failures, process.returncode) == (2, 0)
 
 
-def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(stage: Stage, start: Start) -> None:
+def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(
+    stage: Stage, start: Start
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     with stage.no_blocks():
         keeper = stage.keeper()
         keeper.leadership.beat(keeper.run().as_status("sending"))
         shown, _ = start("status").communicate(timeout=WITHIN_S)
-    cells = [cell.strip() for cell in next(line for line in shown.splitlines() if "broadcast" in line).split("│")]
+    cells = [
+        cell.strip()
+        for cell in next(line for line in shown.splitlines() if "broadcast" in line).split("│")
+    ]
     (tx,) = stage.txs()
     assert cells[1:8] == ["1", "stop", stage.vault, "keeper", "broadcast", "0", "1"]
     assert cells[8] == f"{int(tx.max_fee_wei) / 10**9:.3f} gwei"

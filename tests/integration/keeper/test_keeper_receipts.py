@@ -1,4 +1,6 @@
-"""A receipt is no single node's word: /a, which is asked first, or /b says another one than the chain has."""
+"""A receipt is no single node's word: /a, which is asked first, or /b says another one than the
+chain has.
+"""
 
 from typing import Any
 
@@ -23,8 +25,10 @@ def made_up(stage: Stage, status: int) -> Lie:
             return None
         block = stage.chain.anvil.rpc.call("eth_getBlockByNumber", ["latest", False])
         told: dict[str, Any] = {
-            "transactionHash": call["params"][0], "blockHash": block["hash"], "blockNumber": block["number"], "status": hex(status),
-            "gasUsed": "0x5208", "effectiveGasPrice": "0x1", "from": KEEPER.address, "to": stage.vault, "logs": [],
+            "transactionHash": call["params"][0], "blockHash": block["hash"],
+            "blockNumber": block["number"], "status": hex(status),
+            "gasUsed": "0x5208", "effectiveGasPrice": "0x1", "from": KEEPER.address,
+            "to": stage.vault, "logs": [],
             "logsBloom": "0x" + "00" * 256, "transactionIndex": "0x0",
         }  # fmt: skip
         return said(call, told)
@@ -33,15 +37,23 @@ def made_up(stage: Stage, status: int) -> Lie:
 
 
 def count_too_low(call: Call, answer: Call) -> Call | None:
-    return said(call, hex(int(answer["result"], 16) - 1)) if call["method"] == "eth_getTransactionCount" else None
+    return (
+        said(call, hex(int(answer["result"], 16) - 1))
+        if call["method"] == "eth_getTransactionCount"
+        else None
+    )
 
 
 @of_two_or_three
-def test_a_receipt_that_one_node_made_up__holds_no_stop_that_no_block_has(stage: Stage, paths: tuple[str, ...]) -> None:
+def test_a_receipt_that_one_node_made_up__holds_no_stop_that_no_block_has(
+    stage: Stage, paths: tuple[str, ...]
+) -> None:
     """Its count is one too low, so that what is signed can never be mined."""
     stage.chain.anvil.rpc.call("anvil_setNonce", [KEEPER.address, hex(5)])
     stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(paths=paths, wire=LyingWire({"/a": together(count_too_low, made_up(stage, 1))}))
+    keeper = stage.keeper(
+        paths=paths, wire=LyingWire({"/a": together(count_too_low, made_up(stage, 1))})
+    )
     assert blocks(stage, keeper, Clock(), 12, lambda: stage.status() == "stopped") < 12
 
 
@@ -53,9 +65,13 @@ def test_a_failure_that_one_node_made_up__is_none(stage: Stage) -> None:
         assert stage.states() == [("stop", "broadcast")]
 
 
-def test_a_block_that_the_other_node_does_not_have_yet__is_waited_for_and_nothing_is_replaced(stage: Stage) -> None:
+def test_a_block_that_the_other_node_does_not_have_yet__is_waited_for_and_nothing_is_replaced(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(paths=TWO, wire=(wire := LyingWire({"/b": together(higher(-1), says(RECEIPT, None))})))
+    keeper = stage.keeper(
+        paths=TWO, wire=(wire := LyingWire({"/b": together(higher(-1), says(RECEIPT, None))}))
+    )
     for _ in range(2):
         keeper.run()
         assert (stage.states(), len(stage.txs())) == ([("stop", "broadcast")], 1)

@@ -1,4 +1,6 @@
-"""The loop of requests beside the loop of the stops: own key or a shared one, few at a time, within the day's gas."""
+"""The loop of requests beside the loop of the stops: own key or a shared one, few at a time, within
+the day's gas.
+"""
 
 from typing import Any
 
@@ -32,7 +34,9 @@ def asked(stage: Stage, count: int, wallets: int = 1) -> list[Starter]:
 
 def keeper_of(stage: Stage, **settings: Any) -> KeeperProcess:
     """One that opens the wallets' keys."""
-    build = custodial_transfers(CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"])
+    build = custodial_transfers(
+        CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
+    )
     return stage.keeper(outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}), **settings)
 
 
@@ -61,7 +65,11 @@ def test_with_a_gas_key__it_pays_and_the_keepers_nonces_are_untouched(stage: Sta
     starters = asked(stage, 3)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
     keeper.run()
-    assert (arrived(stage, starters), stage.keeper_nonce(), stage.chain.reader.transaction_count(STRANGER.address)) == (3, 0, 3)
+    assert (
+        arrived(stage, starters),
+        stage.keeper_nonce(),
+        stage.chain.reader.transaction_count(STRANGER.address),
+    ) == (3, 0, 3)
 
 
 def test_a_gas_key_that_is_dry__delays_no_stop(stage: Stage) -> None:
@@ -86,12 +94,19 @@ def test_the_requests_tables_are_locked__a_tick_stops_all_the_same(stage: Stage)
     stage.set_price(PRICE_AT_FLOOR)
     keeper = keeper_of(stage)
     with stage.database.write() as session:
-        session.execute(text("lock table outbox_queue, outbox_count, gas_day, custodial_transfer in access exclusive mode"))
+        session.execute(
+            text(
+                "lock table outbox_queue, outbox_count, gas_day, custodial_transfer in access "
+                "exclusive mode"
+            )
+        )
         keeper.judge()
         assert stage.status() == "stopped"
 
 
-def test_bytes_of_a_void_request_in_a_gap__are_not_sent_again_and_the_gap_is_filled(stage: Stage) -> None:
+def test_bytes_of_a_void_request_in_a_gap__are_not_sent_again_and_the_gap_is_filled(
+    stage: Stage,
+) -> None:
     """A reorg took the transfer out, and its asker was evicted since."""
     first, second = asked(stage, 2, wallets=2)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
@@ -100,8 +115,14 @@ def test_bytes_of_a_void_request_in_a_gap__are_not_sent_again_and_the_gap_is_fil
     stage.chain.anvil.mine()
     assert arrived(stage, [first, second]) == 2
     with stage.database.write() as session:
-        of_first = select(CustodialTransfer.outbox_id).where(CustodialTransfer.account_id == first.account_id)
-        session.execute(update(KeeperIntent).where(KeeperIntent.outbox_id.in_(of_first)).values(state="superseded"))
+        of_first = select(CustodialTransfer.outbox_id).where(
+            CustodialTransfer.account_id == first.account_id
+        )
+        session.execute(
+            update(KeeperIntent)
+            .where(KeeperIntent.outbox_id.in_(of_first))
+            .values(state="superseded")
+        )
         session.execute(update(Account).where(Account.id == first.account_id).values(generation=1))
     stage.chain.anvil.reorg(1)
     stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
@@ -133,10 +154,15 @@ def test_a_stop__takes_the_nonce_of_a_pending_request_of_its_key(stage: Stage) -
     assert (stop.nonce, stop.attempt) == (0, 2)
     for _ in range(3):
         keeper.run()
-    assert (arrived(stage, starters), transfers(stage)[0] in ("superseded", "nonce_lost")) == (3, True)
+    assert (arrived(stage, starters), transfers(stage)[0] in ("superseded", "nonce_lost")) == (
+        3,
+        True,
+    )
 
 
-def test_a_request__gives_its_nonce_to_a_stop_that_was_signed_since_it_looked(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request__gives_its_nonce_to_a_stop_that_was_signed_since_it_looked(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The stop's loop has its turn between the request's look and its commit."""
     starters = asked(stage, 1)
     keeper = keeper_of(stage)
@@ -151,7 +177,11 @@ def test_a_request__gives_its_nonce_to_a_stop_that_was_signed_since_it_looked(st
     monkeypatch.setattr(Precedence, "second", late)
     keeper.leadership.try_take(stage.now())
     requests(keeper, stage)
-    assert (stage.status(), [tx.nonce for tx in stage.txs()], transfers(stage)) == ("stopped", [0], ["planned"])
+    assert (stage.status(), [tx.nonce for tx in stage.txs()], transfers(stage)) == (
+        "stopped",
+        [0],
+        ["planned"],
+    )
     requests(keeper, stage)
     assert (arrived(stage, starters), [tx.nonce for tx in stage.txs()]) == (1, [0, 1])
 
@@ -179,7 +209,9 @@ def test_a_round__plans_so_many_however_many_wait(stage: Stage) -> None:
         assert len(transfers(stage)) == 2 * REQUESTS_A_ROUND
 
 
-def test_so_many_are_under_way__and_no_more_are_planned(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_are_under_way__and_no_more_are_planned(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked(stage, 60)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
     monkeypatch.setattr(keeper.requests, "_most_under_way", 25)
@@ -188,7 +220,9 @@ def test_so_many_are_under_way__and_no_more_are_planned(stage: Stage, monkeypatc
     assert len(transfers(stage)) == 25
 
 
-def test_a_round__signs_that_it_gets_on_at_each_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round__signs_that_it_gets_on_at_each_request(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked(stage, 5)
     keeper = keeper_of(stage)
     signs: list[int] = []
@@ -198,10 +232,17 @@ def test_a_round__signs_that_it_gets_on_at_each_request(stage: Stage, monkeypatc
     assert len(signs) >= 5
 
 
-def test_what_the_chain_refuses__makes_room_for_the_others_and_ends_after_an_hour(stage: Stage) -> None:
+def test_what_the_chain_refuses__makes_room_for_the_others_and_ends_after_an_hour(
+    stage: Stage,
+) -> None:
     starters = asked(stage, 2, wallets=2)
     stage.chain.anvil.rpc.call(
-        "anvil_setStorageAt", [stage.chain.contracts["usdc"], _balance_slot(stage, starters[0].address), "0x" + "00" * 32]
+        "anvil_setStorageAt",
+        [
+            stage.chain.contracts["usdc"],
+            _balance_slot(stage, starters[0].address),
+            "0x" + "00" * 32,
+        ],
     )
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
     keeper.run()
@@ -230,16 +271,25 @@ def test_the_days_gas_of_an_account__holds_up_no_other_account(stage: Stage) -> 
     first, second = asked(stage, 2, wallets=2)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
     with stage.database.write() as session:
-        assert gas.reserve(session, stage.now().date(), {gas.account_scope(first.account_id): 10**18}, 10**18) is None
+        assert (
+            gas.reserve(
+                session, stage.now().date(), {gas.account_scope(first.account_id): 10**18}, 10**18
+            )
+            is None
+        )
     keeper.run()
     assert (arrived(stage, [first]), arrived(stage, [second])) == (0, 1)
     with stage.database.read() as session:
-        (due_at,) = session.scalars(select(OutboxQueue.due_at).where(OutboxQueue.account_id == first.account_id))
+        (due_at,) = session.scalars(
+            select(OutboxQueue.due_at).where(OutboxQueue.account_id == first.account_id)
+        )
     assert due_at == next_day(stage.now())
 
 
 def test_a_thief_who_asks_all_day__burns_less_than_the_days_budget(stage: Stage) -> None:
-    """Ten agents without an owner ask for 120 transfers; every fee of the day is paid by the gas key."""
+    """Ten agents without an owner ask for 120 transfers; every fee of the day is paid by the gas
+    key.
+    """
     budgets = GasBudgets(total_wei=6 * 10**15, owner_wei=4 * 10**15, account_wei=3 * 10**15)
     starters = asked(stage, 120, wallets=10)
     before = stage.chain.reader.balance_wei(STRANGER.address)
@@ -254,11 +304,16 @@ def test_a_thief_who_asks_all_day__burns_less_than_the_days_budget(stage: Stage)
     for _ in range(3):
         keeper.run()
     burned = before - stage.chain.reader.balance_wei(STRANGER.address)
-    print(f"{paid} of 120 transfers paid; burned {burned / 10**18:.6f} ETH of {budgets.total_wei / 10**18:.6f} ETH a day")
+    print(
+        f"{paid} of 120 transfers paid; burned {burned / 10**18:.6f} ETH of "
+        f"{budgets.total_wei / 10**18:.6f} ETH a day"
+    )
     with stage.database.read() as session:
         spent, reserved = gas.used_wei(session, stage.now().date())
     assert 0 < burned <= budgets.total_wei
-    assert spent <= burned <= spent + reserved <= budgets.total_wei, "what was burned is counted, or still kept"
+    assert spent <= burned <= spent + reserved <= budgets.total_wei, (
+        "what was burned is counted, or still kept"
+    )
 
 
 def test_a_dearer_market__keeps_more_for_what_waits_or_leaves_it_as_it_is(stage: Stage) -> None:
@@ -285,8 +340,15 @@ def test_everything_that_was_kept__is_given_back_in_the_end(stage: Stage) -> Non
         keeper.run()
     with stage.database.read() as session:
         spent, reserved = gas.used_wei(session, stage.now().date())
-        assert (arrived(stage, starters), reserved, spent) == (5, 0, sum(tx.cost_wei or 0 for tx in stage.txs()))
-        assert (outbox_queue.waiting(session, TOTAL), session.scalar(select(func.count()).select_from(OutboxQueue))) == (0, 0)
+        assert (arrived(stage, starters), reserved, spent) == (
+            5,
+            0,
+            sum(tx.cost_wei or 0 for tx in stage.txs()),
+        )
+        assert (
+            outbox_queue.waiting(session, TOTAL),
+            session.scalar(select(func.count()).select_from(OutboxQueue)),
+        ) == (0, 0)
 
 
 def test_a_request_of_the_keepers_role__is_signed_by_the_gas_key(stage: Stage) -> None:

@@ -19,8 +19,14 @@ from tests.personas import STRANGER
 
 def leading(stage: Stage, budgets: GasBudgets = BUDGETS) -> tuple[KeeperProcess, Round]:
     """A keeper that leads, with a key of its own for requests."""
-    build = custodial_transfers(CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"])
-    keeper = stage.keeper(outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}), gas_signer=STRANGER.signer, budgets=budgets)
+    build = custodial_transfers(
+        CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
+    )
+    keeper = stage.keeper(
+        outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}),
+        gas_signer=STRANGER.signer,
+        budgets=budgets,
+    )
     keeper.judge()
     assert keeper.requests is not None
     return keeper, keeper.requests
@@ -42,7 +48,9 @@ def kept_when_asked(stage: Stage, starters: list[Starter]) -> int:
 
 
 def sent(database: Database) -> int:
-    query = select(KeeperIntent).where(KeeperIntent.outbox_id.is_not(None), KeeperIntent.state != "planned")
+    query = select(KeeperIntent).where(
+        KeeperIntent.outbox_id.is_not(None), KeeperIntent.state != "planned"
+    )
     with database.read() as session:
         return len(session.scalars(query).all())
 
@@ -87,22 +95,33 @@ def test_a_lowest_nonce_whose_gas_is_used_up__is_filled_and_holds_up_nobody(stag
     assert [stage.chain.reader.usdc_balance(one.linked) for one in (first, second)] == [0, USDC]
 
 
-def test_a_void_lowest_nonce_for_which_nothing_is_kept__is_filled_and_counts_in_full(stage: Stage) -> None:
+def test_a_void_lowest_nonce_for_which_nothing_is_kept__is_filled_and_counts_in_full(
+    stage: Stage,
+) -> None:
     (first, second), requests = stuck(stage)
     with stage.database.write() as session:
         session.execute(update(Account).where(Account.id == first.account_id).values(generation=1))
-        session.execute(update(OutboxQueue).where(OutboxQueue.account_id == first.account_id).values(reserved_wei=1))
+        session.execute(
+            update(OutboxQueue)
+            .where(OutboxQueue.account_id == first.account_id)
+            .values(reserved_wei=1)
+        )
     stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
     rounds(stage, requests, 8, gwei=5)
     assert [stage.chain.reader.usdc_balance(one.linked) for one in (first, second)] == [0, USDC]
     (filler,) = [tx for tx in stage.txs() if tx.is_filler and tx.state == "mined"]
     with stage.database.read() as session:
-        assert gas.used_wei(session, gas.day_of(stage.now()), gas.account_scope(first.account_id))[0] == filler.cost_wei
+        assert (
+            gas.used_wei(session, gas.day_of(stage.now()), gas.account_scope(first.account_id))[0]
+            == filler.cost_wei
+        )
 
 
 def test_an_account_whose_gas_is_all_kept__is_sent_from_what_is_kept(stage: Stage) -> None:
     starters = flood(stage.chain, stage.database, 6, wallets=2, at=stage.now())
     in_all = kept_when_asked(stage, starters)
-    _, requests = leading(stage, GasBudgets(total_wei=10**18, owner_wei=in_all // 2, account_wei=in_all // 2))
+    _, requests = leading(
+        stage, GasBudgets(total_wei=10**18, owner_wei=in_all // 2, account_wei=in_all // 2)
+    )
     requests.run(stage.now())
     assert sent(stage.database) == 6

@@ -1,4 +1,6 @@
-"""Stuck, underpriced, dropped and overtaken transactions: nothing the keeper sends holds up a stop."""
+"""Stuck, underpriced, dropped and overtaken transactions: nothing the keeper sends holds up a
+stop.
+"""
 
 from typing import Any
 
@@ -34,12 +36,17 @@ def pending_mark(stage: Stage) -> KeeperProcess:
 def fell(stage: Stage) -> None:
     """The price, in a block of its own. Within no_blocks."""
     venue = stage.chain.contracts["test_venue"]
-    stage.chain.anvil.rpc.call("eth_sendRawTransaction", [stage.chain.sign(OPERATOR, venue, test_venue.set_price(PRICE_AT_FLOOR))])
+    stage.chain.anvil.rpc.call(
+        "eth_sendRawTransaction",
+        [stage.chain.sign(OPERATOR, venue, test_venue.set_price(PRICE_AT_FLOOR))],
+    )
     mine(stage)
 
 
 def crash_price(stage: Stage) -> None:
-    """The operator's transaction is mined, the keeper's pending ones are taken out and put back: as a node that favours others."""
+    """The operator's transaction is mined, the keeper's pending ones are taken out and put back: as
+    a node that favours others.
+    """
     raw = [hex_of(tx.raw) for tx in stage.txs() if tx.state != "mined"]
     rpc = stage.chain.anvil.rpc
     rpc.call("anvil_dropAllTransactions")
@@ -95,7 +102,11 @@ def test_a_key_of_its_own__stops_past_a_mark_that_pends_for_ever(stage: Stage) -
         mine(stage)
         keeper.run()
     stop = stage.intents()[1]
-    assert (stage.status(), stop.role, hex_of(stop.data)) == ("stopped", "stop", calldata.enforce_stop_line())
+    assert (stage.status(), stop.role, hex_of(stop.data)) == (
+        "stopped",
+        "stop",
+        calldata.enforce_stop_line(),
+    )
     assert stage.receipt_of(stage.txs()[-1]).sender == STRANGER.address
 
 
@@ -106,8 +117,12 @@ def test_a_key_of_its_own_without_money__the_keepers_key_stops(stage: Stage) -> 
     assert (stage.status(), stage.receipt_of(stage.txs()[0]).sender) == ("stopped", KEEPER.address)
 
 
-def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_other_key_has_stopped(stage: Stage) -> None:
-    """No node takes the stop, nor the transfer in its place, which the key cannot pay: a second stop was planned in each tick, for good."""
+def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_other_key_has_stopped(
+    stage: Stage,
+) -> None:
+    """No node takes the stop, nor the transfer in its place, which the key cannot pay: a second
+    stop was planned in each tick, for good.
+    """
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper(stop_signer=STRANGER.signer)
     with stage.no_blocks():
@@ -119,12 +134,20 @@ def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_othe
             mine(stage)
             keeper.run()
     stop, *seconds = stage.states()
-    assert (stage.status(), stop, [kind for kind, _ in seconds]) == ("stopped", ("stop", "superseded"), ["second_stop"])
-    assert {tx.state for tx in stage.txs() if bytes(tx.signer) == bytes_of(STRANGER.address)} == {"lost"}
+    assert (stage.status(), stop, [kind for kind, _ in seconds]) == (
+        "stopped",
+        ("stop", "superseded"),
+        ["second_stop"],
+    )
+    assert {tx.state for tx in stage.txs() if bytes(tx.signer) == bytes_of(STRANGER.address)} == {
+        "lost"
+    }
 
 
 class DeafAfterSending(Wire):
-    """A node that takes the first bytes, and is heard of no more for as long as a request is tried."""
+    """A node that takes the first bytes, and is heard of no more for as long as a request is
+    tried.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,8 +161,12 @@ class DeafAfterSending(Wire):
         return response
 
 
-def test_a_node_that_is_lost_right_after_it_took_a_stop__makes_no_later_step_stumble(stage: Stage) -> None:
-    """What was committed until then was forgotten: the same tick took the stop for planned, and failed."""
+def test_a_node_that_is_lost_right_after_it_took_a_stop__makes_no_later_step_stumble(
+    stage: Stage,
+) -> None:
+    """What was committed until then was forgotten: the same tick took the stop for planned, and
+    failed.
+    """
     stage.set_price(PRICE_AT_FLOOR)
     wire = DeafAfterSending()
     keeper = stage.keeper(wire=wire)
@@ -202,7 +229,9 @@ def test_dropped_by_the_node__the_same_bytes_go_out_again(stage: Stage) -> None:
     assert len(set(keeper.wire.sent)) == 1
 
 
-def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mined(stage: Stage) -> None:
+def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mined(
+    stage: Stage,
+) -> None:
     with stage.no_blocks():
         crash_price(stage)
         keeper = stage.keeper()
@@ -223,11 +252,19 @@ def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mine
         keeper.run()
     assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
     *others, last = stage.txs()
-    assert [(tx.nonce, tx.state, tx.mined_block) for tx in others] == [(0, "broadcast", None)] * len(others)
-    assert (last.nonce, last.state, last.mined_block) == (0, "mined", stage.receipt_of(last).block_number)
+    assert [(tx.nonce, tx.state, tx.mined_block) for tx in others] == [
+        (0, "broadcast", None)
+    ] * len(others)
+    assert (last.nonce, last.state, last.mined_block) == (
+        0,
+        "mined",
+        stage.receipt_of(last).block_number,
+    )
 
 
-def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_of_nothing(stage: Stage) -> None:
+def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_of_nothing(
+    stage: Stage,
+) -> None:
     stage.set_price(MOVED)
     with stage.no_blocks():
         keeper = stage.keeper(stop_signer=STRANGER.signer)
@@ -245,7 +282,9 @@ def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_
     assert (receipt.gas_used, receipt.to, stage.keeper_nonce()) == (21_000, KEEPER.address, 1)
 
 
-def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_gap_below_the_stop(stage: Stage) -> None:
+def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_gap_below_the_stop(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     stage.chain.succeed(KEEPER, OWNER.address, "0x")
     with stage.no_blocks():
@@ -259,12 +298,16 @@ def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_
             mine(stage)
         keeper.run()
     assert (stage.status(), stage.keeper_nonce()) == ("stopped", 2)
-    assert [(kind, state) for kind, state in stage.states() if kind == "stop"] == [("stop", "mined")]
+    assert [(kind, state) for kind, state in stage.states() if kind == "stop"] == [
+        ("stop", "mined")
+    ]
     (filling,) = [stage.receipt_of(tx) for tx in stage.txs() if tx.nonce == 0]
     assert (filling.to, filling.gas_used) == (KEEPER.address, 21_000)
 
 
-def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_once(stage: Stage) -> None:
+def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_once(
+    stage: Stage,
+) -> None:
     stage.set_price(MOVED)
     keeper = stage.keeper()
     keeper.run()
@@ -275,7 +318,8 @@ def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_o
     stage.set_price(PRICE_AT_FLOOR)
     with stage.no_blocks():
         keeper.run()
-        stage.chain.anvil.reorg(4)  # the mark at nonce 0, the foreign transaction at 1, and the price are gone
+        # the mark at nonce 0, the foreign transaction at 1, and the price are gone
+        stage.chain.anvil.reorg(4)
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
         fell(stage)
         for _ in range(3):
@@ -283,10 +327,16 @@ def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_o
             mine(stage)
         keeper.run()
     assert (stage.status(), stage.keeper_nonce()) == ("stopped", 3)
-    assert [tx.nonce for tx in stage.txs() if tx.intent_id in {i.id for i in stage.intents() if i.kind == "fill"}] == [1]
+    assert [
+        tx.nonce
+        for tx in stage.txs()
+        if tx.intent_id in {i.id for i in stage.intents() if i.kind == "fill"}
+    ] == [1]
 
 
-def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(stage: Stage) -> None:
+def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(
+    stage: Stage,
+) -> None:
     stage.set_price(MOVED)
     keeper = stage.keeper()
     keeper.run()

@@ -1,4 +1,6 @@
-"""The keeper's process with everything round its tick: a remote signer, slow jobs, metrics, and settings that it refuses."""
+"""The keeper's process with everything round its tick: a remote signer, slow jobs, metrics, and
+settings that it refuses.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -64,7 +66,9 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
     assert "a-secret-token" not in said
 
 
-def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
+def test_run__a_remote_signer_that_lies__sends_nothing(
+    stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]
+) -> None:
     signer, settings = remote
     signer.altered = {"value": 1}
     process = start("run", **settings)
@@ -80,7 +84,9 @@ def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Star
     assert stage.keeper_nonce() == 1
 
 
-def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
+def test_run__jobs_and_metrics__are_there_at_once(
+    stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]
+) -> None:
     port = free_port()
     start("run", **remote[1], KEEPER_METRICS_PORT=str(port))
     wait_until(lambda: len(ended(stage)) == 1)
@@ -100,12 +106,19 @@ def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, re
         assert line in shown
 
 
-def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(stage: Stage, start: Start) -> None:
+def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
+    stage: Stage, start: Start
+) -> None:
     with stage.database.write() as session:
-        jobs.begin(session, "of an older version", 3_600, 0, "a process that was killed", stage.now())
+        jobs.begin(
+            session, "of an older version", 3_600, 0, "a process that was killed", stage.now()
+        )
     process = start("work")
     wait_until(lambda: len(ended(stage)) == 2)
-    assert {name: run.outcome for name, run in ended(stage).items()} == {"prune": "ok", "settlements": "ok"}
+    assert {name: run.outcome for name, run in ended(stage).items()} == {
+        "prune": "ok",
+        "settlements": "ok",
+    }
     process.terminate()
     said, _ = process.communicate(timeout=WITHIN_S)
     assert process.returncode == 0, said
@@ -128,7 +141,9 @@ def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: 
     wait_until(has_taken_over)
 
 
-def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(stage: Stage, start: Start) -> None:
+def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(
+    stage: Stage, start: Start
+) -> None:
     with stage.database.write() as session:
         jobs.begin(session, "prune", 3_600, 0, "a process that was killed", stage.now())
     start("work")
@@ -140,7 +155,10 @@ def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_f
 def test_run__without_a_key__skips_the_balances(stage: Stage, start: Start) -> None:
     start("run")
     wait_until(lambda: "balances" in ended(stage))
-    assert (ended(stage)["balances"].outcome, ended(stage)["balances"].error) == ("skipped", "a dry run has no accounts")
+    assert (ended(stage)["balances"].outcome, ended(stage)["balances"].error) == (
+        "skipped",
+        "a dry run has no accounts",
+    )
 
 
 class Garbled:
@@ -190,7 +208,9 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
     stage: Stage, start: Start, garbled: Callable[[Callable[[dict[str, Any]], dict[str, Any]]], str]
 ) -> None:
     url = garbled(lambda call: {"result": "0x1"})
-    process = start("run", RPC_URLS=f"{url},{stage.chain.anvil.url}", KEEPER_PRIVATE_KEY=KEEPER.private_key)
+    process = start(
+        "run", RPC_URLS=f"{url},{stage.chain.anvil.url}", KEEPER_PRIVATE_KEY=KEEPER.private_key
+    )
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
@@ -200,12 +220,26 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key}, "KEEPER_STOP_*: a key for stops alone can't mark"),
-        ({"KEEPER_PRIVATE_KEY": KEEPER.private_key, "KEEPER_STOP_PRIVATE_KEY": KEEPER.private_key}, "share its nonces"),
-        ({"KEEPER_REMOTE_SIGNER_URL": "https://signer.example"}, "KEEPER_REMOTE_SIGNER_ADDRESS: name the account"),
+        (
+            {"KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key},
+            "KEEPER_STOP_*: a key for stops alone can't mark",
+        ),
+        (
+            {
+                "KEEPER_PRIVATE_KEY": KEEPER.private_key,
+                "KEEPER_STOP_PRIVATE_KEY": KEEPER.private_key,
+            },
+            "share its nonces",
+        ),
+        (
+            {"KEEPER_REMOTE_SIGNER_URL": "https://signer.example"},
+            "KEEPER_REMOTE_SIGNER_ADDRESS: name the account",
+        ),
     ],
 )
-def test_run__keys_that_cannot_work__end_with_a_sentence(start: Start, changes: dict[str, str], sentence: str) -> None:
+def test_run__keys_that_cannot_work__end_with_a_sentence(
+    start: Start, changes: dict[str, str], sentence: str
+) -> None:
     said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
     assert process.returncode == 2
     assert sentence in said

@@ -66,18 +66,27 @@ def add_intent(database: Database, vault: bytes, trigger: int, kind: str = "stop
 
 def kept(database: Database) -> list[tuple[bytes, int]]:
     with database.read() as session:
-        return [(mark.vault, mark.block_number) for mark in session.scalars(select(VaultMark).order_by(VaultMark.id))]
+        return [
+            (mark.vault, mark.block_number)
+            for mark in session.scalars(select(VaultMark).order_by(VaultMark.id))
+        ]
 
 
-def prune(database: Database, now: datetime = NOW, batch: int = 5_000, days: int = 90) -> dict[str, Any]:
+def prune(
+    database: Database, now: datetime = NOW, batch: int = 5_000, days: int = 90
+) -> dict[str, Any]:
     """One run, recorded as a good one, as the schedule does it."""
     did = dict(Prune(database, unfenced, days, days, batch).run(now))
     with database.write() as session:
-        job_rows.end(session, job_rows.begin(session, "prune", 3_600, 1, "test", now), "ok", None, did, now)
+        job_rows.end(
+            session, job_rows.begin(session, "prune", 3_600, 1, "test", now), "ok", None, did, now
+        )
     return did
 
 
-def minutes(count: int, first_block: int = 1, vault: bytes = A, day: datetime = OLD) -> list[tuple[bytes, int, datetime]]:
+def minutes(
+    count: int, first_block: int = 1, vault: bytes = A, day: datetime = OLD
+) -> list[tuple[bytes, int, datetime]]:
     return [(vault, first_block + n, day + timedelta(minutes=n)) for n in range(count)]
 
 
@@ -85,15 +94,28 @@ def minutes(count: int, first_block: int = 1, vault: bytes = A, day: datetime = 
 
 
 def test_prune__thins_old_judgements_to_the_first_of_each_day(database: Database) -> None:
-    add_marks(database, *minutes(3), *minutes(3, 11, B), *minutes(3, 21, A, OLD + timedelta(days=1)), (A, 90, NOW), (B, 91, NOW))
+    add_marks(
+        database,
+        *minutes(3),
+        *minutes(3, 11, B),
+        *minutes(3, 21, A, OLD + timedelta(days=1)),
+        (A, 90, NOW),
+        (B, 91, NOW),
+    )
     assert prune(database)["marks"] == 6
     assert kept(database) == [(A, 1), (B, 11), (A, 21), (A, 90), (B, 91)]
 
 
 @pytest.mark.parametrize(
-    ("at", "is_kept"), [(datetime(2026, 8, 22, 23, 59, 59, tzinfo=UTC), False), (datetime(2026, 8, 23, tzinfo=UTC), True)]
+    ("at", "is_kept"),
+    [
+        (datetime(2026, 8, 22, 23, 59, 59, tzinfo=UTC), False),
+        (datetime(2026, 8, 23, tzinfo=UTC), True),
+    ],
 )
-def test_prune__days_that_began_within_the_retention__are_whole(database: Database, at: datetime, is_kept: bool) -> None:
+def test_prune__days_that_began_within_the_retention__are_whole(
+    database: Database, at: datetime, is_kept: bool
+) -> None:
     add_marks(database, (A, 1, at.replace(hour=0, minute=0, second=0)), (A, 2, at), (A, 3, NOW))
     prune(database)
     assert ((A, 2) in kept(database)) is is_kept
@@ -118,7 +140,9 @@ def test_prune__keeps_what_an_intent_was_decided_from(database: Database, trigge
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 100])
 def test_prune__in_batches_of_any_size__keeps_the_same(database: Database, batch: int) -> None:
-    add_marks(database, *minutes(5), *minutes(5, 11, B), *minutes(2, 21), (A, 90, NOW), (B, 91, NOW))
+    add_marks(
+        database, *minutes(5), *minutes(5, 11, B), *minutes(2, 21), (A, 90, NOW), (B, 91, NOW)
+    )
     add_intent(database, A, 4, "mark")
     did = prune(database, batch=batch)
     assert kept(database) == [(A, 1), (A, 4), (B, 11), (A, 90), (B, 91)]
@@ -137,17 +161,34 @@ def test_prune__looks_at_each_judgement_once(database: Database) -> None:
 
 def test_prune__drops_answers_texts_and_runs_that_nobody_needs(database: Database) -> None:
     def record(key: str, at: datetime) -> IdempotencyRecord:
-        return IdempotencyRecord(scope="s", key=key, body_hash=b"\0" * 32, status=200, body={}, created_at=at)
+        return IdempotencyRecord(
+            scope="s", key=key, body_hash=b"\0" * 32, status=200, body={}, created_at=at
+        )
 
     def nonce(name: str, expires_at: datetime) -> SignInNonce:
-        return SignInNonce(wallet_address=A, purpose=name, nonce=name, message="m", created_at=OLD, expires_at=expires_at)
+        return SignInNonce(
+            wallet_address=A,
+            purpose=name,
+            nonce=name,
+            message="m",
+            created_at=OLD,
+            expires_at=expires_at,
+        )
 
     with database.write() as session:
         limit = NOW - timedelta(days=90)
-        session.add_all([record("old", limit - timedelta(seconds=1)), record("older", OLD), record("kept", limit)])
+        session.add_all(
+            [
+                record("old", limit - timedelta(seconds=1)),
+                record("older", OLD),
+                record("kept", limit),
+            ]
+        )
         session.add_all([nonce("expired", NOW), nonce("valid", NOW + timedelta(seconds=1))])
         for at in (OLD, NOW - timedelta(days=8), NOW):
-            job_rows.end(session, job_rows.begin(session, "balances", 30, 1, "test", at), "ok", None, {}, at)
+            job_rows.end(
+                session, job_rows.begin(session, "balances", 30, 1, "test", at), "ok", None, {}, at
+            )
     did = prune(database, batch=1)
     assert {name: did[name] for name in ("idempotency_records", "sign_in_texts", "job_runs")} == {
         "idempotency_records": 2,
@@ -157,11 +198,22 @@ def test_prune__drops_answers_texts_and_runs_that_nobody_needs(database: Databas
     with database.read() as reading:
         assert list(reading.scalars(select(IdempotencyRecord.key))) == ["kept"]
         assert list(reading.scalars(select(SignInNonce.purpose))) == ["valid"]
-        assert list(reading.scalars(select(JobRun.started_at).where(JobRun.name == "balances"))) == [NOW]
+        assert list(
+            reading.scalars(select(JobRun.started_at).where(JobRun.name == "balances"))
+        ) == [NOW]
 
 
 def _outbox(session: Session, key: str, *states: tuple[str, datetime]) -> int:
-    request = Outbox(key=key, chain_id=84532, kind="relay_delivery", role="relay", to=A, data=b"", reason={}, created_at=OLD)
+    request = Outbox(
+        key=key,
+        chain_id=84532,
+        kind="relay_delivery",
+        role="relay",
+        to=A,
+        data=b"",
+        reason={},
+        created_at=OLD,
+    )
     session.add(request)
     session.flush()
     for state, at in states:
@@ -177,7 +229,8 @@ def _with_attempt(session: Session, row: KeeperIntent, nonce: int) -> None:
     session.flush()
     session.add(
         KeeperTx(
-            intent_id=row.id, signer=A, nonce=nonce, attempt=1, raw=b"", hash=b"\0" * 32, is_filler=False, max_fee_wei=1,
+            intent_id=row.id, signer=A, nonce=nonce, attempt=1, raw=b"", hash=b"\0" * 32,
+                is_filler=False, max_fee_wei=1,
             max_priority_fee_wei=1, offered_block=1, state="mined", created_at=OLD,
         )
     )  # fmt: skip
@@ -186,11 +239,22 @@ def _with_attempt(session: Session, row: KeeperIntent, nonce: int) -> None:
 @pytest.mark.parametrize("batch", [1, 5_000])
 def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, batch: int) -> None:
     with database.write() as session:
-        ends = [("mark", "done"), ("mark", "superseded"), ("mark", "done"), ("stop", "done"), ("stop", "reverted"), ("settle", "done")]
+        ends = [
+            ("mark", "done"),
+            ("mark", "superseded"),
+            ("mark", "done"),
+            ("stop", "done"),
+            ("stop", "reverted"),
+            ("settle", "done"),
+        ]
         for n, (kind, state) in enumerate(ends):
             _with_attempt(session, intent(A, kind=kind, state=state, trigger=n, at=OLD), n)
         _with_attempt(session, intent(A, kind="settle", state="mined", trigger=10, at=OLD), 10)
-        _with_attempt(session, intent(A, kind="fill", state="done", trigger=11, at=NOW - timedelta(days=89)), 11)
+        _with_attempt(
+            session,
+            intent(A, kind="fill", state="done", trigger=11, at=NOW - timedelta(days=89)),
+            11,
+        )
         _outbox(session, "finished", ("superseded", OLD), ("done", OLD))
         queued = _outbox(session, "still queued", ("done", OLD))
         outbox_queue.add(session, queued, 84532, None, OLD)
@@ -200,9 +264,14 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
     did = prune(database, batch=batch)
     assert (did["intents"], did["requests"]) == (3, 1)
     with database.read() as session:
-        left = session.execute(select(KeeperIntent.kind, KeeperIntent.state).where(KeeperIntent.vault == A).order_by(KeeperIntent.id))
+        left = session.execute(
+            select(KeeperIntent.kind, KeeperIntent.state)
+            .where(KeeperIntent.vault == A)
+            .order_by(KeeperIntent.id)
+        )
         assert [tuple(row) for row in left] == [
-            ("mark", "done"), ("stop", "done"), ("stop", "reverted"), ("settle", "mined"), ("fill", "done"),
+            ("mark", "done"), ("stop", "done"), ("stop", "reverted"), ("settle", "mined"), ("fill",
+                "done"),
         ]  # fmt: skip
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
@@ -210,7 +279,9 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
 
 
 @pytest.mark.parametrize("batch", [1, 5_000])
-def test_prune__drops_what_counted_in_a_day_after_thirty_days(database: Database, batch: int) -> None:
+def test_prune__drops_what_counted_in_a_day_after_thirty_days(
+    database: Database, batch: int
+) -> None:
     last = NOW.date() - timedelta(days=30)
     with database.write() as session:
         agent = Account(kind="agent", name="agent", created_at=OLD)
@@ -223,16 +294,30 @@ def test_prune__drops_what_counted_in_a_day_after_thirty_days(database: Database
     assert prune(database, batch=batch)["day_figures"] == 6
     with database.read() as session:
         for figure in (GasDay, FreeReadCount, FreeReadPool):
-            assert session.scalars(select(figure.day).order_by(figure.day)).all() == [last, NOW.date()]
+            assert session.scalars(select(figure.day).order_by(figure.day)).all() == [
+                last,
+                NOW.date(),
+            ]
 
 
-@pytest.mark.parametrize(("deadline", "dropped"), [(NOW - timedelta(days=30, seconds=1), 1), (NOW - timedelta(days=30), 0)])
-def test_prune__drops_what_the_guard_signed_after_thirty_days(database: Database, deadline: datetime, dropped: int) -> None:
+@pytest.mark.parametrize(
+    ("deadline", "dropped"),
+    [(NOW - timedelta(days=30, seconds=1), 1), (NOW - timedelta(days=30), 0)],
+)
+def test_prune__drops_what_the_guard_signed_after_thirty_days(
+    database: Database, deadline: datetime, dropped: int
+) -> None:
     with database.write() as session:
         agent = Account(kind="agent", name="agent", created_at=OLD)
         session.add(agent)
         session.flush()
-        signed = {"vault": A, "nonce": b"\1" * 32, "amount_usdc_e6": 1, "deadline": int(deadline.timestamp()), "signed_at": OLD}
+        signed = {
+            "vault": A,
+            "nonce": b"\1" * 32,
+            "amount_usdc_e6": 1,
+            "deadline": int(deadline.timestamp()),
+            "signed_at": OLD,
+        }
         session.add(GuardSignature(agent_id=agent.id, **signed))
     assert prune(database)["guard_signatures"] == dropped
 
@@ -256,7 +341,9 @@ def test_prune__fences_each_transaction(database: Database) -> None:
 @pytest.fixture
 def funds(deployed: DeployedChain, database: Database) -> Callable[..., dict[str, Any]]:
     def run(**signers: Any) -> dict[str, Any]:
-        given = {Role(role): signer for role, signer in signers.items()} or {Role.KEEPER: KEEPER.signer}
+        given = {Role(role): signer for role, signer in signers.items()} or {
+            Role.KEEPER: KEEPER.signer
+        }
         return dict(Funds(deployed.reader, database, given, 50 * GWEI).run(NOW))
 
     return run
@@ -270,7 +357,9 @@ def oracle_that_answers(chain: DeployedChain, code: str) -> None:
     chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, code])
 
 
-def test_balances__without_the_oracle__a_stop_costs_its_gas_at_the_cap(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+def test_balances__without_the_oracle__a_stop_costs_its_gas_at_the_cap(
+    deployed: DeployedChain, funds: Callable[..., Any]
+) -> None:
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
     did = funds()
     assert did == {
@@ -288,14 +377,18 @@ def test_balances__without_the_oracle__a_stop_costs_its_gas_at_the_cap(deployed:
     }
 
 
-def test_balances__one_wei_short__says_what_to_send_where(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+def test_balances__one_wei_short__says_what_to_send_where(
+    deployed: DeployedChain, funds: Callable[..., Any]
+) -> None:
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI - 1)
     did = funds()
     assert did["signers"][0]["stops_left"] == 19
     assert did[ATTENTION].startswith(f"Send at least 0.000001 ETH to {KEEPER.address} (keeper)")
 
 
-def test_balances__layer_1_fee__is_counted_for_each_stop(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+def test_balances__layer_1_fee__is_counted_for_each_stop(
+    deployed: DeployedChain, funds: Callable[..., Any]
+) -> None:
     """The code answers 1 gwei for each byte that it is asked for: calldataload(4) * 10^9."""
     oracle_that_answers(deployed, "0x600435633b9aca000260005260206000f3")
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
@@ -313,11 +406,16 @@ def test_balances__an_oracle_that_refuses_or_says_nothing__leaves_the_cost_unkno
     assert "What a stop costs is not known" in did[ATTENTION]
 
 
-def test_balances__each_role_has_its_own_purse(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+def test_balances__each_role_has_its_own_purse(
+    deployed: DeployedChain, funds: Callable[..., Any]
+) -> None:
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
     set_balance(deployed, STRANGER.address, STOP_WEI)
     did = funds(keeper=KEEPER.signer, stop=STRANGER.signer)
-    assert [(purse["role"], purse["stops_left"]) for purse in did["signers"]] == [("keeper", 20), ("stop", 1)]
+    assert [(purse["role"], purse["stops_left"]) for purse in did["signers"]] == [
+        ("keeper", 20),
+        ("stop", 1),
+    ]
     assert f"{STRANGER.address} (stop)" in did[ATTENTION]
     assert KEEPER.address not in did[ATTENTION]
 
@@ -328,20 +426,26 @@ def test_balances__the_factory_names_another_keeper__says_so(funds: Callable[...
     assert f"The factory names the keeper {KEEPER.address}" in did[ATTENTION]
 
 
-def test_balances__a_pausers_key_without_the_role__says_who_has_to_do_what(funds: Callable[..., Any]) -> None:
+def test_balances__a_pausers_key_without_the_role__says_who_has_to_do_what(
+    funds: Callable[..., Any],
+) -> None:
     did = funds(keeper=KEEPER.signer, pauser=STRANGER.signer)
     assert did["is_pauser"] is False
     assert f"The factory does not know {STRANGER.address} as a pauser" in did[ATTENTION]
     assert "grant PAUSER_ROLE" in did[ATTENTION]
 
 
-def test_balances__a_pausers_key_with_the_role__says_nothing_of_it(funds: Callable[..., Any]) -> None:
+def test_balances__a_pausers_key_with_the_role__says_nothing_of_it(
+    funds: Callable[..., Any],
+) -> None:
     did = funds(keeper=KEEPER.signer, pauser=DEPLOYER.signer)
     assert did["is_pauser"] is True
     assert "PAUSER_ROLE" not in did.get(ATTENTION, "")
 
 
-def test_balances__a_remote_signer_that_is_down__asks_for_somebody(funds: Callable[..., Any]) -> None:
+def test_balances__a_remote_signer_that_is_down__asks_for_somebody(
+    funds: Callable[..., Any],
+) -> None:
     gone = RemoteSigner(f"http://127.0.0.1:{free_port()}", KEEPER.address, answer_s=0.5)
     did = funds(keeper=gone)
     gone.close()
@@ -396,5 +500,7 @@ def test_nonce_gap__a_transaction_behind_a_hole__is_seen(stage: Stage) -> None:
                 created_at=OLD,
             )
         )
-    did = Funds(stage.chain.reader, stage.database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(NOW)
+    did = Funds(stage.chain.reader, stage.database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(
+        NOW
+    )
     assert did["signers"][0]["nonce_gap"] == 2

@@ -1,4 +1,6 @@
-"""A keeper that the factory does not name: it stops what anyone may stop, whatever nodes say of its marks, and leaves nothing behind."""
+"""A keeper that the factory does not name: it stops what anyone may stop, whatever nodes say of its
+marks, and leaves nothing behind.
+"""
 
 import pytest
 
@@ -54,7 +56,9 @@ def test_a_node_lets_its_mark_pass__it_stops_as_anyone_may(stage: Stage, liar: s
     assert (stage.states(), stage.status()) == ([("stop", "mined")], "stopped")
 
 
-def test_the_keeper_changes_while_its_stop_pends__the_nonce_goes_on_as_anyones_stop(stage: Stage) -> None:
+def test_the_keeper_changes_while_its_stop_pends__the_nonce_goes_on_as_anyones_stop(
+    stage: Stage,
+) -> None:
     stage.pass_time(propose(stage, STRANGER.address))
     stage.set_price(PRICE_AT_FLOOR)
     old = stage.keeper()
@@ -66,10 +70,16 @@ def test_the_keeper_changes_while_its_stop_pends__the_nonce_goes_on_as_anyones_s
         old.run()
         stage.chain.anvil.mine()
     (intent,) = stage.intents()
-    assert (stage.status(), bytes(intent.data), [tx.is_filler for tx in stage.txs()]) == ("stopped", ENFORCE, [False, False])
+    assert (stage.status(), bytes(intent.data), [tx.is_filler for tx in stage.txs()]) == (
+        "stopped",
+        ENFORCE,
+        [False, False],
+    )
 
 
-def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(stage: Stage) -> None:
+def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(
+    stage: Stage,
+) -> None:
     stage.pass_time(stage.ends_at - ACCEPT_S)
     stage.pass_time(propose(stage, STRANGER.address))
     stage.pass_time(stage.ends_at)
@@ -83,7 +93,9 @@ def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(
 
 
 def test_a_fallen_vault_whose_mandate_ended__is_not_its_to_stop(stage: Stage) -> None:
-    """`enforceStopLine` is off from the end on: a node that lets it pass would have it paid for in each block."""
+    """`enforceStopLine` is off from the end on: a node that lets it pass would have it paid for in
+    each block.
+    """
     stage.set_price(PRICE_AT_FLOOR)
     stage.pass_time(stage.ends_at)
     stranger = stage.keeper(signer=STRANGER.signer)
@@ -101,9 +113,18 @@ def test_a_node_refuses_marks_as_another_keepers__one_is_planned_and_waits(stage
     assert stage.states() == [("mark", "planned")]
 
 
-def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hour(stage: Stage) -> None:
+def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hour(
+    stage: Stage,
+) -> None:
     data = bytes_of(calldata.settle())
-    kind = {"key": "k", "kind": "relay_delivery", "role": "keeper", "to": stage.vault, "data": data, "reason": {}}
+    kind = {
+        "key": "k",
+        "kind": "relay_delivery",
+        "role": "keeper",
+        "to": stage.vault,
+        "data": data,
+        "reason": {},
+    }
     with stage.database.write() as session:
         outbox.ask(session, NewRequest(chain_id=stage.chain.chain_id, **kind), stage.now())
     keeper = stage.keeper(paths=("/a",), wire=LyingWire({"/a": not_keeper}))

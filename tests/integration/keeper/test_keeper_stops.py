@@ -1,4 +1,6 @@
-"""The keeper on a real chain and a real database: it marks, it stops, and nothing that goes wrong makes it send twice."""
+"""The keeper on a real chain and a real database: it marks, it stops, and nothing that goes wrong
+makes it send twice.
+"""
 
 import pytest
 
@@ -20,7 +22,9 @@ def raw_of(stage: Stage) -> list[str]:
 # The stop line
 
 
-def test_price_falls_to_the_floor__one_mark_stops_the_vault_in_its_own_transaction(stage: Stage) -> None:
+def test_price_falls_to_the_floor__one_mark_stops_the_vault_in_its_own_transaction(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
@@ -74,7 +78,11 @@ def test_vault_recovers_before_the_signature__nothing_is_sent(stage: Stage) -> N
 
 def test_owner_stops_first__the_keepers_stop_is_superseded(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(before_signing=lambda: stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner")) and None)
+    keeper = stage.keeper(
+        before_signing=lambda: (
+            stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner")) and None
+        )
+    )
     keeper.run()
     assert (stage.states(), keeper.wire.sent) == ([("stop", "superseded")], [])
 
@@ -86,7 +94,8 @@ def test_a_key_that_is_not_the_keepers__stands_down__and_stops_as_anyone_may(sta
     report = stranger.run()
     assert (stage.states(), stranger.wire.sent, len(stage.marks())) == ([], [], 1)
     assert report.as_status("sending")["error"] == (
-        "the factory names another keeper; this one marks nothing, and stops only what anyone may stop"
+        "the factory names another keeper; this one marks nothing, and stops only what "
+        "anyone may stop"
     )
     stage.set_price(PRICE_AT_FLOOR)
     stranger.run()
@@ -104,7 +113,10 @@ def test_worth_moves_by_one_percent__one_mark_is_sent(stage: Stage) -> None:
     stage.chain.anvil.mine()
     keeper.run()
     assert stage.states() == [("mark", "done")]
-    assert stage.chain.reader.totals(stage.vault).last_mark_block == stage.intents()[0].trigger_block_number
+    assert (
+        stage.chain.reader.totals(stage.vault).last_mark_block
+        == stage.intents()[0].trigger_block_number
+    )
     stage.chain.anvil.mine()
     keeper.run()
     assert len(keeper.wire.sent) == 1
@@ -117,7 +129,11 @@ def test_smaller_move__is_a_row_and_no_transaction(stage: Stage) -> None:
     keeper.run()
     assert keeper.wire.sent == []
     (row,) = stage.marks()
-    assert (int(row.worth_usdc_e6 or 0), int(row.floor_usdc_e6), row.source) == (1_009_999_900, 950 * USDC, "vault.worth")
+    assert (int(row.worth_usdc_e6 or 0), int(row.floor_usdc_e6), row.source) == (
+        1_009_999_900,
+        950 * USDC,
+        "vault.worth",
+    )
 
 
 def test_dry_run__judges_and_sends_nothing(stage: Stage) -> None:
@@ -132,7 +148,9 @@ def test_dry_run__judges_and_sends_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("state", ["signed", "mined"])
-def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes(stage: Stage, state: str) -> None:
+def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes(
+    stage: Stage, state: str
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     first = stage.keeper(die_after=state)
     with pytest.raises(KilledError):
@@ -142,11 +160,17 @@ def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes
     second = stage.keeper()
     second.run()
     stage.finish(second)
-    assert (stage.status(), stage.keeper_nonce(), stage.states()) == ("stopped", 1, [("stop", "done")])
+    assert (stage.status(), stage.keeper_nonce(), stage.states()) == (
+        "stopped",
+        1,
+        [("stop", "done")],
+    )
     assert first.wire.sent + second.wire.sent == stored == raw_of(stage)
 
 
-def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same_bytes_and_stops_once(stage: Stage) -> None:
+def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same_bytes_and_stops_once(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     first = stage.keeper()
     first.wire.kill_after_send = True
@@ -157,11 +181,17 @@ def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same
     second = stage.keeper()
     second.run()
     stage.finish(second)
-    assert (stage.status(), stage.keeper_nonce(), stage.states()) == ("stopped", 1, [("stop", "done")])
+    assert (stage.status(), stage.keeper_nonce(), stage.states()) == (
+        "stopped",
+        1,
+        [("stop", "done")],
+    )
     assert set(first.wire.sent + second.wire.sent) == set(raw_of(stage))
 
 
-def test_killed_after_planning__the_next_process_signs_the_numbers_of_its_own_time(stage: Stage) -> None:
+def test_killed_after_planning__the_next_process_signs_the_numbers_of_its_own_time(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
 
     def die() -> None:
@@ -217,7 +247,8 @@ def test_second_keeper__cannot_lead_while_the_first_does(stage: Stage) -> None:
     first.run()
     assert not second.leadership.try_take(stage.now())
     first.die()
-    wait_until(lambda: second.leadership.try_take(stage.now()))  # the server notices the closed connection in its own time
+    # the server notices the closed connection in its own time
+    wait_until(lambda: second.leadership.try_take(stage.now()))
     assert second.leadership.epoch == 2
 
 
@@ -237,7 +268,9 @@ def test_old_leader_that_was_paused__is_refused_and_sends_nothing(stage: Stage) 
 def _lose_lock(stage: Stage) -> None:
     """The database drops the connection that holds the lock; its process has not noticed yet."""
     with stage.database.write() as session:
-        session.connection().exec_driver_sql("select pg_terminate_backend(backend_pid) from leader where name = 'keeper'")
+        session.connection().exec_driver_sql(
+            "select pg_terminate_backend(backend_pid) from leader where name = 'keeper'"
+        )
 
 
 def test_a_turn_of_stops_of_which_none_can_be_signed__is_a_sign_of_the_tick(stage: Stage) -> None:

@@ -17,13 +17,22 @@ from tests.personas import KEEPER
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 20.0
-HANGS = "import time\nfrom core.watchdog import Watchdog\ndog = Watchdog(0.5)\ndog.start()\n{loop}\n"
+HANGS = (
+    "import time\nfrom core.watchdog import Watchdog\ndog = Watchdog(0.5)\ndog.start()\n{loop}\n"
+)
 
 
 def run(loop: str) -> tuple[subprocess.CompletedProcess[str], float]:
     begun = time.monotonic()
     script = HANGS.format(loop=loop)
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
     return done, time.monotonic() - begun
 
 
@@ -67,9 +76,15 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
     silent_node: str, database_url: str, tmp_path: Path
 ) -> None:
     deployment = tmp_path / "deployment.json"
-    deployment.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": []}))
+    deployment.write_text(
+        json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": []})
+    )
     environment = {
-        **{name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPYCACHEPREFIX") if name in os.environ},
+        **{
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "PYTHONPYCACHEPREFIX")
+            if name in os.environ
+        },
         "DATABASE_URL": database_url,
         "RPC_URLS": silent_node,
         "DEPLOYMENT_FILE": str(deployment),
@@ -77,7 +92,15 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
         "KEEPER_WATCHDOG_S": "3",
     }
     command = [sys.executable, "-m", "keeper.main", "run"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
     assert done.returncode == EXIT_CODE, done.stdout
     assert "the loop hangs, the process ends" in done.stdout
     assert KEEPER.private_key[2:] not in done.stdout + done.stderr

@@ -1,4 +1,6 @@
-"""A round of the requests beside the calls that ask for more of them: the day's gas is kept by both."""
+"""A round of the requests beside the calls that ask for more of them: the day's gas is kept by
+both.
+"""
 
 import threading
 import time
@@ -31,11 +33,16 @@ WEI = 100
 BUDGETS = GasBudgets(total_wei=10**6, owner_wei=10**6, account_wei=10**6)
 FIRST, SECOND = Payer(account_id=7, owner_id=None), Payer(account_id=8, owner_id=None)
 HEAD = Head(1, "0x" + "22" * 32, UnixSeconds(int(NOW.timestamp())), 1)
-WAITS = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+WAITS = text(
+    "select count(*) from pg_stat_activity where datname = current_database() and "
+    "wait_event_type = 'Lock'"
+)
 
 
 class _NothingSent:
-    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
+    def advance(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]:
         return list(live)
 
 
@@ -45,12 +52,15 @@ def round_at(database: Database, price_wei: int = WEI) -> Round:
     observer: Any = SimpleNamespace(chain_id=CHAIN, max_head_age_s=10, head=lambda now: HEAD)
     prices: Any = SimpleNamespace(most_wei=lambda head, kept: Price(price_wei, 0, None, 20))
     return Round(
-        database=database, observer=observer, sender=_NothingSent(), planner=planner, prices=prices, kept=Kept(sends_stops_too=False),
+        database=database, observer=observer, sender=_NothingSent(), planner=planner, prices=prices,
+            kept=Kept(sends_stops_too=False),
         budgets=BUDGETS, epoch=lambda: 1, fence=lambda session: None,
     )  # fmt: skip
 
 
-def _intent(session: object, request: Request, head: Head, now: datetime) -> tuple[Any, IntentState]:
+def _intent(
+    session: object, request: Request, head: Head, now: datetime
+) -> tuple[Any, IntentState]:
     return intent_of_request(request, b"", head), IntentState.PLANNED
 
 
@@ -58,7 +68,15 @@ def asked_of(database: Database, *payers: Payer) -> None:
     with database.write() as session:
         for n, payer in enumerate(payers):
             assert queue.count_in(session, {TOTAL: 100, payer.scope: 100}) is None
-            request = NewRequest(key=f"k{n}", chain_id=CHAIN, kind="custodial_transfer", role="custody", to=USDC, data=b"", reason={})
+            request = NewRequest(
+                key=f"k{n}",
+                chain_id=CHAIN,
+                kind="custodial_transfer",
+                role="custody",
+                to=USDC,
+                data=b"",
+                reason={},
+            )
             ask(session, request, NOW, payer)
 
 
@@ -73,7 +91,9 @@ def await_a_lock(database: Database) -> None:
 
 
 def beside_a_call_of_the_second(database: Database, one_round: Round) -> None:
-    """The round begins while a call holds its account's figure and has yet to come to the figure of all."""
+    """The round begins while a call holds its account's figure and has yet to come to the figure of
+    all.
+    """
     failed = list[Exception]()
 
     def run() -> None:
@@ -85,7 +105,12 @@ def beside_a_call_of_the_second(database: Database, one_round: Round) -> None:
     thread = threading.Thread(target=run)
     with database.write() as session:
         budgets = BUDGETS.of(SECOND.account_id, SECOND.owner_id)
-        assert gas.reserve(session, TODAY, {scope: wei for scope, wei in budgets.items() if scope != TOTAL}, 5) is None
+        assert (
+            gas.reserve(
+                session, TODAY, {scope: wei for scope, wei in budgets.items() if scope != TOTAL}, 5
+            )
+            is None
+        )
         thread.start()
         await_a_lock(database)
         assert gas.reserve(session, TODAY, {TOTAL: budgets[TOTAL]}, 5) is None
@@ -94,7 +119,9 @@ def beside_a_call_of_the_second(database: Database, one_round: Round) -> None:
 
 
 @pytest.mark.parametrize("has_figures", [False, True])
-def test_a_round_and_a_call__never_wait_for_each_other(database: Database, has_figures: bool) -> None:
+def test_a_round_and_a_call__never_wait_for_each_other(
+    database: Database, has_figures: bool
+) -> None:
     asked_of(database, FIRST, SECOND)
     if has_figures:
         with database.write() as session:

@@ -32,7 +32,8 @@ SPECIFIED = rows_of("routes.tsv")
 ADDED = rows_of("added-routes.tsv")
 CALLS = {call(row["method"], row["path"]) for row in SPECIFIED + ADDED}
 TOOLS = {f"tool {row['tool']}" for row in rows_of("tools.tsv")}
-APART = {"GET /metrics", "GET /docs"}  # Prometheus text on a port of its own; a viewer of openapi.json beside the operations
+# Prometheus text on a port of its own; a viewer of openapi.json beside the operations
+APART = {"GET /metrics", "GET /docs"}
 SERVED = {call(row.method, row.path) for row in catalogue().operations}
 SERVED_TOOLS = {f"tool {row.tool.name}" for row in catalogue().operations if row.tool is not None}
 
@@ -55,11 +56,17 @@ def test_pending__only_shrinks() -> None:
 
 
 def test_the_catalogue__names_each_call_and_each_key_once() -> None:
-    assert len(SERVED) == len(catalogue().operations) == len({row.key for row in catalogue().operations})
+    assert (
+        len(SERVED)
+        == len(catalogue().operations)
+        == len({row.key for row in catalogue().operations})
+    )
 
 
 def test_a_price__stands_on_reads_alone_and_is_in_the_table() -> None:
-    assert {(row.method, row.price in PRICES) for row in catalogue().operations if row.price is not None} == {("GET", True)}
+    assert {
+        (row.method, row.price in PRICES) for row in catalogue().operations if row.price is not None
+    } == {("GET", True)}
 
 
 def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
@@ -103,7 +110,9 @@ def models_in(kind: Any) -> set[type[BaseModel]]:
 
 @pytest.mark.parametrize("operation", catalogue().operations, ids=lambda one: one.key)
 def test_an_operation__answers_closed_types_alone(operation: Operation) -> None:
-    assert [model.__name__ for model in models_in(operation.answer) if not issubclass(model, AnswerBody)] == []
+    assert [
+        model.__name__ for model in models_in(operation.answer) if not issubclass(model, AnswerBody)
+    ] == []
     assert get_args(get_type_hints(operation.handler)["return"]) == (operation.answer,)
 
 
@@ -123,7 +132,10 @@ def area(*operations: Operation, **more: Any) -> Area:
         ((area(gift("other.give")),), "begins with gifts"),
         ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
         ((area(replace(gift(), price="playbook_read")),), "price and sells go together"),
-        ((area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),), "declared nowhere"),
+        (
+            (area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),),
+            "declared nowhere",
+        ),
         ((area(gift(), reasons={"not_found": Reason(404, False, "caller")}),), "two homes"),
     ],
 )

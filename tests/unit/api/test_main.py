@@ -28,17 +28,28 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_settings__become_the_parts(settings: Settings) -> None:
     deps = deps_of(settings)
-    assert (deps.base_url, deps.chain_id, deps.limits.daily_ceiling) == ("https://wallet.example", 84532, 2_000)
+    assert (deps.base_url, deps.chain_id, deps.limits.daily_ceiling) == (
+        "https://wallet.example",
+        84532,
+        2_000,
+    )
 
 
 def test_every_limit__is_the_one_that_is_set(settings: Settings) -> None:
     others = dict.fromkeys(CallerLimits.model_fields, 25) | {"agent_bearer_hours": 2}
-    assert deps_of(settings.model_copy(update=others)).limits.model_dump(include=others.keys()) == others
+    assert (
+        deps_of(settings.model_copy(update=others)).limits.model_dump(include=others.keys())
+        == others
+    )
 
 
 def test_a_custody_key__turns_starter_wallets_on(settings: Settings) -> None:
     assert deps_of(settings).custody is None
-    made = deps_of(settings.model_copy(update={"custody_key": SecretStr("11" * 32), "custodial_transfers_per_day": 3}))
+    made = deps_of(
+        settings.model_copy(
+            update={"custody_key": SecretStr("11" * 32), "custodial_transfers_per_day": 3}
+        )
+    )
     assert made.custody is not None
     assert made.custody.new_key(7).key_version == version_of(b"\x11" * 32)
     assert made.limits.custodial_transfers_per_day == 3
@@ -46,38 +57,62 @@ def test_a_custody_key__turns_starter_wallets_on(settings: Settings) -> None:
 
 @pytest.mark.parametrize("pepper", ["", "p" * 31])
 def test_a_short_pepper__is_refused_with_how_to_make_one(settings: Settings, pepper: str) -> None:
-    with pytest.raises(InvalidParameterError, match=r"KEY_PEPPER: set a secret of at least 32 characters \(`openssl rand -hex 32`\)"):
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"KEY_PEPPER: set a secret of at least 32 characters \(`openssl rand -hex 32`\)",
+    ):
         deps_of(settings.model_copy(update={"key_pepper": SecretStr(pepper)}))
 
 
 def test_a_deployment_on_another_chain__is_refused(settings: Settings) -> None:
-    with pytest.raises(InvalidParameterError, match="CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532"):
+    with pytest.raises(
+        InvalidParameterError,
+        match="CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532",
+    ):
         deps_of(settings.model_copy(update={"chain_id": 1}))
 
 
 def test_an_operator_key_off_a_local_chain__is_refused(settings: Settings) -> None:
-    public = settings.model_copy(update={"operator_key": SecretStr("k"), "rpc_urls": ["https://sepolia.base.org"]})
+    public = settings.model_copy(
+        update={"operator_key": SecretStr("k"), "rpc_urls": ["https://sepolia.base.org"]}
+    )
     with pytest.raises(InvalidParameterError, match="OPERATOR_KEY: it is for a local chain only"):
         admit_operator(public, deps_of(public))
 
 
 def test_a_guards_key__signs_payments_of_vaults(settings: Settings) -> None:
     assert deps_of(settings).guard is None
-    guard = deps_of(settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32)})).guard
+    guard = deps_of(
+        settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32)})
+    ).guard
     assert guard is not None
     assert guard.address == "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 
 
 def test_a_guards_key_off_a_local_chain__is_refused(settings: Settings) -> None:
-    public = settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32), "rpc_urls": ["https://sepolia.base.org"]})
-    with pytest.raises(InvalidParameterError, match="GUARD_PRIVATE_KEY: it is for a local chain only; use GUARD_KEYSTORE"):
+    public = settings.model_copy(
+        update={
+            "guard_private_key": SecretStr("0x" + "11" * 32),
+            "rpc_urls": ["https://sepolia.base.org"],
+        }
+    )
+    with pytest.raises(
+        InvalidParameterError,
+        match="GUARD_PRIVATE_KEY: it is for a local chain only; use GUARD_KEYSTORE",
+    ):
         deps_of(public)
 
 
-def test_a_guards_keystore__needs_its_password_file_and_must_open(settings: Settings, tmp_path: Path) -> None:
+def test_a_guards_keystore__needs_its_password_file_and_must_open(
+    settings: Settings, tmp_path: Path
+) -> None:
     file = tmp_path / "guard.json"
     alone = settings.model_copy(update={"guard_keystore": file})
-    with pytest.raises(InvalidParameterError, match="set GUARD_KEYSTORE and GUARD_KEYSTORE_PASSWORD_FILE both"):
+    with pytest.raises(
+        InvalidParameterError, match="set GUARD_KEYSTORE and GUARD_KEYSTORE_PASSWORD_FILE both"
+    ):
         deps_of(alone)
-    with pytest.raises(InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(FileNotFoundError\)"):
+    with pytest.raises(
+        InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(FileNotFoundError\)"
+    ):
         deps_of(alone.model_copy(update={"guard_keystore_password_file": file}))

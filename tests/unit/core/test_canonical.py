@@ -13,7 +13,10 @@ from core.errors import InvalidParameterError
 
 
 def test_canonical_json__sorts_keys_and_writes_no_spaces() -> None:
-    assert canonical_json({"b": [1, None, True], "a": {"é": "1.500000"}}) == '{"a":{"é":"1.500000"},"b":[1,null,true]}'.encode()
+    assert (
+        canonical_json({"b": [1, None, True], "a": {"é": "1.500000"}})
+        == '{"a":{"é":"1.500000"},"b":[1,null,true]}'.encode()
+    )
 
 
 def test_canonical_json__keys_sort_by_utf16_units_as_rfc_8785_says() -> None:
@@ -38,7 +41,9 @@ def test_canonical_json__the_largest_safe_int__is_exact(safe: int) -> None:
         (float("nan"), r"\$"),
     ],
 )
-def test_canonical_json__what_has_no_one_text__is_refused_with_its_path(value: Any, path: str) -> None:
+def test_canonical_json__what_has_no_one_text__is_refused_with_its_path(
+    value: Any, path: str
+) -> None:
     with pytest.raises(InvalidParameterError, match=path):
         canonical_json(value)
 

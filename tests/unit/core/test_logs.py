@@ -21,14 +21,20 @@ logging.getLogger("httpx").info("not of interest")
 
 def lines(log_format: str) -> list[str]:
     command = [sys.executable, "-c", EVENTS.format(format=log_format)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True
+    ).stdout.splitlines()
 
 
 def test_json__a_librarys_traceback__is_one_line_with_its_logger() -> None:
     own, of_library = map(json.loads, lines("json"))
 
     assert (own["event"], own["vaults"], own["level"]) == ("tick", 2, "info")
-    assert (of_library["event"], of_library["logger"], of_library["level"]) == ("Job funds raised", "apscheduler", "error")
+    assert (of_library["event"], of_library["logger"], of_library["level"]) == (
+        "Job funds raised",
+        "apscheduler",
+        "error",
+    )
     assert of_library["exception"].endswith("ValueError: no node answered")
     assert of_library["timestamp"][:2] == "20"
 

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidNumberError
-from core.money import MAX_ABS_USDC_E6, bps_of_down, eth_text, usdc_e6_from_text, usdc_text, usdc_text_or_none
+from core.money import (
+    MAX_ABS_USDC_E6,
+    bps_of_down,
+    eth_text,
+    usdc_e6_from_text,
+    usdc_text,
+    usdc_text_or_none,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +35,24 @@ def test_amount__as_written__is_read_exactly(text: str, amount: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-", "+1", ".5", "1.", "1e3", "1.0000001", "1,000", " 1", "1\n", "NaN", "inf", "0x10", "\u0661", "12345678901234", "1_000"],
+    [
+        "",
+        "-",
+        "+1",
+        ".5",
+        "1.",
+        "1e3",
+        "1.0000001",
+        "1,000",
+        " 1",
+        "1\n",
+        "NaN",
+        "inf",
+        "0x10",
+        "\u0661",
+        "12345678901234",
+        "1_000",
+    ],
 )
 def test_amount__in_another_form__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
@@ -60,7 +84,14 @@ def test_bps_of_down__is_the_largest_share_not_above_the_exact_one(amount: int, 
 
 @pytest.mark.parametrize(
     ("wei", "text"),
-    [(0, "0.000000"), (1, "0.000001"), (10**12, "0.000001"), (10**12 + 1, "0.000002"), (10**18 - 1, "1.000000"), (9 * 10**15, "0.009000")],
+    [
+        (0, "0.000000"),
+        (1, "0.000001"),
+        (10**12, "0.000001"),
+        (10**12 + 1, "0.000002"),
+        (10**18 - 1, "1.000000"),
+        (9 * 10**15, "0.009000"),
+    ],
 )
 def test_ether__is_written_with_six_decimals_and_rounded_up(wei: int, text: str) -> None:
     assert eth_text(wei) == text

@@ -1,4 +1,6 @@
-"""Every setting of every process with values that can't work: one line that names it, exit 2, no traceback; or taken as documented."""
+"""Every setting of every process with values that can't work: one line that names it, exit 2, no
+traceback; or taken as documented.
+"""
 
 import json
 import ssl
@@ -17,12 +19,23 @@ from indexer.metrics import Metrics as IndexerMetrics
 from keeper.main import Keeper
 from keeper.metrics import Metrics as KeeperMetrics
 
-HOSTILE = {"empty": "", "text": "x y", "zero": "0", "negative": "-1", "infinite": "inf", "nan": "nan", "huge": "9" * 400, "1e400": "1e400"}
+HOSTILE = {
+    "empty": "",
+    "text": "x y",
+    "zero": "0",
+    "negative": "-1",
+    "infinite": "inf",
+    "nan": "nan",
+    "huge": "9" * 400,
+    "1e400": "1e400",
+}
 REQUIRED = {"DATABASE_URL", "RPC_URLS", "DEPLOYMENT_FILE", "KEY_PEPPER"}  # of one process at least
 ZERO_IS_A_NUMBER = {
     name
     for name in map(str.upper, Settings.model_fields)
-    if name.endswith(("_PER_DAY", "_PER_MINUTE", "_PER_HOUR", "_PER_PERSON_PER_DAY", "_METRICS_PORT"))
+    if name.endswith(
+        ("_PER_DAY", "_PER_MINUTE", "_PER_HOUR", "_PER_PERSON_PER_DAY", "_METRICS_PORT")
+    )
     or name.startswith(("DAILY_CEILING", "WELCOME_", "TARGETS_TIER", "AGENTS_PER"))
 } | {"AUDIT_BLOCKS"}
 
@@ -32,14 +45,17 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.Monke
     """One in which every process would start, on a local chain and with each of its keys."""
     record = tmp_path / "deployment.json"
     contracts = [{"name": name, "address": "0x" + "11" * 20} for name in CONTRACTS]
-    record.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "c", "contracts": contracts}))
+    record.write_text(
+        json.dumps({"chain_id": 84532, "block": 1, "commit": "c", "contracts": contracts})
+    )
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("DATABASE_URL", "postgresql+psycopg://127.0.0.1:1/none")
     monkeypatch.setenv("RPC_URLS", "http://127.0.0.1:1")
     monkeypatch.setenv("DEPLOYMENT_FILE", str(record))
     monkeypatch.setenv("LOG_FORMAT", "json")
-    context = ssl.create_default_context()  # each client of HTTP makes one, which takes longer than all else here
+    # each client of HTTP makes one, which takes longer than all else here
+    context = ssl.create_default_context()
     monkeypatch.setattr(ssl, "create_default_context", lambda *args, **more: context)
     return monkeypatch
 
@@ -83,8 +99,12 @@ def is_documented(process: str, variable: str, kind: str) -> bool:
 
 
 def is_asked_for(process: str, variable: str) -> bool:
-    """A key, its file and an account of payments are looked at by the process that needs them; all else by each."""
-    if variable.endswith(("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_TOKEN_FILE", "PASSWORD_FILE")):
+    """A key, its file and an account of payments are looked at by the process that needs them; all
+    else by each.
+    """
+    if variable.endswith(
+        ("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_TOKEN_FILE", "PASSWORD_FILE")
+    ):
         return True
     if variable.startswith(("KEEPER_", "CUSTODY_GAS_")):
         return process == "keeper"
@@ -101,7 +121,9 @@ def test_a_number_that_cannot_work__is_refused_in_one_line_by_every_process(
     for variable in filter(is_number, map(str.upper, Settings.model_fields)):
         with environment.context() as changed:
             changed.setenv(variable, HOSTILE[kind])
-            faults += fault_of(read_settings, capsys, variable, is_documented("any", variable, kind))
+            faults += fault_of(
+                read_settings, capsys, variable, is_documented("any", variable, kind)
+            )
     assert faults == []
 
 
@@ -123,7 +145,9 @@ def test_a_setting_that_cannot_work__is_refused_in_one_line(
     assert faults == []
 
 
-def fault_of(start: Callable[[], object], capsys: pytest.CaptureFixture[str], variable: str, is_taken: bool) -> list[str]:
+def fault_of(
+    start: Callable[[], object], capsys: pytest.CaptureFixture[str], variable: str, is_taken: bool
+) -> list[str]:
     try:
         start()
     except SystemExit as left:
@@ -135,7 +159,11 @@ def fault_of(start: Callable[[], object], capsys: pytest.CaptureFixture[str], va
         told = json.loads(lines[0])["error"] if is_json else lines[0]
         if is_taken:
             return [f"{variable}: refused, though it is documented to be taken: {told}"]
-        return [] if variable in told and "configuration refused" in said and "Traceback" not in said else [f"{variable}: {said}"]
+        return (
+            []
+            if variable in told and "configuration refused" in said and "Traceback" not in said
+            else [f"{variable}: {said}"]
+        )
     except Exception as error:
         return [f"{variable}: {type(error).__name__}: {str(error)[:200]}"]
     capsys.readouterr()
@@ -149,30 +177,54 @@ def fault_of(start: Callable[[], object], capsys: pytest.CaptureFixture[str], va
             {"KEEPER_PAUSER_KEYSTORE_PASSWORD_FILE": "/p"},
             "KEEPER_PAUSER_KEYSTORE_PASSWORD_FILE: it means nothing without KEEPER_PAUSER_KEYSTORE",
         ),
-        ({"GUARD_KEYSTORE_PASSWORD_FILE": "/p"}, "GUARD_KEYSTORE_PASSWORD_FILE: it means nothing without GUARD_KEYSTORE"),
+        (
+            {"GUARD_KEYSTORE_PASSWORD_FILE": "/p"},
+            "GUARD_KEYSTORE_PASSWORD_FILE: it means nothing without GUARD_KEYSTORE",
+        ),
         (
             {"KEEPER_REMOTE_SIGNER_ADDRESS": "0x" + "11" * 20},
             "KEEPER_REMOTE_SIGNER_ADDRESS: it means nothing without KEEPER_REMOTE_SIGNER_URL",
         ),
-        ({"KEEPER_STOP_REMOTE_SIGNER_TOKEN_FILE": "/t"}, "KEEPER_STOP_REMOTE_SIGNER_TOKEN_FILE: it means nothing without"),
+        (
+            {"KEEPER_STOP_REMOTE_SIGNER_TOKEN_FILE": "/t"},
+            "KEEPER_STOP_REMOTE_SIGNER_TOKEN_FILE: it means nothing without",
+        ),
         (
             {"KEEPER_PAUSER_PRIVATE_KEY": "11" * 32},
-            "KEEPER_PAUSER_*: a pauser's key alone can neither mark nor stop; set the keeper's own key",
+            (
+                "KEEPER_PAUSER_*: a pauser's key alone can neither mark nor stop; set the "
+                "keeper's own key"
+            ),
         ),
-        ({"KEEPER_STOP_PRIVATE_KEY": "11" * 32}, "KEEPER_STOP_*: a key for stops alone can't mark; set the keeper's own key"),
+        (
+            {"KEEPER_STOP_PRIVATE_KEY": "11" * 32},
+            "KEEPER_STOP_*: a key for stops alone can't mark; set the keeper's own key",
+        ),
         ({"KEEPER_TICK_S": "20"}, "KEEPER_WATCHDOG_S: write at least twice KEEPER_TICK_S"),
         ({"RPC_ANSWER_S": "50"}, "INDEXER_WATCHDOG_S: write at least three times RPC_ANSWER_S"),
         ({"RPC_URLS": "ftp://x"}, "RPC_URLS: write http(s)://host:port"),
         ({"RPC_URLS": ","}, "RPC_URLS: "),
-        ({"RPC_REQUESTS_PER_S": "0.5"}, "RPC_REQUESTS_PER_S: Input should be greater than or equal to 10"),
+        (
+            {"RPC_REQUESTS_PER_S": "0.5"},
+            "RPC_REQUESTS_PER_S: Input should be greater than or equal to 10",
+        ),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT: Input should be 'console' or 'json'"),
         ({"CHAIN_ID": "1"}, "CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532"),
-        ({"TRUSTED_PROXIES": "10.0.0.0/8,all"}, "TRUSTED_PROXIES: write an IP address or a network"),
-        ({"RPC_URLS": "", "KEEPER_TICK_S": "0"}, "KEEPER_TICK_S: Input should be greater than or equal to 0.05"),
+        (
+            {"TRUSTED_PROXIES": "10.0.0.0/8,all"},
+            "TRUSTED_PROXIES: write an IP address or a network",
+        ),
+        (
+            {"RPC_URLS": "", "KEEPER_TICK_S": "0"},
+            "KEEPER_TICK_S: Input should be greater than or equal to 0.05",
+        ),
     ],
 )
 def test_a_refusal__says_what_to_write(
-    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variables: dict[str, str], told: str
+    environment: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variables: dict[str, str],
+    told: str,
 ) -> None:
     for name, value in variables.items():
         environment.setenv(name, value)
@@ -183,7 +235,17 @@ def test_a_refusal__says_what_to_write(
 
 
 @pytest.mark.parametrize(
-    "record", ["", "[]", "null", "{}", '{"contracts": 1}', '{"contracts": [1]}', '{"contracts": [{"name": "factory"}]}', "\x00"]
+    "record",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"contracts": 1}',
+        '{"contracts": [1]}',
+        '{"contracts": [{"name": "factory"}]}',
+        "\x00",
+    ],
 )
 def test_a_deployment_file_that_is_none__is_refused_in_one_line(
     environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, record: str
@@ -193,7 +255,9 @@ def test_a_deployment_file_that_is_none__is_refused_in_one_line(
     assert faults == []
 
 
-def test_what_is_refused__is_never_quoted(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_refused__is_never_quoted(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     environment.setenv("DATABASE_URL", "mysql://user:secret@host/x")
     environment.setenv("KEEPER_PRIVATE_KEY", "zz" * 32)
     with pytest.raises(SystemExit):

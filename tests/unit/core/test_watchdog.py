@@ -1,4 +1,7 @@
-"""When the watchdog ends the process. How it ends a real one: tests/integration/keeper/test_keeper_watchdog.py."""
+"""When the watchdog ends the process.
+
+How it ends a real one: tests/integration/keeper/test_keeper_watchdog.py.
+"""
 
 import threading
 from dataclasses import dataclass
@@ -40,7 +43,9 @@ def leave() -> Exit:
     return Exit()
 
 
-def test_watchdog__silence_as_long_as_the_limit__ends_the_process_once(clock: Clock, leave: Exit) -> None:
+def test_watchdog__silence_as_long_as_the_limit__ends_the_process_once(
+    clock: Clock, leave: Exit
+) -> None:
     watchdog = Watchdog(0.05, leave, clock)
     watchdog.start()
     clock.now += 0.05

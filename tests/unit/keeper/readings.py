@@ -1,4 +1,6 @@
-"""Readings and states for the keeper's pure tests: 1000 USDC budget, floor 950, nothing sent yet, unless a test says so."""
+"""Readings and states for the keeper's pure tests: 1000 USDC budget, floor 950, nothing sent yet,
+unless a test says so.
+"""
 
 from typing import Any
 

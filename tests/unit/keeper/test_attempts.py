@@ -7,7 +7,18 @@ import pytest
 from core.chain.blocks import Receipt
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
-from keeper.attempts import Fees, Lost, Mined, Pending, bumped, fees_for, first_free_nonce, gap_below, slots_of, verdict_of
+from keeper.attempts import (
+    Fees,
+    Lost,
+    Mined,
+    Pending,
+    bumped,
+    fees_for,
+    first_free_nonce,
+    gap_below,
+    slots_of,
+    verdict_of,
+)
 from tests.unit.keeper.readings import VAULT
 
 GWEI = 10**9
@@ -45,7 +56,9 @@ def test_first_free_nonce__skips_what_live_transactions_hold_and_fills_gaps() ->
 # Replacements
 
 
-@pytest.mark.parametrize(("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)])
+@pytest.mark.parametrize(
+    ("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)]
+)
 def test_bumped__offers_an_eighth_more_rounded_up(last: int, next_: int) -> None:
     assert bumped(Fees(last, last), None, 50 * GWEI) == Fees(next_, next_)
 
@@ -115,7 +128,9 @@ def test_verdict_of__count_past_the_nonce_but_one_is_known__pends() -> None:
 
 def test_verdict_of__count_at_the_nonce__pends_whether_known_or_not() -> None:
     assert verdict_of(SLOT, 7, NOTHING, UNKNOWN) == Pending(SLOT, unknown=True)
-    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN | {SECOND.hash: True}) == Pending(SLOT, unknown=False)
+    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN | {SECOND.hash: True}) == Pending(
+        SLOT, unknown=False
+    )
 
 
 def test_gap_below__nonces_that_nobody_holds_below_the_lowest_pending_one() -> None:

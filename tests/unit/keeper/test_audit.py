@@ -13,7 +13,10 @@ KNOWN = WrittenMark(FLOOR, 7, NOW, SOURCE_VAULT_WORTH)
 
 def many(written: WrittenMark | None, status: VaultStatus | None) -> list[VaultReading]:
     worth = BUDGET if status is VaultStatus.WORKING else None
-    return [reading(worth, vault=f"0x{n:040x}", last_written=written, status=status) for n in range(FIRST + LEAST_A_TICK)]
+    return [
+        reading(worth, vault=f"0x{n:040x}", last_written=written, status=status)
+        for n in range(FIRST + LEAST_A_TICK)
+    ]
 
 
 def asked(*readings: VaultReading, at_work: frozenset[str] = frozenset()) -> set[str]:
@@ -26,7 +29,11 @@ def asked(*readings: VaultReading, at_work: frozenset[str] = frozenset()) -> set
 
 def test_vaults_of_unknown_worth__do_not_take_the_place_of_those_nearest_to_their_floors() -> None:
     near = reading(BUDGET, vault=NEAR, last_written=KNOWN)
-    for unknown in (many(None, VaultStatus.WORKING), many(UNKNOWN, VaultStatus.WORKING), many(UNKNOWN, None)):
+    for unknown in (
+        many(None, VaultStatus.WORKING),
+        many(UNKNOWN, VaultStatus.WORKING),
+        many(UNKNOWN, None),
+    ):
         assert NEAR in asked(*unknown, near)
 
 

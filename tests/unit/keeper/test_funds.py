@@ -41,7 +41,8 @@ def test_stops_left__is_rounded_down(balance_wei: int, left: int, missing_wei: i
 
 def test_attention__too_little__says_what_to_send_where() -> None:
     assert purse(19 * COST_WEI).attention() == (
-        f"Send at least 0.020001 ETH to {KEEPER.address} (keeper): its balance pays for 19 stops, 20 are wanted."
+        f"Send at least 0.020001 ETH to {KEEPER.address} (keeper): its balance pays for 19 "
+        "stops, 20 are wanted."
     )
 
 
@@ -57,7 +58,14 @@ def test_attention__cost_unknown__says_so() -> None:
 
 @pytest.mark.parametrize(
     ("amount_wei", "text"),
-    [(0, "0.000000"), (1, "0.000001"), (10**12, "0.000001"), (10**12 + 1, "0.000002"), (10**18, "1.000000"), (10**18 + 1, "1.000001")],
+    [
+        (0, "0.000000"),
+        (1, "0.000001"),
+        (10**12, "0.000001"),
+        (10**12 + 1, "0.000002"),
+        (10**18, "1.000000"),
+        (10**18 + 1, "1.000001"),
+    ],
 )
 def test_ether_up__rounds_up(amount_wei: int, text: str) -> None:
     assert ether_up(amount_wei) == text
@@ -67,12 +75,24 @@ def test_ether_up__rounds_up(amount_wei: int, text: str) -> None:
     ("count", "held", "gap"),
     [(5, set(), 0), (5, {5, 6}, 0), (5, {6}, 1), (5, {5, 8}, 2), (7, {5, 6}, 0), (7, {5, 6, 7}, 0)],
 )
-def test_nonce_gap__counts_what_nobody_holds_below_what_waits(count: int, held: set[int], gap: int) -> None:
+def test_nonce_gap__counts_what_nobody_holds_below_what_waits(
+    count: int, held: set[int], gap: int
+) -> None:
     assert nonce_gap(count, held) == gap
 
 
-@pytest.mark.parametrize("data", [calldata.mark(2**255, 2**60, "0x" + "ff" * 32), calldata.enforce_stop_line()])
+@pytest.mark.parametrize(
+    "data", [calldata.mark(2**255, 2**60, "0x" + "ff" * 32), calldata.enforce_stop_line()]
+)
 def test_unsigned_stop_bytes__no_stop_is_longer(data: str) -> None:
-    most = {"chainId": 2**63, "nonce": 2**63, "gas": 2**31, "maxFeePerGas": 2**63, "maxPriorityFeePerGas": 2**63}
-    raw = KEEPER.signer.sign_transaction({"type": 2, "to": KEEPER.address, "data": data, "value": 0, **most})
+    most = {
+        "chainId": 2**63,
+        "nonce": 2**63,
+        "gas": 2**31,
+        "maxFeePerGas": 2**63,
+        "maxPriorityFeePerGas": 2**63,
+    }
+    raw = KEEPER.signer.sign_transaction(
+        {"type": 2, "to": KEEPER.address, "data": data, "value": 0, **most}
+    )
     assert len(raw) - SIGNATURE_BYTES <= UNSIGNED_STOP_BYTES

@@ -16,7 +16,11 @@ NAMES = ("a:80", "b:80", "c:80")
 
 def heads() -> Heads:
     """Of three nodes, none of which is asked."""
-    rpc = Rpc([f"http://{name}" for name in NAMES], transport=httpx.MockTransport(lambda _: httpx.Response(500)), clock=lambda: 0.0)
+    rpc = Rpc(
+        [f"http://{name}" for name in NAMES],
+        transport=httpx.MockTransport(lambda _: httpx.Response(500)),
+        clock=lambda: 0.0,
+    )
     found = Heads(rpc, MAX_HEAD_AGE_S, clock=lambda: 0.0)
     found.set_clock(NOW)
     return found
@@ -30,7 +34,10 @@ def believed(among: Heads, *told: Head) -> tuple[str, Head]:
     return among.believed(dict(zip(NAMES, told, strict=False)), NAMES[0])
 
 
-@pytest.mark.parametrize(("ahead_s", "name"), [(MOST_AHEAD_S, "a:80"), (MOST_AHEAD_S + 1, "b:80"), (-10, "a:80"), (-11, "b:80")])
+@pytest.mark.parametrize(
+    ("ahead_s", "name"),
+    [(MOST_AHEAD_S, "a:80"), (MOST_AHEAD_S + 1, "b:80"), (-10, "a:80"), (-11, "b:80")],
+)
 def test_time__within_what_this_machines_clock_allows(ahead_s: int, name: str) -> None:
     assert believed(heads(), block(N, ahead_s), block(N))[0] == name
 
@@ -38,9 +45,15 @@ def test_time__within_what_this_machines_clock_allows(ahead_s: int, name: str) -
 @pytest.mark.parametrize(
     ("told", "name"),
     [((20, -11), "b:80"), ((-30, -11), "b:80"), ((20, 8), "b:80")],
-    ids=["one of the future and an old one", "two old ones", "both of the future: the clock is late"],
+    ids=[
+        "one of the future and an old one",
+        "two old ones",
+        "both of the future: the clock is late",
+    ],
 )
-def test_time__where_no_block_is_recent__the_youngest_that_is_not_of_the_future(told: tuple[int, int], name: str) -> None:
+def test_time__where_no_block_is_recent__the_youngest_that_is_not_of_the_future(
+    told: tuple[int, int], name: str
+) -> None:
     assert believed(heads(), *(block(N, ahead_s) for ahead_s in told))[0] == name
 
 
@@ -59,7 +72,9 @@ def test_height__near_what_the_others_say(numbers: tuple[int, ...], name: str) -
     assert believed(heads(), *map(block, numbers))[0] == name
 
 
-def test_height__what_failed_on_one_nodes_word_against_anothers__is_decided_by_the_other_and_back_again() -> None:
+def test_height__what_failed_on_one_nodes_word_against_anothers__is_decided_by_the_other_and_back_again() -> (
+    None
+):
     among, said = heads(), (block(N - 300), block(N))
     assert believed(among, *said)[0] == "a:80"
     among.failed()
@@ -78,7 +93,15 @@ def test_a_mark__is_as_of_the_lowest_height_that_is_believed() -> None:
 
 
 def test_base_fee__is_the_higher_median_of_those_that_are_believed() -> None:
-    assert believed(heads(), block(N, base_fee_wei=10**24), block(N, base_fee_wei=3), block(N, base_fee_wei=5))[1].base_fee_wei == 5
+    assert (
+        believed(
+            heads(),
+            block(N, base_fee_wei=10**24),
+            block(N, base_fee_wei=3),
+            block(N, base_fee_wei=5),
+        )[1].base_fee_wei
+        == 5
+    )
 
 
 def test_no_block_at_all__is_an_error() -> None:

@@ -12,7 +12,15 @@ from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
-from keeper.intents import as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
+from keeper.intents import (
+    as_anyone,
+    filling,
+    intent_of,
+    is_for_anyone,
+    live_kinds,
+    order_of,
+    restated,
+)
 from keeper.state import SOURCE_AT_COST, Head, Kind, evidence_hash
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
@@ -22,7 +30,9 @@ KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
-def intent(kind: Kind = Kind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1) -> Intent:
+def intent(
+    kind: Kind = Kind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1
+) -> Intent:
     new = intent_of(reading(FLOOR).action(kind, HEAD, "at_or_below_floor"), 84532)
     fields = {name: getattr(new, name) for name in type(new).__slots__}
     return Intent(**fields, id=intent_id, state=state, created_at=WHEN)
@@ -55,12 +65,17 @@ def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
 def test_restated__stop_still_due__says_the_numbers_of_now() -> None:
     fresh = restated(intent(), numbers(FLOOR - 5), LATER)
     assert fresh is not None
-    assert function("MandateVault", "mark").decode_input(hex_of(fresh.data))[:2] == (FLOOR - 5, LATER.number)
+    assert function("MandateVault", "mark").decode_input(hex_of(fresh.data))[:2] == (
+        FLOOR - 5,
+        LATER.number,
+    )
     assert (fresh.trigger_block_number, fresh.trigger_block_hash) == (LATER.number, LATER.hash)
 
 
 @pytest.mark.parametrize("worth", [FLOOR + 1, None])
-def test_restated__stop_whose_vault_recovered_or_became_unreadable__is_dropped(worth: int | None) -> None:
+def test_restated__stop_whose_vault_recovered_or_became_unreadable__is_dropped(
+    worth: int | None,
+) -> None:
     assert restated(intent(), numbers(worth), LATER) is None
 
 
@@ -77,8 +92,18 @@ def test_restated__mark_whose_vault_reached_the_floor__leaves_it_to_the_stop() -
 def test_restated__settlement__stays_while_there_is_something_to_settle() -> None:
     settle = intent(Kind.SETTLE)
     assert restated(settle, numbers(FLOOR), LATER) == settle
-    assert restated(settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(1)), LATER) == settle
-    assert restated(settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(0)), LATER) is None
+    assert (
+        restated(
+            settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(1)), LATER
+        )
+        == settle
+    )
+    assert (
+        restated(
+            settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(0)), LATER
+        )
+        is None
+    )
     assert restated(settle, numbers(FLOOR, VaultStatus.SETTLED), LATER) is None
 
 
@@ -98,7 +123,9 @@ def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() ->
     at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
     assert at_cost is not None
     assert at_cost.reason["source"] == "vault.worth_at_cost"
-    assert function("MandateVault", "mark").decode_input(hex_of(at_cost.data))[2] == evidence_hash(at_cost.reason)
+    assert function("MandateVault", "mark").decode_input(hex_of(at_cost.data))[2] == evidence_hash(
+        at_cost.reason
+    )
 
 
 def test_as_anyone__is_what_anyone_may_send() -> None:
@@ -121,10 +148,22 @@ def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_after_stops() ->
 
 def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> None:
     request = replace(intent(intent_id=9), kind="relay_delivery")
-    mixed = [intent(Kind.MARK, intent_id=1), request, intent(Kind.SETTLE, intent_id=3), intent(Kind.STOP, intent_id=4)]
-    assert [one.kind for one in sorted(mixed, key=order_of)] == ["stop", "settle", "relay_delivery", "mark"]
+    mixed = [
+        intent(Kind.MARK, intent_id=1),
+        request,
+        intent(Kind.SETTLE, intent_id=3),
+        intent(Kind.STOP, intent_id=4),
+    ]
+    assert [one.kind for one in sorted(mixed, key=order_of)] == [
+        "stop",
+        "settle",
+        "relay_delivery",
+        "mark",
+    ]
 
 
 def test_live_kinds__are_collected_by_vault() -> None:
     no_vault = replace(intent(Kind.ACCEPT), vault=None)
-    assert live_kinds([intent(Kind.MARK), intent(Kind.STOP), no_vault]) == {VAULT: {Kind.MARK, Kind.STOP}}
+    assert live_kinds([intent(Kind.MARK), intent(Kind.STOP), no_vault]) == {
+        VAULT: {Kind.MARK, Kind.STOP}
+    }

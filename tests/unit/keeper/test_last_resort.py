@@ -1,4 +1,7 @@
-"""What the removal of many agents asks of two nodes. No socket is opened, and no database: each worth is known."""
+"""What the removal of many agents asks of two nodes.
+
+No socket is opened, and no database: each worth is known.
+"""
 
 from typing import cast
 

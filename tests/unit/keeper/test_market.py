@@ -8,7 +8,16 @@ import pytest
 
 from core.chain.rpc import Rpc
 from keeper.attempts import Fees
-from keeper.market import GWEI, LEAST_CAP_WEI, LEAST_STOP_TIP_WEI, MARKET_TIMES, MOST_TIP_WEI, Market, Told, market
+from keeper.market import (
+    GWEI,
+    LEAST_CAP_WEI,
+    LEAST_STOP_TIP_WEI,
+    MARKET_TIMES,
+    MOST_TIP_WEI,
+    Market,
+    Told,
+    market,
+)
 from tests.unit.keeper.readings import HEAD, VAULT
 
 LIE = 10_000 * GWEI
@@ -26,13 +35,25 @@ def rpc_of(*nodes: dict[str, Any] | None) -> Rpc:
         answers = nodes[int(request.url.host[1:])]
         if answers is None:
             raise httpx.ConnectError("down")
-        return httpx.Response(200, json=[{"id": call["id"], "result": answers.get(call["method"])} for call in json.loads(request.content)])
+        return httpx.Response(
+            200,
+            json=[
+                {"id": call["id"], "result": answers.get(call["method"])}
+                for call in json.loads(request.content)
+            ],
+        )
 
     return Rpc([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
 
 
 def node(tip: int, base: int, balance: int = 5) -> dict[str, Any]:
-    block = {"number": "0x7", "hash": HEAD.hash, "parentHash": HEAD.hash, "timestamp": "0x7", "logsBloom": "0x" + "00" * 256}
+    block = {
+        "number": "0x7",
+        "hash": HEAD.hash,
+        "parentHash": HEAD.hash,
+        "timestamp": "0x7",
+        "logsBloom": "0x" + "00" * 256,
+    }
     return {
         "eth_maxPriorityFeePerGas": hex(tip),
         "eth_getBlockByNumber": block | {"transactions": [], "baseFeePerGas": hex(base)},
@@ -66,8 +87,15 @@ def test_market__a_node_that_is_down__is_left_out() -> None:
 
 @pytest.mark.parametrize("junk", [None, "0x", "no", 7, {}, []])
 def test_market__junk__is_no_number(junk: Any) -> None:
-    found = asked({"eth_maxPriorityFeePerGas": junk, "eth_getBlockByNumber": junk, "eth_getBalance": junk}, node(GWEI, 3 * GWEI, 9))
-    assert (found.tip_wei, found.base_fee_wei, found.balances_wei) == (same(GWEI), same(3 * GWEI), {VAULT: 9})
+    found = asked(
+        {"eth_maxPriorityFeePerGas": junk, "eth_getBlockByNumber": junk, "eth_getBalance": junk},
+        node(GWEI, 3 * GWEI, 9),
+    )
+    assert (found.tip_wei, found.base_fee_wei, found.balances_wei) == (
+        same(GWEI),
+        same(3 * GWEI),
+        {VAULT: 9},
+    )
 
 
 def test_market__a_balance__is_the_most_that_any_node_tells() -> None:
@@ -102,13 +130,18 @@ def test_raised__row_after_row__ends_at_a_multiple_of_the_market(is_stop: bool) 
     assert offers[-1].max_priority_fee_wei <= MARKET_TIMES * GWEI
 
 
-def test_a_stop__one_of_two_nodes_tells_no_tip__offers_what_a_node_takes_at_once_and_what_the_other_tells_next() -> None:
+def test_a_stop__one_of_two_nodes_tells_no_tip__offers_what_a_node_takes_at_once_and_what_the_other_tells_next() -> (
+    None
+):
     offers = raises(asked(node(0, GWEI), node(GWEI, GWEI)), is_stop=True)
     assert [offer.max_priority_fee_wei for offer in offers[:2]] == [LEAST_STOP_TIP_WEI, GWEI]
 
 
 def test_a_stop__every_node_tells_no_tip__still_offers_one() -> None:
-    assert raises(Market(same(GWEI), same(0), {}, {}), is_stop=True)[0].max_priority_fee_wei == LEAST_STOP_TIP_WEI
+    assert (
+        raises(Market(same(GWEI), same(0), {}, {}), is_stop=True)[0].max_priority_fee_wei
+        == LEAST_STOP_TIP_WEI
+    )
 
 
 @pytest.mark.parametrize("is_stop", [True, False])

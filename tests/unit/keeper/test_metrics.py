@@ -27,11 +27,19 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
 
 def test_a_process_that_does_not_lead__alarms_nobody(metrics: Metrics) -> None:
     assert value(metrics, "leads") == 0
-    for name in ("tick_age_seconds", "vaults", "vaults_unknown", "vaults_at_cost", "head_age_seconds"):
+    for name in (
+        "tick_age_seconds",
+        "vaults",
+        "vaults_unknown",
+        "vaults_at_cost",
+        "head_age_seconds",
+    ):
         assert math.isnan(value(metrics, name))
 
 
-def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(metrics: Metrics, clock: Clock) -> None:
+def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
+    metrics: Metrics, clock: Clock
+) -> None:
     metrics.leading(7)
     clock.now += 10
     assert (value(metrics, "tick_age_seconds"), value(metrics, "leader_epoch")) == (10, 7)
@@ -43,7 +51,10 @@ def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(metrics: Metr
 
 def test_a_tick__is_counted_with_what_it_judged(metrics: Metrics) -> None:
     metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
-    assert [value(metrics, name) for name in ("vaults", "vaults_unknown", "head_age_seconds", "tick_seconds_sum")] == [3, 1, 2, 0.25]
+    assert [
+        value(metrics, name)
+        for name in ("vaults", "vaults_unknown", "head_age_seconds", "tick_seconds_sum")
+    ] == [3, 1, 2, 0.25]
 
 
 def test_vaults_at_cost__are_counted_beside_the_unknown_ones(metrics: Metrics) -> None:
@@ -51,7 +62,9 @@ def test_vaults_at_cost__are_counted_beside_the_unknown_ones(metrics: Metrics) -
     assert value(metrics, "vaults_at_cost") == 2
 
 
-def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(metrics: Metrics, clock: Clock) -> None:
+def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(
+    metrics: Metrics, clock: Clock
+) -> None:
     metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
     clock.now += 5
     metrics.failed(RpcUnreachableError("eth_call", []))

@@ -32,11 +32,18 @@ def stop(state: IntentState) -> Intent:
     )
 
 
-@pytest.mark.parametrize(("recorded", "state"), [(None, None), ("working", None), ("stopped", IntentState.DONE), (SHORT, IntentState.DONE)])
-def test_a_safe_stop__is_done_when_the_record_says_so_or_cannot_say(recorded: str | None, state: IntentState | None) -> None:
+@pytest.mark.parametrize(
+    ("recorded", "state"),
+    [(None, None), ("working", None), ("stopped", IntentState.DONE), (SHORT, IntentState.DONE)],
+)
+def test_a_safe_stop__is_done_when_the_record_says_so_or_cannot_say(
+    recorded: str | None, state: IntentState | None
+) -> None:
     assert confirmed(stop(IntentState.SAFE), VaultStatus.STOPPED, recorded) is state
 
 
 @pytest.mark.parametrize("status", [None, VaultStatus.WORKING])
-def test_a_record_that_cannot_say__ends_no_stop_that_the_vault_does_not_confirm(status: VaultStatus | None) -> None:
+def test_a_record_that_cannot_say__ends_no_stop_that_the_vault_does_not_confirm(
+    status: VaultStatus | None,
+) -> None:
     assert confirmed(stop(IntentState.SAFE), status, SHORT) is not IntentState.DONE

@@ -19,7 +19,9 @@ END = UnixSeconds(NOW + 1_000)
 def watched(vault: str, worth: int | None = None, **changes: Any) -> WatchedVault:
     """Judged at this worth; None: never."""
     seen = None if worth is None else SourcedMark(UsdcE6(worth), 7, WHEN, "vault.worth")
-    made = WatchedVault(vault, f"m_{vault}", BUDGET, CREATED_AT, END, None, seen, FLOOR, is_recorded_at_work=True)
+    made = WatchedVault(
+        vault, f"m_{vault}", BUDGET, CREATED_AT, END, None, seen, FLOOR, is_recorded_at_work=True
+    )
     return replace(made, **changes)
 
 
@@ -42,7 +44,12 @@ UNFUNDED = watched("unfunded", is_recorded_at_work=False)
 
 def test_due__unread_vaults_at_work__come_before_those_nearest_to_their_floors() -> None:
     near, far = watched("near", FLOOR + 1), watched("far", 2 * FLOOR)
-    assert Place().due(far, UNFUNDED, near, watched("unread")) == ["unread", "near", "far", "unfunded"]
+    assert Place().due(far, UNFUNDED, near, watched("unread")) == [
+        "unread",
+        "near",
+        "far",
+        "unfunded",
+    ]
 
 
 def test_due__one_that_was_never_funded__comes_last_and_once_in_a_while() -> None:
@@ -68,9 +75,12 @@ def test_due__one_that_works__is_looked_at_in_each_tick() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "after_s", "found"), [(END - 1, UNFUNDED_S, ["unfunded"]), (END, OVER_S - 1, []), (END, OVER_S, ["unfunded"])]
+    ("at", "after_s", "found"),
+    [(END - 1, UNFUNDED_S, ["unfunded"]), (END, OVER_S - 1, []), (END, OVER_S, ["unfunded"])],
 )
-def test_due__never_funded_and_over__is_looked_at_seldom(at: int, after_s: float, found: list[str]) -> None:
+def test_due__never_funded_and_over__is_looked_at_seldom(
+    at: int, after_s: float, found: list[str]
+) -> None:
     """That it has no money is what one node said."""
     place = Place()
     place.saw("unfunded", VaultStatus.FUNDING)

@@ -8,8 +8,12 @@ from keeper.precedence import Precedence
 from keeper.requests.opened import most_under_way, share_of
 
 
-@pytest.mark.parametrize(("calls_per_s", "share"), [(2_000, 100), (200, 10), (100, 10), (20, 10), (10, 5)])
-def test_share_of__is_a_twentieth_at_least_ten_and_at_most_half(calls_per_s: float, share: float) -> None:
+@pytest.mark.parametrize(
+    ("calls_per_s", "share"), [(2_000, 100), (200, 10), (100, 10), (20, 10), (10, 5)]
+)
+def test_share_of__is_a_twentieth_at_least_ten_and_at_most_half(
+    calls_per_s: float, share: float
+) -> None:
     assert share_of(calls_per_s) == share
 
 

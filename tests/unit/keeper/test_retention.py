@@ -15,12 +15,19 @@ def row(number: int, at: datetime, vault: bytes = A, chain_id: int = 84532) -> M
 
 def test_thinning__keeps_the_first_of_each_utc_day() -> None:
     last_second = DAY + timedelta(hours=23, minutes=59, seconds=59)
-    rows = [row(1, DAY), row(2, DAY + timedelta(seconds=1)), row(3, last_second), row(4, last_second + timedelta(seconds=1))]
+    rows = [
+        row(1, DAY),
+        row(2, DAY + timedelta(seconds=1)),
+        row(3, last_second),
+        row(4, last_second + timedelta(seconds=1)),
+    ]
     assert Thinning().to_drop(rows) == [2, 3]
 
 
 def test_thinning__each_vault_and_chain_has_its_own_days() -> None:
-    assert Thinning().to_drop([row(1, DAY), row(2, DAY, B), row(3, DAY, A, 1), row(4, DAY, B)]) == [4]
+    assert Thinning().to_drop([row(1, DAY), row(2, DAY, B), row(3, DAY, A, 1), row(4, DAY, B)]) == [
+        4
+    ]
 
 
 def test_thinning__over_two_batches__is_one_day() -> None:

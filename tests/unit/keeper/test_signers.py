@@ -27,7 +27,9 @@ def remote(**changes: Any) -> KeyPlace:
 
 def keystore(folder: Path, password: str = "right") -> KeyPlace:
     file, password_file = folder / "keystore.json", folder / "password"
-    file.write_text(json.dumps(Account.encrypt(bytes_of(STRANGER.private_key), "right", iterations=2)))
+    file.write_text(
+        json.dumps(Account.encrypt(bytes_of(STRANGER.private_key), "right", iterations=2))
+    )
     password_file.write_text(password + "\n")
     return KeyPlace(keystore=file, password_file=password_file)
 
@@ -45,7 +47,10 @@ def test_signers_of__no_key_at_all__is_a_dry_run() -> None:
 def test_signers_of__each_kind_of_place__gives_its_role(tmp_path: Path) -> None:
     for place in (keystore(tmp_path), remote()):
         signers = signers_of({Role.KEEPER: plain(), Role.STOP: place})
-        assert {role: signer.address for role, signer in signers.items()} == {Role.KEEPER: KEEPER.address, Role.STOP: STRANGER.address}
+        assert {role: signer.address for role, signer in signers.items()} == {
+            Role.KEEPER: KEEPER.address,
+            Role.STOP: STRANGER.address,
+        }
 
 
 def test_signers_of__a_stop_key_alone__is_refused() -> None:
@@ -53,7 +58,12 @@ def test_signers_of__a_stop_key_alone__is_refused() -> None:
 
 
 def test_signers_of__one_account_for_both_roles__is_refused() -> None:
-    assert "share its nonces" in refusal_of(keeper=plain(STRANGER.private_key), stop=remote(remote_address=STRANGER.address.lower())).rule
+    assert (
+        "share its nonces"
+        in refusal_of(
+            keeper=plain(STRANGER.private_key), stop=remote(remote_address=STRANGER.address.lower())
+        ).rule
+    )
 
 
 def test_signers_of__a_gas_key_alone__is_refused() -> None:
@@ -69,8 +79,19 @@ def test_signers_of__a_gas_key_of_another_roles_account__is_refused(other: str) 
 
 @pytest.mark.parametrize(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
 def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str) -> None:
-    error = refusal_of(**{role: KeyPlace(private_key=SecretStr(KEEPER.private_key), remote_url=URL, remote_address=KEEPER.address)})
-    assert (error.field, error.rule) == (f"{prefix}_REMOTE_SIGNER_URL", f"set it or {prefix}_PRIVATE_KEY, not both")
+    error = refusal_of(
+        **{
+            role: KeyPlace(
+                private_key=SecretStr(KEEPER.private_key),
+                remote_url=URL,
+                remote_address=KEEPER.address,
+            )
+        }
+    )
+    assert (error.field, error.rule) == (
+        f"{prefix}_REMOTE_SIGNER_URL",
+        f"set it or {prefix}_PRIVATE_KEY, not both",
+    )
 
 
 @pytest.mark.parametrize("key", ["", "no key", "0x" + "11" * 31, "00" * 32])
@@ -101,7 +122,9 @@ def test_signers_of__wrong_password__says_what_to_check(tmp_path: Path) -> None:
         ({"remote_token_file": Path("/nowhere")}, "KEEPER_REMOTE_SIGNER_TOKEN_FILE"),
     ],
 )
-def test_signers_of__remote_signer_that_cannot_work__names_the_variable(changes: dict[str, Any], variable: str) -> None:
+def test_signers_of__remote_signer_that_cannot_work__names_the_variable(
+    changes: dict[str, Any], variable: str
+) -> None:
     assert refusal_of(keeper=remote(**changes)).field == variable
 
 
@@ -109,14 +132,23 @@ def test_signers_of__remote_signer_that_cannot_work__names_the_variable(changes:
 def test_signers_of__a_file_without_a_token__is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
-    assert refusal_of(keeper=remote(remote_token_file=file)).field == "KEEPER_REMOTE_SIGNER_TOKEN_FILE"
+    assert (
+        refusal_of(keeper=remote(remote_token_file=file)).field == "KEEPER_REMOTE_SIGNER_TOKEN_FILE"
+    )
 
 
 @pytest.mark.parametrize(
     ("url", "is_taken"),
-    [("https://signer.example", True), ("http://127.0.0.1:9000", True), ("http://localhost:9000", True), ("http://signer.example", False)],
+    [
+        ("https://signer.example", True),
+        ("http://127.0.0.1:9000", True),
+        ("http://localhost:9000", True),
+        ("http://signer.example", False),
+    ],
 )
-def test_signers_of__a_token__goes_over_tls_or_to_this_machine(tmp_path: Path, url: str, is_taken: bool) -> None:
+def test_signers_of__a_token__goes_over_tls_or_to_this_machine(
+    tmp_path: Path, url: str, is_taken: bool
+) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
     place = remote(remote_url=url, remote_token_file=file)

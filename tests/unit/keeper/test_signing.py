@@ -15,7 +15,9 @@ PUBLIC = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 def test_public_accounts__are_the_ten_of_the_test_phrase() -> None:
     Account.enable_unaudited_hdwallet_features()
     paths = [f"m/44'/60'/0'/0/{n}" for n in range(10)]
-    assert {Account.from_mnemonic(PHRASE, account_path=path).address for path in paths} == PUBLIC_ACCOUNTS
+    assert {
+        Account.from_mnemonic(PHRASE, account_path=path).address for path in paths
+    } == PUBLIC_ACCOUNTS
 
 
 def test_require_allowed__local_chain__takes_every_key() -> None:
@@ -24,7 +26,10 @@ def test_require_allowed__local_chain__takes_every_key() -> None:
 
 @pytest.mark.parametrize("role", ["KEEPER", "KEEPER_STOP"])
 def test_require_allowed__plain_key_elsewhere__is_refused(role: str) -> None:
-    with pytest.raises(SignerRefusedError, match=f"{role}_PRIVATE_KEY is accepted on a local chain only; use {role}_KEYSTORE"):
+    with pytest.raises(
+        SignerRefusedError,
+        match=f"{role}_PRIVATE_KEY is accepted on a local chain only; use {role}_KEYSTORE",
+    ):
         require_allowed(OWN, "op-geth/v1.101", plain_variable=f"{role}_PRIVATE_KEY")
 
 
@@ -38,13 +43,21 @@ def test_require_allowed__own_keystore_elsewhere__is_taken() -> None:
 
 
 def test_require_gas_key__custody_without_one_off_a_local_chain__is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="set CUSTODY_GAS_KEYSTORE or CUSTODY_GAS_REMOTE_SIGNER_URL"):
+    with pytest.raises(
+        InvalidParameterError, match="set CUSTODY_GAS_KEYSTORE or CUSTODY_GAS_REMOTE_SIGNER_URL"
+    ):
         require_gas_key("op-geth/v1.101", has_custody=True, has_gas_key=False)
 
 
 @pytest.mark.parametrize(
     ("client", "has_custody", "has_gas_key"),
-    [("anvil/v1.7.1", True, False), ("op-geth/v1.101", False, False), ("op-geth/v1.101", True, True)],
+    [
+        ("anvil/v1.7.1", True, False),
+        ("op-geth/v1.101", False, False),
+        ("op-geth/v1.101", True, True),
+    ],
 )
-def test_require_gas_key__a_local_chain_no_custody_or_a_key__is_taken(client: str, has_custody: bool, has_gas_key: bool) -> None:
+def test_require_gas_key__a_local_chain_no_custody_or_a_key__is_taken(
+    client: str, has_custody: bool, has_gas_key: bool
+) -> None:
     require_gas_key(client, has_custody=has_custody, has_gas_key=has_gas_key)

@@ -14,7 +14,9 @@ FEE_WEI = 10
 BYTES = "0x" + "11" * 32
 
 
-def sight(height: int, *, is_known: bool = True, count: int = 5, base_fee_wei: int = FEE_WEI) -> Sight:
+def sight(
+    height: int, *, is_known: bool = True, count: int = 5, base_fee_wei: int = FEE_WEI
+) -> Sight:
     """Nonce 5 of an account waits."""
     tx = Tx(
         id=1,
@@ -61,4 +63,6 @@ def test_neither_taken_nor_known__is_no_fault_of_the_node() -> None:
 def test_they_wait_for_a_nonce_or_a_fee__is_no_fault_of_the_node() -> None:
     taken = Taken()
     assert not any(swallowed(taken, sight(height, count=4)) for height in range(50, 60))
-    assert not any(swallowed(taken, sight(height, base_fee_wei=FEE_WEI + 1)) for height in range(50, 60))
+    assert not any(
+        swallowed(taken, sight(height, base_fee_wei=FEE_WEI + 1)) for height in range(50, 60)
+    )

@@ -16,12 +16,17 @@ REVERTS = {"code": 3, "message": "execution reverted", "data": "0x"}
 
 
 def trial(*nodes: tuple[object, object], kind: Kind = Kind.STOP, reverted: bool = False) -> Trial:
-    """What is made of what each node says to the call and to the estimate; the first one is asked."""
+    """What is made of what each node says to the call and to the estimate; the first one is
+    asked.
+    """
 
     def handle(request: httpx.Request) -> httpx.Response:
         called, estimated = nodes[int(request.url.host[1:])]
         asked = json.loads(request.content)
-        answers = [{"id": call["id"], **answer(called if call["method"] == "eth_call" else estimated)} for call in asked]
+        answers = [
+            {"id": call["id"], **answer(called if call["method"] == "eth_call" else estimated)}
+            for call in asked
+        ]
         return httpx.Response(200, json=answers)
 
     rpc = Rpc([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
@@ -51,9 +56,16 @@ def test_a_stop_that_reverted_before__gets_the_most_gas_that_any_node_names() ->
 
 @pytest.mark.parametrize(
     ("estimate", "limits"),
-    [(30_000, [STOP_GAS, 37_500]), (320_000, [STOP_GAS]), (10_000_000, [12_500_000, STOP_GAS]), (20_999, [STOP_GAS])],
+    [
+        (30_000, [STOP_GAS, 37_500]),
+        (320_000, [STOP_GAS]),
+        (10_000_000, [12_500_000, STOP_GAS]),
+        (20_999, [STOP_GAS]),
+    ],
 )
-def test_gas_limits_of_a_stop__most_first_and_the_first_never_below_what_a_stop_may_use(estimate: int, limits: list[int]) -> None:
+def test_gas_limits_of_a_stop__most_first_and_the_first_never_below_what_a_stop_may_use(
+    estimate: int, limits: list[int]
+) -> None:
     assert trial((PASSES, hex(estimate))).gas_limits() == limits
 
 

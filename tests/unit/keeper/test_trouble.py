@@ -1,4 +1,6 @@
-"""One vault's trouble is its own: a batch that fails is taken apart, and who is at fault is looked at alone, and less often."""
+"""One vault's trouble is its own: a batch that fails is taken apart, and who is at fault is looked
+at alone, and less often.
+"""
 
 import json
 from collections.abc import Callable
@@ -23,7 +25,9 @@ FLOOR, FAR = 950_000_000, 2_000_000_000
 
 
 class Node:
-    """A node that answers every view of every vault, but for what `hurts` says of a vault in a batch."""
+    """A node that answers every view of every vault, but for what `hurts` says of a vault in a
+    batch.
+    """
 
     def __init__(self, hurts: Callable[[Any], httpx.Response | None]) -> None:
         self.hurts = hurts
@@ -31,7 +35,13 @@ class Node:
         self.now = 0.0
         self.worths: dict[str, int] = {}
         transport = httpx.MockTransport(self._handle)
-        rpc = Rpc(["http://node"], transport=transport, clock=lambda: self.now, calls_per_s=1e6, sleep=self._sleep)
+        rpc = Rpc(
+            ["http://node"],
+            transport=transport,
+            clock=lambda: self.now,
+            calls_per_s=1e6,
+            sleep=self._sleep,
+        )
         self.observer = Observer(VaultReader(rpc, {}), 84532, 10, clock=lambda: self.now)
 
     def _sleep(self, seconds: float) -> None:
@@ -40,12 +50,16 @@ class Node:
     def _handle(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         if isinstance(body, dict):
-            return self.hurts(body) or httpx.Response(200, json={"id": body["id"], "result": "0x1f4"})
+            return self.hurts(body) or httpx.Response(
+                200, json={"id": body["id"], "result": "0x1f4"}
+            )
         vaults = {call["params"][0]["to"] for call in body}
         self.batches.append(vaults)
         if BAD in vaults and (answer := self.hurts(body)) is not None:
             return answer
-        return httpx.Response(200, json=[{"id": call["id"], "result": self._word(call["params"][0])} for call in body])
+        return httpx.Response(
+            200, json=[{"id": call["id"], "result": self._word(call["params"][0])} for call in body]
+        )
 
     def _word(self, call: dict[str, Any]) -> str:
         values = {STATUS: 1, WORTH: self.worths.get(call["to"], FAR)}
@@ -68,18 +82,26 @@ def slow(body: Any) -> httpx.Response:
 
 HURTS = {
     "the node refuses the whole batch with its own error": lambda body: httpx.Response(
-        200, json=[{"id": call["id"], "error": {"code": -32603, "message": "EVM error OutOfGas"}} for call in body]
+        200,
+        json=[
+            {"id": call["id"], "error": {"code": -32603, "message": "EVM error OutOfGas"}}
+            for call in body
+        ],
     ),
     "the node gives up": lambda body: httpx.Response(502),
     "the node takes too long": slow,
     "the answer is no JSON": lambda body: httpx.Response(200, content=b"[{"),
-    "an answer is left out": lambda body: httpx.Response(200, json=[{"id": call["id"], "result": "0x"} for call in body[1:]]),
+    "an answer is left out": lambda body: httpx.Response(
+        200, json=[{"id": call["id"], "result": "0x"} for call in body[1:]]
+    ),
 }
 OTHERS = [vault for vault in VAULTS if vault != BAD]
 
 
 @pytest.mark.parametrize("how", HURTS.values(), ids=HURTS.keys())
-def test_a_vault_that_hurts_its_batch__blinds_nobody_else(how: Callable[[Any], httpx.Response]) -> None:
+def test_a_vault_that_hurts_its_batch__blinds_nobody_else(
+    how: Callable[[Any], httpx.Response],
+) -> None:
     node = Node(burns(how))
     assert node.read() == OTHERS
     assert len(node.batches) < 30
@@ -106,7 +128,9 @@ def looks(node: Node, seconds: int) -> int:
     return count
 
 
-def test_a_vault_that_was_far_above_its_floor__waits_longer_each_time_and_is_never_given_up() -> None:
+def test_a_vault_that_was_far_above_its_floor__waits_longer_each_time_and_is_never_given_up() -> (
+    None
+):
     node = Node(lambda body: None)
     node.read()
     node.hurts = burns(HURTS["the node gives up"])
@@ -146,14 +170,23 @@ def test_a_worth_beyond_all_usdc__is_unknown(worth: int) -> None:
     node.worths[BAD] = worth
     assert node.read() == OTHERS
     found = node.observer.numbers([BAD], HEAD)[BAD]
-    assert (found.status, found.worth_usdc_e6, found.source) == (VaultStatus.WORKING, None, OUT_OF_RANGE)
+    assert (found.status, found.worth_usdc_e6, found.source) == (
+        VaultStatus.WORKING,
+        None,
+        OUT_OF_RANGE,
+    )
 
 
 def test_a_vault_that_burns_its_gas__is_unknown_and_asked_alone_from_then_on() -> None:
     def answer(body: Any) -> httpx.Response:
         burnt = {"error": {"code": -32000, "message": "out of gas"}}
         good = {"result": f"0x{FAR:064x}"}
-        return httpx.Response(200, json=[{"id": c["id"], **(burnt if c["params"][0]["to"] == BAD else good)} for c in body])
+        return httpx.Response(
+            200,
+            json=[
+                {"id": c["id"], **(burnt if c["params"][0]["to"] == BAD else good)} for c in body
+            ],
+        )
 
     node = Node(burns(answer))
     assert node.read() == OTHERS

@@ -1,4 +1,7 @@
-"""How many nodes have to say the same before anything is done that cannot be undone. No socket is opened."""
+"""How many nodes have to say the same before anything is done that cannot be undone.
+
+No socket is opened.
+"""
 
 import json
 from typing import Any
@@ -17,7 +20,8 @@ from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT
 
 STATUS = function("MandateVault", "status").selector
 BLOCK = {
-    "number": "0x1f4", "hash": HEAD.hash, "parentHash": HEAD.hash, "timestamp": hex(HEAD.at), "logsBloom": "0x" + "00" * 256,
+    "number": "0x1f4", "hash": HEAD.hash, "parentHash": HEAD.hash, "timestamp": hex(HEAD.at),
+    "logsBloom": "0x" + "00" * 256,
     "transactions": [], "baseFeePerGas": "0x1",
 }  # fmt: skip
 
@@ -62,7 +66,11 @@ class Pool:
         self.took_s = 0.0
         transport = httpx.MockTransport(self._handle)
         rpc = Rpc(
-            [f"http://{node}" for node in nodes], transport=transport, clock=lambda: self.now, sleep=self._sleep, calls_per_s=calls_per_s
+            [f"http://{node}" for node in nodes],
+            transport=transport,
+            clock=lambda: self.now,
+            sleep=self._sleep,
+            calls_per_s=calls_per_s,
         )
         self.rpc = rpc
         self.observer = Observer(VaultReader(rpc, {}), 84532, 10, clock=lambda: self.now)
@@ -79,7 +87,9 @@ class Pool:
         if request.url.host not in self.worths:
             raise httpx.ReadTimeout("gone")
         calls = body if isinstance(body, list) else [body]
-        answers = [{"id": call["id"], "result": self._said(request.url.host, call)} for call in calls]
+        answers = [
+            {"id": call["id"], "result": self._said(request.url.host, call)} for call in calls
+        ]
         return httpx.Response(200, json=answers if isinstance(body, list) else answers[0])
 
     def _said(self, node: str, call: dict[str, Any]) -> Any:
@@ -107,7 +117,12 @@ def test_said__nodes_that_tell_old_blocks_for_long__are_there_all_the_same() -> 
 
 
 def said_by(fallen: str = "", against: str = "", needed: int = 2) -> Said:
-    return Said(frozenset(f"{one}:80" for one in fallen), frozenset(f"{one}:80" for one in against), frozenset(), needed)
+    return Said(
+        frozenset(f"{one}:80" for one in fallen),
+        frozenset(f"{one}:80" for one in against),
+        frozenset(),
+        needed,
+    )
 
 
 def test_said__each_node_speaks_for_itself() -> None:
@@ -164,12 +179,20 @@ def test_nodes_that_contradict_each_other__take_turns_and_none_rests() -> None:
 A, B, AB = frozenset("a"), frozenset("b"), frozenset("ab")
 
 
-def tried_at(agreement: Agreement, claimants: frozenset[str], passed_at: frozenset[str], seconds: range, reverts: int = 1) -> list[int]:
+def tried_at(
+    agreement: Agreement,
+    claimants: frozenset[str],
+    passed_at: frozenset[str],
+    seconds: range,
+    reverts: int = 1,
+) -> list[int]:
     """When it goes, of these seconds; each one that went reverts, or none does."""
     tried = list[int]()
     for now in seconds:
         agreement._clock = lambda now=now: float(now)  # type: ignore[misc]
-        if agreement.may_try(VAULT, claimants, passed_at, reverted := reverts * (seconds.start + len(tried))):
+        if agreement.may_try(
+            VAULT, claimants, passed_at, reverted := reverts * (seconds.start + len(tried))
+        ):
             tried.append(now)
             agreement.tried(VAULT, claimants, passed_at, reverted)
     return tried
@@ -205,8 +228,12 @@ def test_a_wait__is_forgotten_an_hour_after_its_end() -> None:
 
 
 @pytest.mark.parametrize(("took_s", "alive"), [(0.01, True), (4.0, True)])
-def test_one_batch__is_answered_within_the_watchdogs_time_by_slow_nodes(took_s: float, alive: bool) -> None:
-    """A provider of 50 calls a second, or one that takes four seconds: the tick is signed after each batch."""
+def test_one_batch__is_answered_within_the_watchdogs_time_by_slow_nodes(
+    took_s: float, alive: bool
+) -> None:
+    """A provider of 50 calls a second, or one that takes four seconds: the tick is signed after
+    each batch.
+    """
     pool = Pool(a=FLOOR, b=FLOOR)
     pool.took_s = took_s
     vaults = [f"0x{n:040x}" for n in range(VAULTS_A_BATCH)]
@@ -220,7 +247,9 @@ def keepers(**said: tuple[str, str | None]) -> FactoryKeepers | None:
     """What is made of the nodes' words, (named, pending) each, by a process whose key is `own`."""
     pool = Pool(a=0, b=0)
     pool.observer.told_by = "a:80"
-    by_name = {f"{name}:80": FactoryKeepers("factory", *one, UnixSeconds(0)) for name, one in said.items()}
+    by_name = {
+        f"{name}:80": FactoryKeepers("factory", *one, UnixSeconds(0)) for name, one in said.items()
+    }
     pool.observer._keepers = lambda ask, head: by_name["a:80"]  # type: ignore[method-assign]
     pool.observer._keepers_of = lambda name, head: by_name.get(name)  # type: ignore[method-assign]
     return pool.observer.keepers(HEAD, "own")
@@ -233,7 +262,9 @@ def test_keepers__one_node_that_names_this_one__is_enough() -> None:
 
 
 @pytest.mark.parametrize(("second", "pending"), [("own", "own"), (None, None)])
-def test_keepers__a_proposal_of_this_one__counts_when_all_tell_it(second: str | None, pending: str | None) -> None:
+def test_keepers__a_proposal_of_this_one__counts_when_all_tell_it(
+    second: str | None, pending: str | None
+) -> None:
     found = keepers(a=("other", "own"), b=("other", second))
     assert found is not None
     assert found.pending == pending

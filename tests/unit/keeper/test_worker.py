@@ -10,18 +10,25 @@ from keeper.schedule import Job, Place
 from keeper.worker import AREAS, jobs_of
 
 PLACE = cast(
-    "Place", SimpleNamespace(database=None, reader=None, fence=None, mark_retention_days=90, intent_retention_days=90)
+    "Place",
+    SimpleNamespace(
+        database=None, reader=None, fence=None, mark_retention_days=90, intent_retention_days=90
+    ),
 )  # jobs hold it and do not look at it before they run
 
 
 def test_every_module_of_the_folder__gives_its_jobs() -> None:
     modules = [file.stem for file in AREAS.glob("*.py") if file.stem != "__init__"]
-    assert {job.run.__self__.__module__.rpartition(".")[2] for job in jobs_of(PLACE)} == set(modules)  # type: ignore[attr-defined]  # bound methods
+    assert {job.run.__self__.__module__.rpartition(".")[2] for job in jobs_of(PLACE)} == set(
+        modules
+    )  # type: ignore[attr-defined]  # bound methods
 
 
 @pytest.mark.parametrize("name", ["prune", funds.NAME])
 def test_two_jobs_of_one_name__stop_the_start(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    module = cast("ModuleType", SimpleNamespace(jobs=lambda place: (Job(name, 60, lambda now: {}),) * 2))
+    module = cast(
+        "ModuleType", SimpleNamespace(jobs=lambda place: (Job(name, 60, lambda now: {}),) * 2)
+    )
     monkeypatch.setattr(worker, "import_module", lambda _: module)
     with pytest.raises(ValueError, match=f"two slow jobs are named {name}"):
         jobs_of(PLACE)

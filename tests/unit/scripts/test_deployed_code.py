@@ -1,4 +1,6 @@
-"""Deployed code against compiled code: every byte counts, zeros too, and immutables are what the record gives."""
+"""Deployed code against compiled code: every byte counts, zeros too, and immutables are what the
+record gives.
+"""
 
 import pytest
 
@@ -15,7 +17,12 @@ from scripts._deployed_code import (
 )
 
 USDC, THIEF = "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0x" + "66" * 20
-METADATA = bytes.fromhex("a264697066735822") + b"\x12\x20" + b"\x12" * 32 + bytes.fromhex("64736f6c634300081e0033")
+METADATA = (
+    bytes.fromhex("a264697066735822")
+    + b"\x12\x20"
+    + b"\x12" * 32
+    + bytes.fromhex("64736f6c634300081e0033")
+)
 # PUSH32 immutable, a run of zeros that the source has, PUSH32 the same immutable.
 PROGRAM = b"\x7f" + bytes(32) + b"\x60" + bytes(9) + b"\x7f" + bytes(32) + b"\x00"
 COMPILED = PROGRAM + METADATA
@@ -37,7 +44,9 @@ def test_code__as_compiled_with_the_recorded_immutable__is_right() -> None:
     assert faults(deployed()) == []
 
 
-@pytest.mark.parametrize("at", [33, 35, 42, 43, 76], ids=["code", "zero run", "end of the run", "after it", "last byte"])
+@pytest.mark.parametrize(
+    "at", [33, 35, 42, 43, 76], ids=["code", "zero run", "end of the run", "after it", "last byte"]
+)
 def test_code__one_byte_flipped__is_found(at: int) -> None:
     """Zeros of the source were passed over, as if each were an immutable's."""
     found = deployed()
@@ -71,11 +80,18 @@ def test_code__an_immutable_that_nobody_recorded__must_agree_with_itself() -> No
 def test_code__metadata_alone_differs__is_said_in_its_own_words() -> None:
     found = deployed()
     found[len(PROGRAM) + 10] ^= 0x01
-    assert faults(found) == ["runs the same code, but its metadata is of other sources or settings (a comment is enough)"]
+    assert faults(found) == [
+        (
+            "runs the same code, but its metadata is of other sources or settings (a comment is "
+            "enough)"
+        )
+    ]
 
 
 def test_code__of_another_length__is_found() -> None:
-    assert faults(deployed() + b"\x00") == [f"{len(COMPILED) + 1} bytes, the source compiles to {len(COMPILED)}"]
+    assert faults(deployed() + b"\x00") == [
+        f"{len(COMPILED) + 1} bytes, the source compiles to {len(COMPILED)}"
+    ]
 
 
 def test_code__gone__is_found() -> None:
@@ -83,7 +99,9 @@ def test_code__gone__is_found() -> None:
 
 
 def test_code__an_immutable_that_is_not_known_here__is_found() -> None:
-    assert code_faults(COMPILED, bytes(deployed()), (*PLACES, (90,)), EXPECTED) == ["the compiler placed 2 immutables, 1 are known here"]
+    assert code_faults(COMPILED, bytes(deployed()), (*PLACES, (90,)), EXPECTED) == [
+        "the compiler placed 2 immutables, 1 are known here"
+    ]
 
 
 def test_metadata__begins_where_its_length_says() -> None:
@@ -100,8 +118,14 @@ def test_programs__that_differ_in_metadata_alone__are_the_same() -> None:
 
 
 def test_places__are_in_the_order_of_declaration() -> None:
-    references = {"90": [{"start": 5, "length": 32}], "100": [{"start": 1, "length": 32}, {"start": 60, "length": 32}]}
-    assert immutable_places({"deployedBytecode": {"immutableReferences": references}}) == ((5,), (1, 60))
+    references = {
+        "90": [{"start": 5, "length": 32}],
+        "100": [{"start": 1, "length": 32}, {"start": 60, "length": 32}],
+    }
+    assert immutable_places({"deployedBytecode": {"immutableReferences": references}}) == (
+        (5,),
+        (1, 60),
+    )
 
 
 def test_places__of_a_contract_without_immutables__are_none() -> None:
@@ -111,8 +135,15 @@ def test_places__of_a_contract_without_immutables__are_none() -> None:
 def test_domain__is_that_of_eip_712() -> None:
     """The separator that Circle's USDC on Base answers to DOMAIN_SEPARATOR()."""
     domain = Domain("USD Coin", "2", 8453, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
-    assert domain.separator().hex() == "02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
-    assert [one.name for one in domain_immutables(domain)][:3] == ["_cachedDomainSeparator", "_cachedChainId", "_cachedThis"]
+    assert (
+        domain.separator().hex()
+        == "02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
+    )
+    assert [one.name for one in domain_immutables(domain)][:3] == [
+        "_cachedDomainSeparator",
+        "_cachedChainId",
+        "_cachedThis",
+    ]
 
 
 def test_short_string__has_its_length_in_the_last_byte() -> None:

@@ -39,20 +39,30 @@ def stack_of(tmp_path: Path, said: list[str], **children: Any) -> Stack:
 
 
 def process(*, is_alive: bool) -> Any:
-    return SimpleNamespace(is_running=lambda: is_alive, last_lines=lambda: "no space left on device")
+    return SimpleNamespace(
+        is_running=lambda: is_alive, last_lines=lambda: "no space left on device"
+    )
 
 
-def test_waiting__goes_on_while_every_process_lives__and_says_what_for(tmp_path: Path, time: Time) -> None:
+def test_waiting__goes_on_while_every_process_lives__and_says_what_for(
+    tmp_path: Path, time: Time
+) -> None:
     """After 60 s it gave up on a slow machine, with everything alive and under way."""
     said: list[str] = []
-    stack_of(tmp_path, said, api=process(is_alive=True)).wait_for(lambda: None if time.now > 600 else "indexer (It never ran)")
+    stack_of(tmp_path, said, api=process(is_alive=True)).wait_for(
+        lambda: None if time.now > 600 else "indexer (It never ran)"
+    )
     assert said[0] == "waiting    5 s for indexer (It never ran)"
     assert time.now > 600
 
 
-def test_waiting__ends_with_the_last_words_of_a_process_that_ends(tmp_path: Path, time: Time) -> None:
+def test_waiting__ends_with_the_last_words_of_a_process_that_ends(
+    tmp_path: Path, time: Time
+) -> None:
     stack = stack_of(tmp_path, [], chain=process(is_alive=True), keeper=process(is_alive=False))
-    with pytest.raises(StackError, match="keeper ended at start; its last words:\nno space left on device"):
+    with pytest.raises(
+        StackError, match=("keeper ended at start; its last words:\nno space left on device")
+    ):
         stack.wait_for(lambda: "the API to answer")
 
 
@@ -60,4 +70,8 @@ def test_a_command__is_shown_line_by_line_and_keeps_what_it_said() -> None:
     shown: list[str] = []
     script = "import sys; print('compiling'); print('no compiler', file=sys.stderr); sys.exit(3)"
     done = run_shown([sys.executable, "-u", "-c", script], {}, shown.append)
-    assert (done.returncode, done.stdout, shown) == (3, "compiling\nno compiler\n", ["compiling", "no compiler"])
+    assert (done.returncode, done.stdout, shown) == (
+        3,
+        "compiling\nno compiler\n",
+        ["compiling", "no compiler"],
+    )

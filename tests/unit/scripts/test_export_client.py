@@ -33,7 +33,10 @@ def test_a_schema__has_its_python_type(schema: dict[str, Any], kind: str) -> Non
 
 
 def test_an_argument__may_be_any_sequence() -> None:
-    assert type_of({"type": "array", "items": {"type": "string"}}, "Area", "Sequence") == "Sequence[str]"
+    assert (
+        type_of({"type": "array", "items": {"type": "string"}}, "Area", "Sequence")
+        == "Sequence[str]"
+    )
 
 
 class Inner(BaseModel):
@@ -57,12 +60,23 @@ def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer[Any]:
 
 def test_an_operation__becomes_a_method_with_what_is_needed_first() -> None:
     gift = Write(
-        key="gifts.import", path="/g/{id}", auth=BY_KEY, summary="Give it.", command=Give, answer=Gave, handler=give, idempotent=True
+        key="gifts.import",
+        path="/g/{id}",
+        auth=BY_KEY,
+        summary="Give it.",
+        command=Give,
+        answer=Gave,
+        handler=give,
+        idempotent=True,
     )
     text = " ".join(export_client.module([gift]).split())
-    text = text.replace("( ", "(").replace(" )", ")").replace(",)", ")")  # however the formatter breaks the lines
+    # however the formatter breaks the lines
+    text = text.replace("( ", "(").replace(" )", ")").replace(",)", ")")
 
-    arguments = "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | None = None"
+    arguments = (
+        "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | "
+        "None = None"
+    )
     assert f"def import_({arguments}) -> GiftsGave:" in text
     assert "class GiftsGave(TypedDict): inner: GiftsInner note: NotRequired[str | None]" in text
     assert '{"id": id, "amount_usdc": amount_usdc} | given(note=note)' in text

@@ -1,4 +1,6 @@
-"""Who holds the offices, from logs: everybody, not only those that somebody asked about; and all of the log or none."""
+"""Who holds the offices, from logs: everybody, not only those that somebody asked about; and all of
+the log or none.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -34,7 +36,12 @@ def word(address: str) -> str:
 
 
 def log(block: int, *topics: str, index: int = 0, address: str = FACTORY) -> Log:
-    return {"address": address.lower(), "blockNumber": hex(block), "logIndex": hex(index), "topics": list(topics)}
+    return {
+        "address": address.lower(),
+        "blockNumber": hex(block),
+        "logIndex": hex(index),
+        "topics": list(topics),
+    }
 
 
 CREATION = [
@@ -49,7 +56,12 @@ def test_held__by_a_second_account__is_both() -> None:
 
 
 def test_held__revoked__is_nobody() -> None:
-    assert held(FACTORY, [*CREATION, log(8, REVOKED, PAUSER_ROLE, word(FIRST), word(ADMIN))]).holders(PAUSER_ROLE) == []
+    assert (
+        held(FACTORY, [*CREATION, log(8, REVOKED, PAUSER_ROLE, word(FIRST), word(ADMIN))]).holders(
+            PAUSER_ROLE
+        )
+        == []
+    )
 
 
 def test_held__granted_revoked_and_granted__goes_by_the_order_on_chain_not_of_the_answer() -> None:
@@ -63,11 +75,17 @@ def test_held__granted_revoked_and_granted__goes_by_the_order_on_chain_not_of_th
 
 def test_held__a_role_that_nobody_knows__is_there_too() -> None:
     strange = "0x" + "12" * 32
-    assert held(FACTORY, [*CREATION, log(8, GRANTED, strange, word(SECOND), word(ADMIN))]).holders(strange) == [SECOND]
+    assert held(FACTORY, [*CREATION, log(8, GRANTED, strange, word(SECOND), word(ADMIN))]).holders(
+        strange
+    ) == [SECOND]
 
 
 def test_held__adapters__are_those_listed_and_not_delisted() -> None:
-    changes = [log(8, LISTED, word(ADAPTER)), log(8, LISTED, word(SECOND), index=1), log(9, DELISTED, word(SECOND))]
+    changes = [
+        log(8, LISTED, word(ADAPTER)),
+        log(8, LISTED, word(SECOND), index=1),
+        log(9, DELISTED, word(SECOND)),
+    ]
     found = held(FACTORY, [*CREATION, *changes])
     assert found.adapters == {ADAPTER}
     assert set(found.roles) == {DEFAULT_ADMIN_ROLE, PAUSER_ROLE}
@@ -92,8 +110,12 @@ def test_held__logs_of_another_contract__are_nothing() -> None:
     ids=["none", "without the first", "from a change of admin on", "a listing alone"],
 )
 def test_held__without_the_creation__is_refused(logs: list[Log]) -> None:
-    """A record whose block is too late, or a node that keeps no old logs, would hide what came before."""
-    with pytest.raises(LogsMissingError, match=f"^the logs of {FACTORY} do not begin with its creation: "):
+    """A record whose block is too late, or a node that keeps no old logs, would hide what came
+    before.
+    """
+    with pytest.raises(
+        LogsMissingError, match=f"^the logs of {FACTORY} do not begin with its creation: "
+    ):
         held(FACTORY, logs)
 
 
@@ -102,7 +124,11 @@ def node(limit: int, asked: list[tuple[int, int]]) -> Callable[[int, int], list[
         asked.append((first, last))
         if last - first + 1 > limit:
             raise RangeRefusedError(f"range over {limit} blocks")
-        return [log(block, LISTED, word(ADAPTER)) for block in range(first, last + 1) if block % 1_000 == 0]
+        return [
+            log(block, LISTED, word(ADAPTER))
+            for block in range(first, last + 1)
+            if block % 1_000 == 0
+        ]
 
     return ask
 
@@ -120,7 +146,11 @@ def test_ranges__cover_every_block_once_whatever_the_node_takes(limit: int) -> N
 
 
 def test_ranges__a_node_that_refuses_a_single_block__is_refused_in_its_words() -> None:
-    with pytest.raises(LogsMissingError, match=r"^the node gives no logs of block 7: range over 0 blocks; repeat with a node that does$"):
+    with pytest.raises(
+        LogsMissingError,
+        match=r"^the node gives no logs of block 7: range over 0 blocks; repeat with a node that "
+        r"does$",
+    ):
         list(read_ranges(node(0, []), 7, 9_000))
 
 

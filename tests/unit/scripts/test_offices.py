@@ -1,4 +1,6 @@
-"""Which offices a deployment takes, what it refuses before anything is sent, and where test contracts may go."""
+"""Which offices a deployment takes, what it refuses before anything is sent, and where test
+contracts may go.
+"""
 
 from collections.abc import Callable
 
@@ -19,14 +21,23 @@ from scripts._offices import (
 DEPLOYER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BASE = 8453
 ANVIL = "anvil/v1.2.3"
-APART = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "OPERATOR_ADDRESS", "TREASURY_ADDRESS")
+APART = (
+    "ADMIN_ADDRESS",
+    "PAUSER_ADDRESS",
+    "KEEPER_ADMIN_ADDRESS",
+    "OPERATOR_ADDRESS",
+    "TREASURY_ADDRESS",
+)
 
 
 def account(n: int) -> str:
     return f"0x{n:040x}"
 
 
-WHOLE = {name: account(n) for n, name in enumerate((*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS", "RELAY_ADDRESS"), start=1)}
+WHOLE = {
+    name: account(n)
+    for n, name in enumerate((*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS", "RELAY_ADDRESS"), start=1)
+}
 
 
 def refusal(environment: dict[str, str], *, on_devnet: bool = False) -> list[str]:
@@ -51,22 +62,35 @@ def test_offices__all_named__are_taken() -> None:
 
 @pytest.mark.parametrize("variable", [*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS"])
 @pytest.mark.parametrize("value", [None, "", "  "], ids=["unset", "empty", "blank"])
-def test_off_the_devnet__an_office_that_is_not_named__is_refused(variable: str, value: str | None) -> None:
+def test_off_the_devnet__an_office_that_is_not_named__is_refused(
+    variable: str, value: str | None
+) -> None:
     """Five of them went to the deployer before."""
-    environment = {key: one for key, one in WHOLE.items() if key != variable} | ({} if value is None else {variable: value})
+    environment = {key: one for key, one in WHOLE.items() if key != variable} | (
+        {} if value is None else {variable: value}
+    )
     (sentence,) = refusal(environment)
     assert sentence.startswith(f"{variable} is not set: set it to the address of the ")
 
 
 @pytest.mark.parametrize("variable", WHOLE)
 @pytest.mark.parametrize("deployer", [DEPLOYER, DEPLOYER.lower()], ids=["checksum", "lower case"])
-def test_off_the_devnet__the_deployer_in_an_office__is_refused(variable: str, deployer: str) -> None:
+def test_off_the_devnet__the_deployer_in_an_office__is_refused(
+    variable: str, deployer: str
+) -> None:
     (sentence,) = refusal(WHOLE | {variable: deployer})
-    assert sentence.startswith(f"{variable} is the deployer {DEPLOYER}, which may hold no office off the devnet: name another")
+    assert sentence.startswith(
+        f"{variable} is the deployer {DEPLOYER}, which may hold no office off the devnet: name "
+        "another"
+    )
 
 
-def test_off_the_devnet__the_deployer_as_keeper__is_said_once_though_the_relay_is_the_keeper() -> None:
-    environment = {key: one for key, one in WHOLE.items() if key != "RELAY_ADDRESS"} | {"KEEPER_ADDRESS": DEPLOYER}
+def test_off_the_devnet__the_deployer_as_keeper__is_said_once_though_the_relay_is_the_keeper() -> (
+    None
+):
+    environment = {key: one for key, one in WHOLE.items() if key != "RELAY_ADDRESS"} | {
+        "KEEPER_ADDRESS": DEPLOYER
+    }
     (sentence,) = refusal(environment)
     assert sentence.startswith("KEEPER_ADDRESS is the deployer")
 
@@ -77,15 +101,23 @@ def test_on_the_devnet__the_deployer_may_hold_every_office() -> None:
 
 @pytest.mark.parametrize("variable", WHOLE)
 @pytest.mark.parametrize("spelled", [str, str.lower], ids=["checksum", "lower case"])
-def test_off_the_devnet__an_account_whose_key_everybody_has__is_refused(variable: str, spelled: Callable[[str], str]) -> None:
+def test_off_the_devnet__an_account_whose_key_everybody_has__is_refused(
+    variable: str, spelled: Callable[[str], str]
+) -> None:
     for public in PUBLIC_ACCOUNTS:
         (sentence,) = refusal(WHOLE | {variable: spelled(public)})
-        assert sentence.startswith(f"{variable} is {spelled(public)}, a public test account whose key everybody has: name another ")
+        assert sentence.startswith(
+            f"{variable} is {spelled(public)}, a public test account whose key everybody has: "
+            "name another "
+        )
 
 
 def test_off_the_devnet__a_deployer_whose_key_everybody_has__is_refused() -> None:
     public = min(PUBLIC_ACCOUNTS)
-    with pytest.raises(OfficesRefusedError, match=f"^the deployer is {public}, a public test account whose key everybody has: sign with"):
+    with pytest.raises(
+        OfficesRefusedError,
+        match=f"^the deployer is {public}, a public test account whose key everybody has: sign with",
+    ):
         offices_of(WHOLE, public, on_devnet=False)
 
 
@@ -96,14 +128,22 @@ def test_on_the_devnet__public_accounts_hold_offices() -> None:
 
 @pytest.mark.parametrize("on_devnet", [True, False])
 @pytest.mark.parametrize("variable", WHOLE)
-@pytest.mark.parametrize("nobody", ["0x" + "00" * 20, DEAD, BASE_SEPOLIA_USDC], ids=["zero", "the burn address", "USDC"])
-def test_offices__an_address_that_can_sign_nothing__is_refused(nobody: str, variable: str, on_devnet: bool) -> None:
-    """The reserve token refuses the last two as treasury, and did so after the factory had been paid for."""
+@pytest.mark.parametrize(
+    "nobody", ["0x" + "00" * 20, DEAD, BASE_SEPOLIA_USDC], ids=["zero", "the burn address", "USDC"]
+)
+def test_offices__an_address_that_can_sign_nothing__is_refused(
+    nobody: str, variable: str, on_devnet: bool
+) -> None:
+    """The reserve token refuses the last two as treasury, and did so after the factory had been
+    paid for.
+    """
     (sentence,) = refusal(WHOLE | {variable: nobody}, on_devnet=on_devnet)
     assert sentence.startswith(f"{variable} is {nobody}, and nobody could act as ")
 
 
-@pytest.mark.parametrize("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")])
+@pytest.mark.parametrize(
+    "value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")]
+)
 def test_offices__what_is_no_address__is_refused(value: str) -> None:
     (sentence,) = refusal(WHOLE | {"PAUSER_ADDRESS": value})
     assert sentence.startswith(f"PAUSER_ADDRESS is {value}, which is not an address: ")
@@ -122,12 +162,19 @@ def test_off_the_devnet__everything_that_is_wrong__is_said_at_once() -> None:
 
 
 def test_on_the_devnet__the_deployer_holds_what_is_not_named() -> None:
-    found = offices_of({"KEEPER_ADDRESS": account(6), "GUARD_ADDRESS": account(7)}, DEPLOYER, on_devnet=True)
-    assert {found.admin, found.pauser, found.keeper_admin, found.operator, found.treasury} == {DEPLOYER}
+    found = offices_of(
+        {"KEEPER_ADDRESS": account(6), "GUARD_ADDRESS": account(7)}, DEPLOYER, on_devnet=True
+    )
+    assert {found.admin, found.pauser, found.keeper_admin, found.operator, found.treasury} == {
+        DEPLOYER
+    }
 
 
 def test_on_the_devnet__keeper_and_guard_are_still_to_be_named() -> None:
-    assert [sentence.split()[0] for sentence in refusal({}, on_devnet=True)] == ["KEEPER_ADDRESS", "GUARD_ADDRESS"]
+    assert [sentence.split()[0] for sentence in refusal({}, on_devnet=True)] == [
+        "KEEPER_ADDRESS",
+        "GUARD_ADDRESS",
+    ]
 
 
 def test_relay__that_is_not_named__is_the_keeper() -> None:
@@ -150,19 +197,33 @@ def test_devnet__is_network_chain_and_anvil_together() -> None:
         ("devnet", BASE_SEPOLIA_CHAIN_ID, "Geth/v1.16.0"),
         ("custom", 31337, ANVIL),
     ],
-    ids=["a node that says anvil on another network", "another chain", "another client", "no network of ours"],
+    ids=[
+        "a node that says anvil on another network",
+        "another chain",
+        "another client",
+        "no network of ours",
+    ],
 )
-def test_devnet__is_not_what_a_node_says_of_itself(network: str, chain_id: int, client: str) -> None:
+def test_devnet__is_not_what_a_node_says_of_itself(
+    network: str, chain_id: int, client: str
+) -> None:
     assert not is_devnet(network, chain_id, client)
 
 
 @pytest.mark.parametrize("name", ["test_venue", "test_venue_adapter"])
 def test_test_contracts__go_to_base_sepolia_only(name: str) -> None:
-    assert [chain_id for chain_id in (1, BASE, 10, 31337, BASE_SEPOLIA_CHAIN_ID) if belongs_on(name, chain_id)] == [BASE_SEPOLIA_CHAIN_ID]
+    assert [
+        chain_id
+        for chain_id in (1, BASE, 10, 31337, BASE_SEPOLIA_CHAIN_ID)
+        if belongs_on(name, chain_id)
+    ] == [BASE_SEPOLIA_CHAIN_ID]
 
 
 def test_everything_else__goes_anywhere() -> None:
-    assert all(belongs_on(name, BASE) for name in ("factory", "x402_adapter", "relay_adapter", "reserve_token", "usdc"))
+    assert all(
+        belongs_on(name, BASE)
+        for name in ("factory", "x402_adapter", "relay_adapter", "reserve_token", "usdc")
+    )
 
 
 # What is left to do
@@ -170,8 +231,23 @@ def test_everything_else__goes_anywhere() -> None:
 
 def test_closing__names_each_call_with_who_where_and_data() -> None:
     left = [
-        OpenCall("the test venue's operator", account(4), "test_venue", account(9), f"setAdapter({account(10)})", "0xaa"),
-        OpenCall("the admin", account(1), "factory", account(11), f"listAdapter({account(10)})", "0xbb", "lists test_venue_adapter"),
+        OpenCall(
+            "the test venue's operator",
+            account(4),
+            "test_venue",
+            account(9),
+            f"setAdapter({account(10)})",
+            "0xaa",
+        ),
+        OpenCall(
+            "the admin",
+            account(1),
+            "factory",
+            account(11),
+            f"listAdapter({account(10)})",
+            "0xbb",
+            "lists test_venue_adapter",
+        ),
     ]
     assert closing_text(left).splitlines() == [
         "left to do, in this order, before the deployment can be used:",

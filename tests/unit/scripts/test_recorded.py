@@ -1,4 +1,6 @@
-"""The record's own label chooses no check: what a contract is follows from its name, and offices are compared whole."""
+"""The record's own label chooses no check: what a contract is follows from its name, and offices
+are compared whole.
+"""
 
 import copy
 import json
@@ -10,14 +12,22 @@ from eth_utils.address import to_checksum_address
 
 from scripts._deployments import BASE_SEPOLIA_USDC, Deployed, Record, load
 from scripts._offices import BASE_SEPOLIA_CHAIN_ID
-from scripts._recorded import CONTRACT_OF, differing_offices, record_faults, recorded_offices, to_record
+from scripts._recorded import (
+    CONTRACT_OF,
+    differing_offices,
+    record_faults,
+    recorded_offices,
+    to_record,
+)
 
 
 def account(n: int) -> str:
     return str(to_checksum_address(f"0x{n:040x}"))
 
 
-ADMIN, PAUSER, KEEPER_ADMIN, KEEPER, GUARD, TREASURY, STRANGER = (account(n) for n in range(0xA1, 0xA8))
+ADMIN, PAUSER, KEEPER_ADMIN, KEEPER, GUARD, TREASURY, STRANGER = (
+    account(n) for n in range(0xA1, 0xA8)
+)
 DELAY_S = 259_200
 ARGS = {
     "factory": [BASE_SEPOLIA_USDC, DELAY_S, [ADMIN, PAUSER, KEEPER_ADMIN, KEEPER, GUARD]],
@@ -27,7 +37,8 @@ ARGS = {
 
 def whole() -> Record:
     contracts = [
-        Deployed(name, contract, account(n), 7, None, ARGS.get(name, []), "0x") for n, (name, contract) in enumerate(CONTRACT_OF.items(), 1)
+        Deployed(name, contract, account(n), 7, None, ARGS.get(name, []), "0x")
+        for n, (name, contract) in enumerate(CONTRACT_OF.items(), 1)
     ]
     record = Record(BASE_SEPOLIA_CHAIN_ID, "commit", contracts)
     change(record, "usdc", address=BASE_SEPOLIA_USDC)
@@ -72,7 +83,12 @@ def test_record__an_adapter_rewritten_to_be_another__is_a_fault() -> None:
 def test_record__usdc_elsewhere__is_a_fault() -> None:
     record = whole()
     change(record, "usdc", address=STRANGER)
-    assert faults(record) == [f"usdc is at {STRANGER}, and USDC of chain {BASE_SEPOLIA_CHAIN_ID} is at {BASE_SEPOLIA_USDC}"]
+    assert faults(record) == [
+        (
+            f"usdc is at {STRANGER}, and USDC of chain {BASE_SEPOLIA_CHAIN_ID} is at "
+            f"{BASE_SEPOLIA_USDC}"
+        )
+    ]
 
 
 def test_record__of_a_chain_whose_usdc_is_not_known__is_a_fault() -> None:
@@ -90,7 +106,9 @@ def test_record__the_mock__is_usdc_on_the_devnet_alone() -> None:
 
 def test_record__circles_token__is_not_on_the_devnet() -> None:
     """There the mock's code is known, and is compared."""
-    assert faults(whole(), on_devnet=True) == ["usdc is a MockUSDC, the record calls it a FiatToken"]
+    assert faults(whole(), on_devnet=True) == [
+        "usdc is a MockUSDC, the record calls it a FiatToken"
+    ]
 
 
 @pytest.mark.parametrize("name", CONTRACT_OF)
@@ -115,14 +133,19 @@ def test_record__a_name_twice__is_a_fault() -> None:
 def test_record__test_contracts_elsewhere__are_a_fault() -> None:
     record = whole()
     record.chain_id = 8453
-    assert faults(record)[:2] == ["test_venue is a test contract, on chain 8453", "test_venue_adapter is a test contract, on chain 8453"]
+    assert faults(record)[:2] == [
+        "test_venue is a test contract, on chain 8453",
+        "test_venue_adapter is a test contract, on chain 8453",
+    ]
 
 
 # Offices
 
 
 def found(**differing: Any) -> dict[str, Any]:
-    return recorded_offices(whole()) | {name.replace("__", "."): office for name, office in differing.items()}
+    return recorded_offices(whole()) | {
+        name.replace("__", "."): office for name, office in differing.items()
+    }
 
 
 def test_offices__as_created__do_not_differ() -> None:
@@ -156,7 +179,10 @@ def test_offices__somebody_elses__differ_until_they_are_recorded(name: str, offi
 def test_offices__several_holders_in_another_order__do_not_differ() -> None:
     record = whole()
     record.offices = {"factory.pausers": [STRANGER, PAUSER]}
-    assert differing_offices(recorded_offices(record), found(factory__pausers=[PAUSER, STRANGER])) == {}
+    assert (
+        differing_offices(recorded_offices(record), found(factory__pausers=[PAUSER, STRANGER]))
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,12 +210,19 @@ def test_offices__that_changed__are_told_as_what_to_write_into_the_record(tmp_pa
     told = to_record("sepolia.json", record, {"factory.keeper": STRANGER})
     record.save(path)
     start, end = told.index('  "offices"'), told.rindex("}") + 1
-    path.write_text(json.dumps(json.loads(path.read_text()) | json.loads("{" + told[start:end] + "}")))
-    assert load(path, BASE_SEPOLIA_CHAIN_ID).offices == {"factory.guard": STRANGER, "factory.keeper": STRANGER}
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | json.loads("{" + told[start:end] + "}"))
+    )
+    assert load(path, BASE_SEPOLIA_CHAIN_ID).offices == {
+        "factory.guard": STRANGER,
+        "factory.keeper": STRANGER,
+    }
 
 
 def test_offices__of_a_contract_that_was_replaced__are_forgotten() -> None:
     record = whole()
     record.offices = {"factory.keeper": STRANGER, "reserve_token.treasury": STRANGER}
-    record.put(Deployed("factory", "MandateVaultFactory", STRANGER, 9, None, ARGS["factory"], "0x1"))
+    record.put(
+        Deployed("factory", "MandateVaultFactory", STRANGER, 9, None, ARGS["factory"], "0x1")
+    )
     assert record.offices == {"reserve_token.treasury": STRANGER}

@@ -1,4 +1,6 @@
-"""The figures of a statement, one by one: `flows.deposits` is the leaf `deposits` of the block `flows` of its JSON."""
+"""The figures of a statement, one by one: `flows.deposits` is the leaf `deposits` of the block
+`flows` of its JSON.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -54,17 +56,26 @@ def leaves(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def figures(statement: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Every figure of one statement, block by block."""
-    return [leaf for block in BLOCKS if block in statement for leaf in leaves(statement[block], f"{block}.")]
+    return [
+        leaf
+        for block in BLOCKS
+        if block in statement
+        for leaf in leaves(statement[block], f"{block}.")
+    ]
 
 
-ISSUE = ("data_issue", "data_issue_reason")  # beside the figures of a statement and of totals: told as a caution, not as a figure
+# beside the figures of a statement and of totals: told as a caution, not as a figure
+ISSUE = ("data_issue", "data_issue_reason")
 
 
 def issue_of(block: Mapping[str, Any]) -> str | None:
     """Why the figures are not the whole truth, as a caution; None when they are."""
     if not block.get("data_issue"):
         return None
-    return f"DATA ISSUE: these figures are not the whole truth. {block['data_issue_reason']} What is not known has no figure."
+    return (
+        f"DATA ISSUE: these figures are not the whole truth. {block['data_issue_reason']} What "
+        "is not known has no figure."
+    )
 
 
 def figures_of_total(total: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -87,4 +98,7 @@ def caution(market_mode: str, chain_id: int, *, is_local: bool) -> str:
     if market_mode == "paper":
         return "PAPER: no money moved. Every figure follows the agent's own reports."
     place = "a local chain" if is_local else "a public test network"
-    return f"TEST NETWORK: chain id {chain_id}, {place}. This is test money without value, and the prices of its test venue are simulated."
+    return (
+        f"TEST NETWORK: chain id {chain_id}, {place}. This is test money without value, and the "
+        "prices of its test venue are simulated."
+    )

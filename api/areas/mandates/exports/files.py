@@ -11,7 +11,10 @@ MEDIA_TYPES: Mapping[str, str] = {"csv": "text/csv", "pdf": "application/pdf"}
 
 
 def exported(form: str, statement: Mapping[str, Any], head: str, caution: str) -> File:
-    """One mandate's statement. `form`: csv or pdf; `head`: SEQ:HASH of the record. Errors: Refusal, of a PDF."""
+    """One mandate's statement.
+
+    `form`: csv or pdf; `head`: SEQ:HASH of the record. Errors: Refusal, of a PDF.
+    """
     make = statement_csv if form == "csv" else statement_pdf
     name = f"statement-{statement['mandate_id']}-{statement['period']['week']}.{form}"
     return File(MEDIA_TYPES[form], name, make(statement, head, caution))
@@ -20,4 +23,6 @@ def exported(form: str, statement: Mapping[str, Any], head: str, caution: str) -
 def exported_all(form: str, whole: Mapping[str, Any], cautions: Mapping[str, str]) -> File:
     """The statement of all mandates. Errors: Refusal, of a PDF."""
     make = all_statements_csv if form == "csv" else all_statements_pdf
-    return File(MEDIA_TYPES[form], f"statement-all-{whole['period']['week']}.{form}", make(whole, cautions))
+    return File(
+        MEDIA_TYPES[form], f"statement-all-{whole['period']['week']}.{form}", make(whole, cautions)
+    )

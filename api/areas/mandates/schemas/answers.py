@@ -1,4 +1,5 @@
-"""Answers of the mandate wallet, one model for each form of body; what they are made of stands beside this file.
+"""Answers of the mandate wallet, one model for each form of body; what they are made of stands
+beside this file.
 
 A handler can set no field that is not declared. Callers may meet new fields with every version.
 """
@@ -7,7 +8,14 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from api.areas.mandates.schemas.calls import Batch, BuiltCall, CallCheck, ExecuteCheck, GuardedPayment, PlanStep
+from api.areas.mandates.schemas.calls import (
+    Batch,
+    BuiltCall,
+    CallCheck,
+    ExecuteCheck,
+    GuardedPayment,
+    PlanStep,
+)
 from api.areas.mandates.schemas.commands import Status
 from api.areas.mandates.schemas.mandate import (
     AllowedTarget,
@@ -20,9 +28,27 @@ from api.areas.mandates.schemas.mandate import (
     TermsStatus,
     VaultRule,
 )
-from api.areas.mandates.schemas.record import Approval, LedgerEvent, RecordedRefusal, RecordStep, ViolationDetail
-from api.areas.mandates.schemas.standing import MandateChainState, MandateFees, MandateLimits, MandateLock, MandateProgress
-from api.areas.mandates.schemas.weeks import AllowedVsUsed, Disclosure, WeekLine, WeekPeriod, WeekTotals
+from api.areas.mandates.schemas.record import (
+    Approval,
+    LedgerEvent,
+    RecordedRefusal,
+    RecordStep,
+    ViolationDetail,
+)
+from api.areas.mandates.schemas.standing import (
+    MandateChainState,
+    MandateFees,
+    MandateLimits,
+    MandateLock,
+    MandateProgress,
+)
+from api.areas.mandates.schemas.weeks import (
+    AllowedVsUsed,
+    Disclosure,
+    WeekLine,
+    WeekPeriod,
+    WeekTotals,
+)
 from api.kernel.operation import AnswerBody
 
 # Mandates
@@ -86,7 +112,9 @@ class Terms(AnswerBody):
     digest: str
     terms: dict[str, str]
     typed_data: dict[str, Any] = Field(description="for eth_signTypedData_v4")
-    typed_data_parts: dict[str, Any] = Field(description="{domain, types, message} of it, without EIP712Domain, for ethers")
+    typed_data_parts: dict[str, Any] = Field(
+        description="{domain, types, message} of it, without EIP712Domain, for ethers"
+    )
     rules: list[VaultRule]
     guard_targets: list[AllowedTarget]
     notice: str | None = Field(description="what the owner should know before signing")
@@ -131,7 +159,10 @@ class RefusalStored(AnswerBody):
 
 
 class StopCall(BuiltCall):
-    cancel_call: BuiltCall | None = Field(default=None, description="of signed terms without a vault in the record: the call to send first")
+    cancel_call: BuiltCall | None = Field(
+        default=None,
+        description="of signed terms without a vault in the record: the call to send first",
+    )
 
 
 class AgentCall(BuiltCall):
@@ -142,9 +173,15 @@ class DeployCall(BuiltCall):
     vault_address: str
     digest: str
     fund: Literal["none", "approve", "authorization"]
-    calls: list[BuiltCall] | None = Field(default=None, description="with fund approve: both, in order")
-    typed_data: dict[str, Any] | None = Field(default=None, description="with fund authorization: for eth_signTypedData_v4")
-    typed_data_parts: dict[str, Any] | None = Field(default=None, description="{domain, types, message} of it for ethers")
+    calls: list[BuiltCall] | None = Field(
+        default=None, description="with fund approve: both, in order"
+    )
+    typed_data: dict[str, Any] | None = Field(
+        default=None, description="with fund authorization: for eth_signTypedData_v4"
+    )
+    typed_data_parts: dict[str, Any] | None = Field(
+        default=None, description="{domain, types, message} of it for ethers"
+    )
 
 
 class DepositCall(BuiltCall):
@@ -154,7 +191,9 @@ class DepositCall(BuiltCall):
 
 class WithdrawCall(BuiltCall):
     amount_usdc: str | None
-    source: Literal["chain", "ledger"] | None = Field(default=None, description="who says what the vault holds")
+    source: Literal["chain", "ledger"] | None = Field(
+        default=None, description="who says what the vault holds"
+    )
 
 
 class ExecuteBuilt(BuiltCall):
@@ -177,11 +216,16 @@ class UnwindBuilt(BuiltCall):
 
 
 class MandateEnd(OneMandate):
-    """Of a stop or a cancellation. `status`: of the record; what is signed for the chain ends there, by these calls."""
+    """Of a stop or a cancellation.
+
+    `status`: of the record; what is signed for the chain ends there, by these calls.
+    """
 
     status: Status
     call: BuiltCall | None = Field(description="the vault's stop")
-    cancel_call: BuiltCall | None = Field(description="cancelTerms; null where a vault was made, or none can be")
+    cancel_call: BuiltCall | None = Field(
+        description="cancelTerms; null where a vault was made, or none can be"
+    )
 
 
 class CloseAllPlan(LedgerAnswer):

@@ -10,7 +10,10 @@ from api.kernel.operation import AnswerBody
 
 
 class BuiltCall(LedgerAnswer):
-    """A call to sign and send. `data` null: there is none to send now, and `reason` and `what_happens` say why."""
+    """A call to sign and send.
+
+    `data` null: there is none to send now, and `reason` and `what_happens` say why.
+    """
 
     to: str | None
     data: str | None
@@ -22,7 +25,10 @@ class BuiltCall(LedgerAnswer):
 
 
 class CallCheck(AnswerBody):
-    """What the vault would say to the call now, by `source`: chain, ledger or none (`ok` null). `remaining`: of the limits."""
+    """What the vault would say to the call now, by `source`: chain, ledger or none (`ok` null).
+
+    `remaining`: of the limits.
+    """
 
     ok: bool | None
     reason: str | None
@@ -64,8 +70,12 @@ class PlanStep(AnswerBody):
     note: str
     reason: str | None
     position_label: str | None
-    call: BuiltCall | None = Field(description="to and data as a call to send; null: there is none to send now")
-    dry_run: dict[str, Any] | None = Field(default=None, description="of a close by relay: what it would do now")
+    call: BuiltCall | None = Field(
+        description="to and data as a call to send; null: there is none to send now"
+    )
+    dry_run: dict[str, Any] | None = Field(
+        default=None, description="of a close by relay: what it would do now"
+    )
 
 
 class Batch(AnswerBody):

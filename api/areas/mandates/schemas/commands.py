@@ -1,6 +1,9 @@
-"""Commands of the mandate wallet: path, query and body of each route, merged. Rules: docs/rules.md#mandates.
+"""Commands of the mandate wallet: path, query and body of each route, merged.
 
-Amounts are read into USDC base units (fields.Usdc); shapes that depend on one another are judged by the domain.
+Rules: docs/rules.md#mandates.
+
+Amounts are read into USDC base units (fields.Usdc); shapes that depend on one another are judged by
+the domain.
 """
 
 from typing import Annotated, Literal
@@ -34,7 +37,14 @@ HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_5
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[list[Word], Field(max_length=200)]
 
-RefusalReason = Literal["TargetNotAllowed", "OverPerTxCap", "OverDailyCap", "MandateStopped", "MandateEnded", "server_guard"]
+RefusalReason = Literal[
+    "TargetNotAllowed",
+    "OverPerTxCap",
+    "OverDailyCap",
+    "MandateStopped",
+    "MandateEnded",
+    "server_guard",
+]
 Status = Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
 
 
@@ -78,7 +88,8 @@ class DraftTerms(Command):
     target_bps: Int | None = None
     payout_rule: JsonObject | None = Field(
         default=None,
-        description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, {DEFAULT_AGENT_FEE_BPS} bps",
+        description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, "
+        f"{DEFAULT_AGENT_FEE_BPS} bps",
     )
     allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
     per_tx_cap_usdc: Usdc | None = None
@@ -161,36 +172,78 @@ class SetAgentQuery(MandatePath):
 
 
 class ExecuteCall(MandatePath):
-    """One call: function and args, or selector and data (arguments without the selector), or data alone (with it).
+    """One call: function and args, or selector and data (arguments without the selector), or data
+    alone (with it).
 
     Or one payment: the URL of a web resource, and whom it is paid by.
     """
 
     target: Address | None = None
-    resource: Annotated[str, Field(min_length=1, max_length=2048, description="URL to pay for, instead of target")] | None = None
-    pay_to: Address | None = Field(default=None, description="payTo of the resource's offer; may be left out for this service's own")
-    function: Annotated[str, Field(max_length=400, description="such as buy(uint256)")] | None = None
+    resource: (
+        Annotated[
+            str,
+            Field(min_length=1, max_length=2048, description="URL to pay for, instead of target"),
+        ]
+        | None
+    ) = None
+    pay_to: Address | None = Field(
+        default=None,
+        description="payTo of the resource's offer; may be left out for this service's own",
+    )
+    function: Annotated[str, Field(max_length=400, description="such as buy(uint256)")] | None = (
+        None
+    )
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None
     data: HexData | None = None
-    amount_usdc: Annotated[UnsignedUsdc, Field(description="what target may take at most; 0 of an exit, such as a sale")]
+    amount_usdc: Annotated[
+        UnsignedUsdc,
+        Field(description="what target may take at most; 0 of an exit, such as a sale"),
+    ]
     dry_run: Flag = True
 
 
 class UnwindCall(MandatePath):
     position_id: Annotated[str, Field(max_length=128)] | None = None
-    adapter: Annotated[str, Field(min_length=1, max_length=64, description="its address, or its name in close-all-plan")] | None = None
+    adapter: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=64,
+                description="its address, or its name in close-all-plan",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class ReportEvent(MandatePath):
-    """See docs/rules.md#reports-of-agents. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
+    """See docs/rules.md#reports-of-agents.
+
+    Kinds and payload are judged by the domain, so that a break is stored and flagged.
+    """
 
     kind: Annotated[str, Field(max_length=32, description="move, buy, sell, fee, resolve or note")]
     amount_usdc: Usdc | None = None
     tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
-    why: Annotated[str, Field(max_length=4000, description="your reason, with the number of the clause it rests on")] | None = None
-    payload: JsonObject | None = Field(default=None, description="target {kind, chain_id, address}, position, mark, marks, next_at, text")
-    detail: JsonObject | None = Field(default=None, description="target, as an alternative to payload.target")
+    why: (
+        Annotated[
+            str,
+            Field(
+                max_length=4000,
+                description="your reason, with the number of the clause it rests on",
+            ),
+        ]
+        | None
+    ) = None
+    payload: JsonObject | None = Field(
+        default=None,
+        description="target {kind, chain_id, address}, position, mark, marks, next_at, text",
+    )
+    detail: JsonObject | None = Field(
+        default=None, description="target, as an alternative to payload.target"
+    )
 
 
 class ReportRefusal(MandatePath):

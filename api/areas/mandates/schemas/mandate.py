@@ -1,6 +1,7 @@
 """A mandate as it is shown: its fields, its clauses and the card around them.
 
-Amounts are text with six decimals, times ISO 8601 in UTC; unknown is null. What an agent or an owner wrote freely is JSON without a form.
+Amounts are text with six decimals, times ISO 8601 in UTC; unknown is null. What an agent or an
+owner wrote freely is JSON without a form.
 """
 
 from typing import Any, Literal
@@ -17,7 +18,9 @@ Mode = Literal["paper", "testnet"]
 class LedgerAnswer(AnswerBody):
     """What is made of a mandate's ledger, which may lack facts of the chain."""
 
-    data_issue: Literal[True] | None = Field(default=None, description="there when what is shown is not the whole truth")
+    data_issue: Literal[True] | None = Field(
+        default=None, description="there when what is shown is not the whole truth"
+    )
     data_issue_reason: str | None = None
 
 
@@ -34,18 +37,29 @@ class PayoutRule(AnswerBody):
 class AllowedFunction(AnswerBody):
     selector: str
     signature: str | None
-    recipient_word: int | None = Field(description="which word of the arguments must be the vault; null: none")
+    recipient_word: int | None = Field(
+        description="which word of the arguments must be the vault; null: none"
+    )
     exit: bool
 
 
 class AllowedTarget(AnswerBody):
-    """An entry of allowed_targets. A contract and the vault have chain_id and address, a contract functions, x402 hosts and payees."""
+    """An entry of allowed_targets.
+
+    A contract and the vault have chain_id and address, a contract functions, x402 hosts and payees.
+    """
 
     kind: Literal["mandate_vault", "contract", "x402"]
     chain_id: int | None = None
-    address: str | None = Field(default=None, description="of mandate_vault: null until there is a vault")
-    functions: list[AllowedFunction] | None = Field(default=None, description="null: all that a listed adapter publishes")
-    unpinned: bool | None = Field(default=None, description="the owner left receivers open on purpose")
+    address: str | None = Field(
+        default=None, description="of mandate_vault: null until there is a vault"
+    )
+    functions: list[AllowedFunction] | None = Field(
+        default=None, description="null: all that a listed adapter publishes"
+    )
+    unpinned: bool | None = Field(
+        default=None, description="the owner left receivers open on purpose"
+    )
     hosts: list[str] | None = None
     payees: list[str] | None = None
 
@@ -96,7 +110,10 @@ class MandateView(LedgerAnswer):
 
 
 class TermsStatus(AnswerBody):
-    """Whether the stored terms still give the signed digest. `signer_matches` null: no key explains the signature."""
+    """Whether the stored terms still give the signed digest.
+
+    `signer_matches` null: no key explains the signature.
+    """
 
     signed: bool
     version: int
@@ -129,7 +146,9 @@ class ClauseParams(AnswerBody):
     loss: str | None = None
     pct: str | None = None
     unvalued_targets: list[str] | None = None
-    items: list[MarketItem | str] | None = Field(default=None, description="of markets its targets, of your_floors codes")
+    items: list[MarketItem | str] | None = Field(
+        default=None, description="of markets its targets, of your_floors codes"
+    )
     unverified_names: list[str] | None = None
     on_floor: Literal["keep", "close"] | None = None
     targets_without_exit: list[str] | None = None

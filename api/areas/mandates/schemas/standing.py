@@ -105,7 +105,10 @@ class MandateFees(AnswerBody):
 
 
 class PublicStop(AnswerBody):
-    """Whether anyone may stop the mandate at its floor now. `on` null: there is no such stop, for the reason given."""
+    """Whether anyone may stop the mandate at its floor now.
+
+    `on` null: there is no such stop, for the reason given.
+    """
 
     on: bool | None
     reason: str | None
@@ -121,7 +124,9 @@ class ReportedPlace(AnswerBody):
 
 
 class OpenPosition(AnswerBody):
-    """What the agent reported (source agent), or a target where the chain saw money go (source chain)."""
+    """What the agent reported (source agent), or a target where the chain saw money go (source
+    chain).
+    """
 
     id: str
     name: str | None

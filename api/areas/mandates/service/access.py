@@ -1,4 +1,7 @@
-"""Who may see or move a mandate. One that the caller is no party to does not exist for the caller (docs/rules.md#parties-only)."""
+"""Who may see or move a mandate.
+
+One that the caller is no party to does not exist for the caller (docs/rules.md#parties-only).
+"""
 
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall
@@ -31,12 +34,20 @@ def named_to_locked(call: WriteCall, caller: AgentCaller, public_id: str) -> Man
 
 def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
     """As `owned` for an owner, as `named_to` for an agent: who may move the mandate."""
-    return owned(call, caller, public_id) if isinstance(caller, OwnerCaller) else named_to(call, caller, public_id)
+    return (
+        owned(call, caller, public_id)
+        if isinstance(caller, OwnerCaller)
+        else named_to(call, caller, public_id)
+    )
 
 
 def held_by_locked(call: WriteCall, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
     """As `held_by`; nobody else moves the mandate until the transaction ends."""
-    return owned_locked(call, caller, public_id) if isinstance(caller, OwnerCaller) else named_to_locked(call, caller, public_id)
+    return (
+        owned_locked(call, caller, public_id)
+        if isinstance(caller, OwnerCaller)
+        else named_to_locked(call, caller, public_id)
+    )
 
 
 def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
@@ -50,7 +61,9 @@ def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> M
 
 
 def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `party_of`, with head and agent loaded; what stands on the open board every agent may read before it accepts."""
+    """As `party_of`, with head and agent loaded; what stands on the open board every agent may read
+    before it accepts.
+    """
     mandate = mandates.read_mandate(call.db, public_id)
     if mandate is None:
         raise not_found(public_id)
@@ -65,7 +78,9 @@ def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -
 
 def _may_see(caller: AgentCaller, mandate: Mandate) -> bool:
     """What another agent does in the mandate is not for the one that once proposed it."""
-    is_own_draft = mandate.status == Status.DRAFT and mandate.proposed_by_agent_id == caller.account_id
+    is_own_draft = (
+        mandate.status == Status.DRAFT and mandate.proposed_by_agent_id == caller.account_id
+    )
     return is_own_draft or mandate.agent_id == caller.account_id
 
 
@@ -77,7 +92,9 @@ def agent_of_id(call: Call, agent_id: str) -> Account:
     """Agents are public: an unknown one is not_found. Errors: Refusal."""
     agent = identity.find_agent(call.db, int(agent_id))
     if agent is None:
-        raise Refusal("not_found", f"No agent has the id {agent_id}.", next_calls=("mandates.list",))
+        raise Refusal(
+            "not_found", f"No agent has the id {agent_id}.", next_calls=("mandates.list",)
+        )
     return agent
 
 

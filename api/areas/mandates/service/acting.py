@@ -1,4 +1,7 @@
-"""What an agent does by the API: accept, build a call, ask for the end. Nothing here sends (docs/agents.md#the-loop)."""
+"""What an agent does by the API: accept, build a call, ask for the end.
+
+Nothing here sends (docs/agents.md#the-loop).
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -43,7 +46,10 @@ INTEGER_KINDS = ("uint", "int")
 
 
 def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer[OneMandate]:
-    """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (docs/rules.md#accepting)."""
+    """Accept a mandate that names the agent, or one of the open board.
+
+    Accepting again changes nothing (docs/rules.md#accepting).
+    """
     found = mandates.find_mandate(call.db, command.id)
     mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
     if mandate is None:
@@ -57,35 +63,57 @@ def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer
 
 
 def _require_acceptable(mandate: Mandate) -> None:
-    """Errors: Refusal wrong_status. Who asks may be no party to the mandate, so that it leads to the caller's own offers."""
+    """Errors: Refusal wrong_status. Who asks may be no party to the mandate, so that it leads to
+    the caller's own offers.
+    """
     try:
-        next_status(Status(mandate.status), Move.ACCEPT, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+        next_status(
+            Status(mandate.status),
+            Move.ACCEPT,
+            MoveFacts(market_mode=MarketMode(mandate.market_mode)),
+        )
     except WrongStatusError as error:
         raise Refusal("wrong_status", f"{error}.", next_calls=("mandates.offers",)) from error
 
 
 def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
-    """Errors: Refusal agent_not_designated, agent_owner_mismatch. The open board asks for no owner."""
+    """Errors: Refusal agent_not_designated, agent_owner_mismatch. The open board asks for no
+    owner.
+    """
     if is_on_board(mandate):
         return
     if mandate.agent_id != caller.account_id:
-        raise Refusal("agent_not_designated", "This mandate names another agent, or none; accept one that names you.")
+        raise Refusal(
+            "agent_not_designated",
+            "This mandate names another agent, or none; accept one that names you.",
+        )
     if not mandate.open_board and caller.owner_id != mandate.owner_id:
-        raise Refusal("agent_owner_mismatch", "This mandate's owner is not your owner; an owner designates agents of the owner's own.")
+        raise Refusal(
+            "agent_owner_mismatch",
+            "This mandate's owner is not your owner; an owner designates agents of the owner's "
+            "own.",
+        )
 
 
 # Building calls
 
 
-def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> Answer[ExecuteBuilt]:
-    """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no, but for a payment.
+def execute_call(
+    call: WriteCall, caller: AgentCaller, command: ExecuteCall
+) -> Answer[ExecuteBuilt]:
+    """The vault's execute call, with what the vault would say to it.
 
-    Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where the linked wallet is another.
-    `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
-    (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
-    Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
-    spend_limit_reached above what the owner lets the key spend, scope_denied for a resource without the scope spend, server_guard for
-    one that the terms do not list, or that the check says no to; InvalidParameterError for one of ours that nothing is sold at.
+    The call is there even when the answer is no, but for a payment.
+
+    Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where
+    the linked wallet is another. `check.source` is chain when the vault itself was asked at the
+    latest block, ledger when the record's model answered (dry_run false, or the chain is out of
+    reach). The model knows nothing of a short ledger: ok is null then, source none.
+    Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded
+    above the mandate's own cash, spend_limit_reached above what the owner lets the key spend,
+    scope_denied for a resource without the scope spend, server_guard for one that the terms do not
+    list, or that the check says no to; InvalidParameterError for one of ours that nothing is sold
+    at.
     """
     if command.resource is not None:
         require_named_scope(caller, SPEND_SCOPE, Family.WALLET)
@@ -93,44 +121,75 @@ def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> 
     standing = standing_of(call, mandate)
     vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading, standing.now))
     _require_in_budget(standing, command.amount_usdc)
-    paying = None if command.resource is None else paying_call(call, caller, standing, vault, command, command.resource)
+    paying = (
+        None
+        if command.resource is None
+        else paying_call(call, caller, standing, vault, command, command.resource)
+    )
     inner = _inner(call, caller, standing, command) if paying is None else paying.inner
     check, gas = _checked(call, standing, vault, inner, ask_chain=command.dry_run)
     check |= {"note": _sender_note(caller.wallet_address, check["agent"])}
     if paying is not None:
         paying = keep(call, caller, standing, paying, check)
         inner = paying.inner
-    shown: dict[str, Any] = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)}
+    shown: dict[str, Any] = {
+        "vault_address": vault,
+        "target": inner.target,
+        "amount_usdc": usdc_text(command.amount_usdc),
+    }
     shown |= {} if paying is None else paying.shown
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
-    return Answer(ExecuteBuilt.model_validate(built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue))
+    return Answer(
+        ExecuteBuilt.model_validate(
+            built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue
+        )
+    )
 
 
-def _inner(call: Call, caller: AgentCaller, standing: Standing, command: ExecuteCall) -> calldata.Call:
+def _inner(
+    call: Call, caller: AgentCaller, standing: Standing, command: ExecuteCall
+) -> calldata.Call:
     """The target's call. Errors: Refusal spend_limit_reached; as call_data."""
     require_within_key_limits(call, caller, command.amount_usdc)
     if command.target is None or command.pay_to is not None:
-        raise InvalidParameterError("target", "send target with what to call, or resource with pay_to")
+        raise InvalidParameterError(
+            "target", "send target with what to call, or resource with pay_to"
+        )
     inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
     _require_free(standing, inner)
     return inner
 
 
 def _require_free(standing: Standing, inner: calldata.Call) -> None:
-    """An exit spends nothing: the vault reverts with ExitNotFree otherwise. Errors: InvalidNumberError."""
+    """An exit spends nothing: the vault reverts with ExitNotFree otherwise.
+
+    Errors: InvalidNumberError.
+    """
     rule = rule_of(rules_of(standing.mandate), inner.target, inner.data[: len("0x12345678")])
     if rule is not None and rule.kind is RuleKind.EXIT and inner.max_spend:
-        raise InvalidNumberError("amount_usdc", usdc_text(inner.max_spend), "this function is an exit and spends nothing; send 0")
+        raise InvalidNumberError(
+            "amount_usdc",
+            usdc_text(inner.max_spend),
+            "this function is an exit and spends nothing; send 0",
+        )
 
 
 def _vault_to_call(mandate: Mandate, current: Current) -> str:
-    """Errors: Refusal wrong_status; RpcError of a short ledger that knows no vault, while the chain cannot be asked."""
+    """Errors: Refusal wrong_status; RpcError of a short ledger that knows no vault, while the chain
+    cannot be asked.
+    """
     vault = current.vault
     if is_paper(mandate):
-        raise Refusal("wrong_status", "A paper mandate has no vault to call; report what you did with POST .../events.")
+        raise Refusal(
+            "wrong_status",
+            "A paper mandate has no vault to call; report what you did with POST .../events.",
+        )
     if vault is None:
         current.require_known()
-        raise Refusal("wrong_status", f"The mandate is {mandate.status} and has no vault yet; its owner deploys it first.")
+        raise Refusal(
+            "wrong_status",
+            f"The mandate is {mandate.status} and has no vault yet; its owner deploys it first.",
+        )
     return vault
 
 
@@ -142,12 +201,15 @@ def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
     if standing.status is Status.WORKING and amount_usdc_e6 > cash:
         raise Refusal(
             "mandate_budget_exceeded",
-            f"The mandate's own cash is {usdc_text(cash)} USDC; ask for that at most, or wait until money comes back.",
+            f"The mandate's own cash is {usdc_text(cash)} USDC; ask for that at most, or "
+            "wait until money comes back.",
             remaining={"left_total": usdc_text(cash)},
         )
 
 
-def _checked(call: Call, standing: Standing, vault: str, inner: calldata.Call, *, ask_chain: bool) -> tuple[dict[str, Any], int | None]:
+def _checked(
+    call: Call, standing: Standing, vault: str, inner: calldata.Call, *, ask_chain: bool
+) -> tuple[dict[str, Any], int | None]:
     """(check, gas). Gas is known only when the chain ran the call."""
     if ask_chain:
         try:
@@ -157,32 +219,55 @@ def _checked(call: Call, standing: Standing, vault: str, inner: calldata.Call, *
     if standing.short is not None:
         return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none", "agent": None}, None
     model = vault_model(standing, vault)
-    refused = check_call(model, model.agent, [limits.Call(inner.target, inner.max_spend, bytes_of(inner.data))], standing.now)
+    refused = check_call(
+        model,
+        model.agent,
+        [limits.Call(inner.target, inner.max_spend, bytes_of(inner.data))],
+        standing.now,
+    )
     return _verdict(None if refused is None else refused.reason, "ledger", model.agent), None
 
 
-def _checked_by_chain(call: Call, vault: str, inner: calldata.Call) -> tuple[dict[str, Any], int | None]:
-    """The vault's own check, then the whole call as its agent would send it: a target's own failure is seen only there."""
+def _checked_by_chain(
+    call: Call, vault: str, inner: calldata.Call
+) -> tuple[dict[str, Any], int | None]:
+    """The vault's own check, then the whole call as its agent would send it: a target's own failure
+    is seen only there.
+    """
     agent, refusal = call.deps.chain.agent(vault), call.deps.chain.check(vault, [inner])
     if refusal:
         return _verdict(refusal_name(refusal) or UNKNOWN, "chain", agent), None
     try:
-        return _verdict(None, "chain", agent), call.deps.chain.estimate_gas(agent, vault, calldata.execute(inner))
+        return _verdict(None, "chain", agent), call.deps.chain.estimate_gas(
+            agent, vault, calldata.execute(inner)
+        )
     except (RpcRevertedError, RpcCodeFailedError) as error:
         return _verdict(reason_of_run(error) or UNKNOWN, "chain", agent), None
 
 
 def _verdict(reason: str | None, source: str, agent: str) -> dict[str, Any]:
     """`agent`: whom the vault obeys; zero is nobody."""
-    return {"ok": reason is None, "reason": reason, "source": source, "agent": None if agent == ZERO_ADDRESS else agent}
+    return {
+        "ok": reason is None,
+        "reason": reason,
+        "source": source,
+        "agent": None if agent == ZERO_ADDRESS else agent,
+    }
 
 
 def _sender_note(linked: str | None, agent: str | None) -> str | None:
     """Whose transaction this has to be, where it is not plain."""
     if agent is None or agent == linked:
         return None
-    yours = "you have linked no wallet" if linked is None else f"not {linked}, the wallet that you have linked"
-    return f"The vault obeys {agent}; {yours}. Send the call from {agent}, or ask the owner to set another agent."
+    yours = (
+        "you have linked no wallet"
+        if linked is None
+        else f"not {linked}, the wallet that you have linked"
+    )
+    return (
+        f"The vault obeys {agent}; {yours}. Send the call from {agent}, or ask the owner to set "
+        "another agent."
+    )
 
 
 def call_data(command: ExecuteCall) -> str:
@@ -192,7 +277,9 @@ def call_data(command: ExecuteCall) -> str:
     """
     if command.function is not None:
         if command.data is not None or command.selector is not None:
-            raise InvalidParameterError("function", "send function with args, or selector with data, or data alone")
+            raise InvalidParameterError(
+                "function", "send function with args, or selector with data, or data alone"
+            )
         arguments = _arguments(command.function, command.args or [])
         try:
             return call_by_signature(command.function, arguments)
@@ -202,15 +289,28 @@ def call_data(command: ExecuteCall) -> str:
         raise InvalidParameterError("args", "they go with function, such as buy(uint256)")
     data = (command.selector or "0x") + (command.data or "0x").removeprefix("0x")
     if len(data) < len("0x12345678"):
-        raise InvalidParameterError("data", "send function with args, or selector with data, or data that begins with its selector")
+        raise InvalidParameterError(
+            "data",
+            "send function with args, or selector with data, or data that begins with its selector",
+        )
     return data.lower()
 
 
 def _misfit(signature: str, arguments: Sequence[Any]) -> str:
     """Which argument does not fit, without its value: it may be a secret in the wrong place."""
     kinds = argument_types(signature, "function")
-    first = next((n for n, pair in enumerate(zip(kinds, arguments, strict=True), start=1) if not _fits(*pair)), 1)
-    return f"arguments do not fit ({', '.join(kinds)}): argument {first} is not a value of {kinds[first - 1]}"
+    first = next(
+        (
+            n
+            for n, pair in enumerate(zip(kinds, arguments, strict=True), start=1)
+            if not _fits(*pair)
+        ),
+        1,
+    )
+    return (
+        f"arguments do not fit ({', '.join(kinds)}): argument {first} is not a value of "
+        f"{kinds[first - 1]}"
+    )
 
 
 def _fits(kind: str, value: Any) -> bool:
@@ -222,10 +322,15 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:
-    """JSON values as ABI values: digits as text are integers where the function takes one (JavaScript has no uint256)."""
+    """JSON values as ABI values: digits as text are integers where the function takes one
+    (JavaScript has no uint256).
+    """
     kinds = argument_types(signature, "function")
     if len(kinds) != len(args):
-        raise InvalidParameterError("args", f"{signature} takes {len(kinds)} arguments, not {len(args)}; send each as one value")
+        raise InvalidParameterError(
+            "args",
+            f"{signature} takes {len(kinds)} arguments, not {len(args)}; send each as one value",
+        )
     return [_argument(kind, value) for kind, value in zip(kinds, args, strict=True)]
 
 
@@ -241,21 +346,33 @@ def _argument(kind: str, value: Any) -> Any:
 
 
 def _members(kind: str, values: list[Any]) -> list[Any]:
-    """The values of an array or a struct. A list that fits neither is left as it is: the encoder refuses it."""
+    """The values of an array or a struct.
+
+    A list that fits neither is left as it is: the encoder refuses it.
+    """
     element, members = element_type(kind), member_types(kind)
     if element is not None:
         return [_argument(element, value) for value in values]
-    return [_argument(*pair) for pair in zip(members, values, strict=True)] if len(members) == len(values) else values
+    return (
+        [_argument(*pair) for pair in zip(members, values, strict=True)]
+        if len(members) == len(values)
+        else values
+    )
 
 
 # The end
 
 
-def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[MandateEnd]:
-    """End the mandate: on paper at once, else by the calls that their sender sends. Nothing is said to have ended before the chain has it:
-    a signature that is out can become a vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
+def stop(
+    call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath
+) -> Answer[MandateEnd]:
+    """End the mandate: on paper at once, else by the calls that their sender sends.
 
-    An agent's request is a note. An agent that only proposed a draft stops nothing: the mandate may name another.
+    Nothing is said to have ended before the chain has it: a signature that is out can become a
+    vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
+
+    An agent's request is a note. An agent that only proposed a draft stops nothing: the mandate may
+    name another.
     """
     mandate = held_by_locked(call, caller, command.id)
     current = current_of(call, mandate)
@@ -264,10 +381,30 @@ def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePat
     check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
     stop_call = cancel_call = None
     if is_paper(mandate):
-        mandate_ledger.append(call.db, mandate.id, stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now), call.now)
+        mandate_ledger.append(
+            call.db,
+            mandate.id,
+            stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now),
+            call.now,
+        )
     elif by is StoppedBy.AGENT:
         stop_call = stop_call_of(call, mandate, current, by)
-        mandate_ledger.append(call.db, mandate.id, stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now), call.now)
+        mandate_ledger.append(
+            call.db,
+            mandate.id,
+            stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now),
+            call.now,
+        )
     else:
-        stop_call, cancel_call = stop_call_of(call, mandate, current, by), cancel_terms_call(call, mandate, current)
-    return Answer(MandateEnd(status=mandate.status, mandate=mandate_view(call, mandate), call=stop_call, cancel_call=cancel_call))
+        stop_call, cancel_call = (
+            stop_call_of(call, mandate, current, by),
+            cancel_terms_call(call, mandate, current),
+        )
+    return Answer(
+        MandateEnd(
+            status=mandate.status,
+            mandate=mandate_view(call, mandate),
+            call=stop_call,
+            cancel_call=cancel_call,
+        )
+    )

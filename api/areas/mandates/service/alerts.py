@@ -7,40 +7,63 @@ from api.areas.mandates.schemas.commands import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
 from api.kernel.pagination import page_of
-from core.alerts.queries import AGENT_RECOVERED, AGENT_WALLET_LINKED, KEEPER_CHANGE, PUBLIC_STOP_OFF, RECORD_HELD, alerts_of_owner
+from core.alerts.queries import (
+    AGENT_RECOVERED,
+    AGENT_WALLET_LINKED,
+    KEEPER_CHANGE,
+    PUBLIC_STOP_OFF,
+    RECORD_HELD,
+    alerts_of_owner,
+)
 from core.alerts.tables import OwnerAlert
 from core.times import instant_text, instant_text_or_none
 
 # By kind: what it means for the owner, and what to do. The facts are in `event` and `args`.
 SAID = {
     RECORD_HELD: {
-        "message": "From this block on the record of this mandate lacks facts of the chain; they are held back and not lost. Its numbers "
-        "are not known until they are taken. Your money is in the vault, whose limits and stop line hold as before.",
-        "next_step": "Nothing has to be done: the service takes the facts, and this alert is then withdrawn. To get out meanwhile, use "
-        "stop-call, unwind-call, close-all-plan and withdraw-call as always: they go by the chain.",
+        "message": "From this block on the record of this mandate lacks facts of the chain; they are "
+        "held back and not lost. Its numbers are not known until they are taken. Your money "
+        "is in the vault, whose limits and stop line hold as before.",
+        "next_step": "Nothing has to be done: the service takes the facts, and this alert is then "
+        "withdrawn. To get out meanwhile, use stop-call, unwind-call, close-all-plan and "
+        "withdraw-call as always: they go by the chain.",
     },
     PUBLIC_STOP_OFF: {
-        "message": "Money went out where no adapter values it: only the keeper, you and the agent can stop the mandate while it is there.",
-        "next_step": "Read progress.public_stop for how much is out. If that is not what you want, use stop-call.",
+        "message": (
+            "Money went out where no adapter values it: only the keeper, you and the agent can "
+            "stop the mandate while it is there."
+        ),
+        "next_step": (
+            "Read progress.public_stop for how much is out. If that is not what you want, use "
+            "stop-call."
+        ),
     },
     KEEPER_CHANGE: {
-        "message": "Who may mark and stop your vaults changes, or is about to. Nobody but you can withdraw.",
+        "message": (
+            "Who may mark and stop your vaults changes, or is about to. Nobody but you can "
+            "withdraw."
+        ),
         "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
     },
 }
 # The same of an agent's account, with its `args` filled in.
 SAID_OF_AGENT = {
     AGENT_WALLET_LINKED: {
-        "message": "Agent {user_id} has linked the wallet {wallet_address} with the token of connect. Its starter wallet pays that wallet "
-        "from {wallet_payable_at} on.",
-        "next_step": "If it is the agent's, nothing has to be done; POST /agents/{user_id}/wallet/confirm ends the wait. If not, "
-        "POST /agents/{user_id}/keys/rotate before then: it replaces the agent's secrets and unlinks the wallet. Afterwards "
-        "POST /agents/{user_id}/wallet/unlink does.",
+        "message": "Agent {user_id} has linked the wallet {wallet_address} with the token of connect. "
+        "Its starter wallet pays that wallet from {wallet_payable_at} on.",
+        "next_step": "If it is the agent's, nothing has to be done; POST /agents/{user_id}/wallet/confirm "
+        "ends the wait. If not, POST /agents/{user_id}/keys/rotate before then: it replaces "
+        "the agent's secrets and unlinks the wallet. Afterwards POST "
+        "/agents/{user_id}/wallet/unlink does.",
     },
     AGENT_RECOVERED: {
-        "message": "Somebody with the recovery code of agent {user_id} has replaced its key, recovery code and token of connect.",
-        "next_step": "If it was not you or your agent, POST /agents/{user_id}/recovery/undo: it replaces the secrets again, for you, and "
-        "unlinks the wallet that was linked since. If it was, nothing has to be done.",
+        "message": (
+            "Somebody with the recovery code of agent {user_id} has replaced its key, recovery "
+            "code and token of connect."
+        ),
+        "next_step": "If it was not you or your agent, POST /agents/{user_id}/recovery/undo: it replaces "
+        "the secrets again, for you, and unlinks the wallet that was linked since. If it "
+        "was, nothing has to be done.",
     },
 }
 UNSAID = {"message": None, "next_step": None}
@@ -73,7 +96,10 @@ def _view(alert: OwnerAlert) -> AlertView:
 
 def _said(alert: OwnerAlert) -> Mapping[str, str | None]:
     if alert.kind in SAID_OF_AGENT:
-        return {name: words.format(**alert.payload["args"]) for name, words in SAID_OF_AGENT[alert.kind].items()}
+        return {
+            name: words.format(**alert.payload["args"])
+            for name, words in SAID_OF_AGENT[alert.kind].items()
+        }
     return SAID.get(alert.kind, UNSAID)
 
 

@@ -1,4 +1,6 @@
-"""A mandate as it is now, for whoever acts on it or has to get out: by its ledger, and where that is short, by the chain itself."""
+"""A mandate as it is now, for whoever acts on it or has to get out: by its ledger, and where that
+is short, by the chain itself.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +21,8 @@ from core.quarantine.rules import ShortLedger
 class Current:
     """`now`: unix seconds of the block that `state` goes by, for paper of the clock.
 
-    Of a short ledger `seen` is what the chain says, and `state` says the same. `unseen`: the chain could not be asked, so that `state`
-    is the ledger's last word and may be wrong.
+    Of a short ledger `seen` is what the chain says, and `state` says the same. `unseen`: the chain
+    could not be asked, so that `state` is the ledger's last word and may be wrong.
     """
 
     vault: str | None
@@ -67,6 +69,9 @@ def current_by(call: Call, mandate: Mandate, reading: Reading[MandateState], now
 
 
 def _vault_made(call: Call, mandate: Mandate) -> str | None:
-    """The vault of the signed terms: its creation may be what the ledger lacks. Errors: RpcError."""
+    """The vault of the signed terms: its creation may be what the ledger lacks.
+
+    Errors: RpcError.
+    """
     vault = call.deps.chain.predict_vault(digest_of(mandate))
     return vault if call.deps.chain.is_vault(vault) else None

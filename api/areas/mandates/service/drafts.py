@@ -1,4 +1,6 @@
-"""Drafts: written by the owner, each write freezing the terms that would be signed (docs/rules.md#frozen-drafts)."""
+"""Drafts: written by the owner, each write freezing the terms that would be signed
+(docs/rules.md#frozen-drafts).
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -7,7 +9,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from api.areas.mandates.schemas.answers import Drafted
-from api.areas.mandates.schemas.commands import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
+from api.areas.mandates.schemas.commands import (
+    AssignAgent,
+    CreateDraft,
+    DraftTerms,
+    Propose,
+    UpdateDraft,
+)
 from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
@@ -27,7 +35,13 @@ from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_
 from core.mandate.rules.expansion import ListedContracts, default_targets, expand_rules
 from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
 from core.mandate.rules.target_checks import check_targets
-from core.mandate.rules.targets import ContractTarget, Target, guard_targets, parse_targets, targets_to_json
+from core.mandate.rules.targets import (
+    ContractTarget,
+    Target,
+    guard_targets,
+    parse_targets,
+    targets_to_json,
+)
 from core.mandate.rules.terms import (
     SHARE_OF_VERIFIED_GAIN,
     MandateTerms,
@@ -66,7 +80,9 @@ class _Frozen:
 
 def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer[Drafted]:
     if command.agent_id is not None and command.open_board:
-        raise InvalidParameterError("open_board", "a draft names its agent or stands on the open board; send one of the two")
+        raise InvalidParameterError(
+            "open_board", "a draft names its agent or stands on the open board; send one of the two"
+        )
     agent = None if command.agent_id is None else designated(call, caller, command.agent_id)
     mandate = Mandate(
         public_id=_new_public_id(call),
@@ -82,12 +98,16 @@ def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer
 
 
 def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer[Drafted]:
-    """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is asked when the mandate is accepted.
+    """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is
+    asked when the mandate is accepted.
 
     Errors: Refusal not_owner, agent_owner_mismatch.
     """
     if command.agent_id != str(caller.account_id):
-        raise Refusal("not_owner", f"You are agent {caller.account_id}; an agent proposes mandates for itself.")
+        raise Refusal(
+            "not_owner",
+            f"You are agent {caller.account_id}; an agent proposes mandates for itself.",
+        )
     agent, owner = identity.find_agent(call.db, caller.account_id), _owner_of(call, caller)
     mandate = Mandate(
         public_id=_new_public_id(call),
@@ -98,7 +118,8 @@ def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer[Dr
         created_at=call.now,
         strategy=None,
     )
-    terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))  # its values are read already
+    # its values are read already
+    terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))
     _write(call, address_or_none(owner.wallet_address) or "", mandate, terms, agent)
     mandates.add_mandate(call.db, mandate)
     return _answer(call, mandate, agent, status=201)
@@ -108,7 +129,10 @@ def _owner_of(call: Call, caller: AgentCaller) -> Account:
     """The owner's account, which signed in with a wallet. Errors: Refusal agent_owner_mismatch."""
     owner = None if caller.owner_id is None else identity.find_account(call.db, caller.owner_id)
     if owner is None:
-        detail = "You have no owner to propose to; an agent that is registered in its owner's session has one."
+        detail = (
+            "You have no owner to propose to; an agent that is registered in its owner's session "
+            "has one."
+        )
         raise Refusal("agent_owner_mismatch", detail, next_calls=("mandates.board",))
     return owner
 
@@ -127,9 +151,11 @@ def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer
 
 
 def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer[Drafted]:
-    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet.
+    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's
+    wallet.
 
-    Errors: InvalidParameterError when the functions that the draft names would come to other rules than when it was written.
+    Errors: InvalidParameterError when the functions that the draft names would come to other rules
+    than when it was written.
     """
     mandate = owned_locked(call, caller, command.id)
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
@@ -145,17 +171,28 @@ def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer
     return _answer(call, mandate, agent)
 
 
-def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer[Drafted]:
-    return Answer(Drafted(mandate=mandate_view(call, mandate), notice=agent_notice(mandate, agent)), status=status)
+def _answer(
+    call: Call, mandate: Mandate, agent: Account | None, status: int = 200
+) -> Answer[Drafted]:
+    return Answer(
+        Drafted(mandate=mandate_view(call, mandate), notice=agent_notice(mandate, agent)),
+        status=status,
+    )
 
 
-def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: Sequence[Rule]) -> None:
-    """Refuse a change of pin or kind that the owner has not written: a named target was listed as an adapter since, or is no more.
+def require_same_rules(
+    targets: Sequence[Target], written: Sequence[Rule], now: Sequence[Rule]
+) -> None:
+    """Refuse a change of pin or kind that the owner has not written: a named target was listed as
+    an adapter since, or is no more.
 
-    A draft of before today's checks passes while its named functions come to the rules that it froze. Targets that name no
-    functions stand for what is published at the moment. Errors: InvalidParameterError naming the function.
+    A draft of before today's checks passes while its named functions come to the rules that it
+    froze. Targets that name no functions stand for what is published at the moment. Errors:
+    InvalidParameterError naming the function.
     """
-    before, after = ({(rule.target, rule.selector): rule for rule in rules} for rules in (written, now))
+    before, after = (
+        {(rule.target, rule.selector): rule for rule in rules} for rules in (written, now)
+    )
     for index, target in enumerate(targets):
         if not isinstance(target, ContractTarget):
             continue
@@ -163,30 +200,41 @@ def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: 
             key = target.address, function.selector
             if before.get(key) != after.get(key):
                 rule = (
-                    f"the adapters that are listed have changed since the draft was written, and {function.name} of {target.address} "
-                    "would now be signed with another pin or kind; write the targets again"
+                    "the adapters that are listed have changed since the draft was written, and "
+                    f"{function.name} of {target.address} would now be signed with another pin "
+                    "or kind; write the targets again"
                 )
                 raise InvalidParameterError(f"allowed_targets[{index}].functions[{place}]", rule)
 
 
 def designated(call: Call, caller: OwnerCaller, agent_id: str) -> Account:
-    """The agent, if the owner may designate it. Errors: Refusal agent_owner_mismatch, agent_not_accepting."""
+    """The agent, if the owner may designate it.
+
+    Errors: Refusal agent_owner_mismatch, agent_not_accepting.
+    """
     agent = agent_of_id(call, agent_id)
     if agent.owner_id != caller.account_id:
-        raise Refusal("agent_owner_mismatch", f"Agent {agent.id} is not owned by you; designate an agent of your own, or use open_board.")
+        raise Refusal(
+            "agent_owner_mismatch",
+            f"Agent {agent.id} is not owned by you; designate an agent of your own, or use "
+            "open_board.",
+        )
     require_accepting(call, agent.id)
     return agent
 
 
 def require_accepting(call: Call, agent_id: int) -> None:
-    """Errors: Refusal agent_not_accepting. Its next call writes the policy as it stands, but for its yes: a policy is replaced whole."""
+    """Errors: Refusal agent_not_accepting. Its next call writes the policy as it stands, but for
+    its yes: a policy is replaced whole.
+    """
     if policies.accepts_mandates(call.db, agent_id):
         return
     says_yes = {**current_policy(call, agent_id), "accepts_mandates": True}
     yes = NextCall("mandates.policy_set", {"id": str(agent_id)}, says_yes)
     raise Refusal(
         "agent_not_accepting",
-        f"The policy of agent {agent_id} does not accept mandates; its owner sets accepts_mandates to true.",
+        f"The policy of agent {agent_id} does not accept mandates; its owner sets "
+        "accepts_mandates to true.",
         next_calls=(yes,),
     )
 
@@ -195,16 +243,30 @@ def _require_draft(mandate: Mandate, what: str) -> None:
     if mandate.status != Status.DRAFT.value:
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} takes a draft.")
     if mandate.ends_in_block is not None:
-        raise Refusal("wrong_status", f"Its terms were cancelled on chain in block {mandate.ends_in_block}; write a new draft.")
+        raise Refusal(
+            "wrong_status",
+            f"Its terms were cancelled on chain in block {mandate.ends_in_block}; write a new "
+            "draft.",
+        )
 
 
-def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms, agent: Account | None) -> None:
-    """Put the owner's words and the terms that they come to into the row. Errors: InvalidParameterError, InvalidNumberError."""
+def _write(
+    call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms, agent: Account | None
+) -> None:
+    """Put the owner's words and the terms that they come to into the row.
+
+    Errors: InvalidParameterError, InvalidNumberError.
+    """
     if command.chain_id not in (None, call.deps.chain_id):
         raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
     if command.target_bps is not None and not 0 < command.target_bps <= MAX_TARGET_BPS:
-        raise InvalidNumberError("target_bps", str(command.target_bps), f"write a whole number from 1 to {MAX_TARGET_BPS}")
-    targets, listed = _written_targets(call, command)  # reads, so that it goes first: a read would flush what nobody has judged yet
+        raise InvalidNumberError(
+            "target_bps",
+            str(command.target_bps),
+            f"write a whole number from 1 to {MAX_TARGET_BPS}",
+        )
+    # reads, so that it goes first: a read would flush what nobody has judged yet
+    targets, listed = _written_targets(call, command)
     mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
     mandate.chain_id = call.deps.chain_id
     mandate.purpose = command.purpose
@@ -212,7 +274,10 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
     mandate.horizon_days = command.horizon_days
     mandate.stop_floor_bps = command.stop_floor_bps
     mandate.target_bps = command.target_bps
-    mandate.payout_rule = {"kind": SHARE_OF_VERIFIED_GAIN, "bps": agent_fee_bps(command.payout_rule)}
+    mandate.payout_rule = {
+        "kind": SHARE_OF_VERIFIED_GAIN,
+        "bps": agent_fee_bps(command.payout_rule),
+    }
     mandate.per_tx_cap_usdc_e6 = command.per_tx_cap_usdc
     mandate.daily_cap_usdc_e6 = command.daily_cap_usdc
     mandate.approval_above_usdc_e6 = command.approval_above_usdc
@@ -223,7 +288,10 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
 
 
 def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:
-    """The targets as they may be written now, and what is listed now. Errors: InvalidParameterError."""
+    """The targets as they may be written now, and what is listed now.
+
+    Errors: InvalidParameterError.
+    """
     items = storable(command.allowed_targets)
     named = None if items is None else parse_targets(items, call.deps.chain_id)
     listed = listed_contracts(call)
@@ -233,7 +301,12 @@ def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...
 
 
 def _frozen(
-    call: Call, owner_wallet: str, mandate: Mandate, agent: Account | None, targets: Sequence[Target], listed: ListedContracts
+    call: Call,
+    owner_wallet: str,
+    mandate: Mandate,
+    agent: Account | None,
+    targets: Sequence[Target],
+    listed: ListedContracts,
 ) -> _Frozen:
     rules, guards = expand_rules(targets, listed), guard_targets(targets)
     terms = terms_from_draft(
@@ -274,13 +347,17 @@ def _freeze_into(call: Call, mandate: Mandate, frozen: _Frozen) -> None:
 
 
 def listed_contracts(call: Call) -> ListedContracts:
-    """What the factory lists now, as it was published: from the indexer's facts, or from the chain while the indexer has none.
+    """What the factory lists now, as it was published: from the indexer's facts, or from the chain
+    while the indexer has none.
 
     Errors: OutsideError when neither can say.
     """
     contracts = call.deps.contracts
     listed = listed_adapters(call.db, call.deps.chain_id)
-    adapters = {address_or_none(bytes.fromhex(address[2:])) or "": rules_from_json(rules) for address, rules in listed}
+    adapters = {
+        address_or_none(bytes.fromhex(address[2:])) or "": rules_from_json(rules)
+        for address, rules in listed
+    }
     never = {contracts[name]: label for name, label in NEVER_TARGETS.items() if name in contracts}
     return ListedContracts(
         chain_id=call.deps.chain_id,
@@ -292,12 +369,21 @@ def listed_contracts(call: Call) -> ListedContracts:
 
 
 def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
-    named = [address for name, address in call.deps.contracts.items() if name.endswith(ADAPTER_NAME_END)]
-    return {address: _published(call, address) for address in named if call.deps.chain.is_adapter(address)}
+    named = [
+        address for name, address in call.deps.contracts.items() if name.endswith(ADAPTER_NAME_END)
+    ]
+    return {
+        address: _published(call, address)
+        for address in named
+        if call.deps.chain.is_adapter(address)
+    }
 
 
 def _published(call: Call, adapter: str) -> tuple[Rule, ...]:
-    """An adapter whose rules cannot be read is left out. Errors: OutsideError when the node, not the adapter, is the trouble."""
+    """An adapter whose rules cannot be read is left out.
+
+    Errors: OutsideError when the node, not the adapter, is the trouble.
+    """
     try:
         return call.deps.chain.adapter_rules(adapter)
     except (RpcRevertedError, RpcCodeFailedError, AbiDecodeError):

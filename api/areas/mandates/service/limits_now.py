@@ -1,10 +1,19 @@
-"""The limits as the ledger has them now: one place for reads, built calls and the judging of reports (docs/rules.md#limits-in-a-read)."""
+"""The limits as the ledger has them now: one place for reads, built calls and the judging of
+reports (docs/rules.md#limits-in-a-read).
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from api.areas.mandates.service.views import chain_now, is_paper, reading_of, rules_of, terms_of, vault_of
+from api.areas.mandates.service.views import (
+    chain_now,
+    is_paper,
+    reading_of,
+    rules_of,
+    terms_of,
+    vault_of,
+)
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
@@ -24,7 +33,10 @@ VAULT_STATUS = {status: vault for vault, status in OF_VAULT.items()}
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A mandate as of its newest row. `now`: unix seconds of the latest block, for paper of the clock."""
+    """A mandate as of its newest row.
+
+    `now`: unix seconds of the latest block, for paper of the clock.
+    """
 
     mandate: Mandate
     reading: Reading[MandateState]
@@ -42,7 +54,9 @@ class Standing:
 
     @property
     def window(self) -> SpendWindow:
-        return SpendWindow.of([(outflow.at, outflow.amount_usdc_e6) for outflow in self.outflows if outflow.is_proven])
+        return SpendWindow.of(
+            [(outflow.at, outflow.amount_usdc_e6) for outflow in self.outflows if outflow.is_proven]
+        )
 
     @property
     def status(self) -> Status:
@@ -58,7 +72,13 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
     rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
-    return Standing(mandate, reading_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now)
+    return Standing(
+        mandate,
+        reading_of(call, mandate),
+        terms_of(mandate),
+        outflows(rows, mandate_facts(mandate)),
+        now,
+    )
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:
@@ -80,7 +100,10 @@ def limits_view(standing: Standing) -> dict[str, Any]:
 
 
 def vault_model(standing: Standing, vault: str) -> VaultModel:
-    """What the vault's own check looks at, from the ledger. The factory's pause is not in the record: it counts as off."""
+    """What the vault's own check looks at, from the ledger.
+
+    The factory's pause is not in the record: it counts as off.
+    """
     state, terms = standing.state, standing.terms
     agent = state.agent_on_chain if state.agent_known else terms.agent
     return VaultModel(
@@ -102,10 +125,16 @@ def vault_model(standing: Standing, vault: str) -> VaultModel:
 
 def refusals_left(call: Call, mandate: Mandate) -> int:
     """How many refusals the record takes today (UTC), reported or noted by the guard."""
-    return REFUSAL_REPORTS_PER_DAY - mandate_rows.count_refusal_notes(call.db, mandate.id, start_of_day(call.now))
+    return REFUSAL_REPORTS_PER_DAY - mandate_rows.count_refusal_notes(
+        call.db, mandate.id, start_of_day(call.now)
+    )
 
 
 def allowed_addresses(mandate: Mandate) -> frozenset[str]:
-    """Lower-case addresses that a report may name: targets of the rules, and the vault, which the default list names."""
+    """Lower-case addresses that a report may name: targets of the rules, and the vault, which the
+    default list names.
+    """
     vault = vault_of(mandate)
-    return frozenset({rule.target.lower() for rule in rules_of(mandate)} | ({vault.lower()} if vault else set()))
+    return frozenset(
+        {rule.target.lower() for rule in rules_of(mandate)} | ({vault.lower()} if vault else set())
+    )

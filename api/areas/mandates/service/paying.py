@@ -1,8 +1,11 @@
-"""A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes.
+"""A vault's payment for a web resource: the guard looks at the signed terms, and signs what the
+x402 adapter takes.
 
 Laws
-- What this service sells is signed for at its own URL, price and payee alone: anything else would be paid and buy nothing.
-- A payment that is asked for again while its signature can still be used has the same nonce: an answer that was lost counts once.
+- What this service sells is signed for at its own URL, price and payee alone: anything else would
+  be paid and buy nothing.
+- A payment that is asked for again while its signature can still be used has the same nonce: an
+  answer that was lost counts once.
 - Nobody has a signature until `keep` has counted it.
 """
 
@@ -37,7 +40,8 @@ from core.payments.guard_signatures import Signed
 
 HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included
-USABLE_S: Final = 60  # a signature with less time left is not answered again: its transaction might come too late
+# a signature with less time left is not answered again: its transaction might come too late
+USABLE_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,21 @@ class Wanted:
     amount_usdc_e6: int
 
     def until(self, deadline: int) -> Signed:
-        """Its signature with this deadline. The nonce follows from both, so that an outstanding one is known again."""
-        said = (str(self.agent_id), self.vault, self.pay_to.lower(), str(self.amount_usdc_e6), self.resource, str(deadline))
-        return Signed(self.vault, hex_text(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline)
+        """Its signature with this deadline.
+
+        The nonce follows from both, so that an outstanding one is known again.
+        """
+        said = (
+            str(self.agent_id),
+            self.vault,
+            self.pay_to.lower(),
+            str(self.amount_usdc_e6),
+            self.resource,
+            str(deadline),
+        )
+        return Signed(
+            self.vault, hex_text(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +87,30 @@ class Paying:
     mined: Mined
 
 
-def paying_call(call: WriteCall, caller: AgentCaller, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
-    """Errors: Refusal server_guard, which stands in the record; spend_limit_reached; temporarily_unavailable without a guard;
-    InvalidParameterError, InvalidNumberError.
+def paying_call(
+    call: WriteCall,
+    caller: AgentCaller,
+    standing: Standing,
+    vault: str,
+    command: ExecuteCall,
+    resource: str,
+) -> Paying:
+    """Errors: Refusal server_guard, which stands in the record; spend_limit_reached;
+    temporarily_unavailable without a guard; InvalidParameterError, InvalidNumberError.
     """
-    own = OwnService(call.deps.base_url, None if call.deps.rails is None else call.deps.rails.pay_to)
+    own = OwnService(
+        call.deps.base_url, None if call.deps.rails is None else call.deps.rails.pay_to
+    )
     pay_to = _payee(command, own, resource)
     _require_allowed(call, standing, own, resource, pay_to)
     if host_of(resource) == host_of(own.base_url):
         _require_buys(call, own, resource, pay_to, command.amount_usdc)
     wanted = Wanted(caller.account_id, vault.lower(), resource, pay_to, command.amount_usdc)
-    before = [one for one in guard_signatures.outstanding(call.db, caller.account_id, standing.now) if one == wanted.until(one.deadline)]
+    before = [
+        one
+        for one in guard_signatures.outstanding(call.db, caller.account_id, standing.now)
+        if one == wanted.until(one.deadline)
+    ]
     used = _used(call, before)
     again = next((one for one in before if _is_usable(one, standing, used)), None)
     if again is not None:
@@ -93,14 +122,25 @@ def paying_call(call: WriteCall, caller: AgentCaller, standing: Standing, vault:
     return _signed(call, wanted, wanted.until(deadline), used, mined)
 
 
-def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, check: Mapping[str, Any]) -> Paying:
-    """The last step before the answer, since it locks the agent. What the check says no to goes to nobody and counts nothing.
+def keep(
+    call: WriteCall,
+    caller: AgentCaller,
+    standing: Standing,
+    paying: Paying,
+    check: Mapping[str, Any],
+) -> Paying:
+    """The last step before the answer, since it locks the agent.
+
+    What the check says no to goes to nobody and counts nothing.
 
     Of calls at once for the same payment all get the signature of the first.
     Errors: Refusal server_guard, spend_limit_reached, rate_limited, auth_invalid.
     """
     if check["ok"] is False:
-        detail = f"The vault would refuse this payment: {check['reason']}. You get no signature for it; ask again when that has changed."
+        detail = (
+            f"The vault would refuse this payment: {check['reason']}. You get no signature for "
+            "it; ask again when that has changed."
+        )
         raise Refusal("server_guard", detail)
     wanted, used = paying.wanted, paying.used
 
@@ -108,7 +148,9 @@ def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Payin
         return one == wanted.until(one.deadline) and _is_usable(one, standing, used)
 
     kept = keep_signed(call, caller, paying.signed, paying.mined, is_same)
-    signed_resources.remember(call.db, standing.mandate.id, resource_hash(wanted.resource), wanted.resource, call.now)
+    signed_resources.remember(
+        call.db, standing.mandate.id, resource_hash(wanted.resource), wanted.resource, call.now
+    )
     return paying if kept == paying.signed else _signed(call, wanted, kept, used, paying.mined)
 
 
@@ -117,18 +159,25 @@ def _is_usable(signed: Signed, standing: Standing, used: frozenset[Signed]) -> b
 
 
 def _used(call: Call, signed: list[Signed]) -> frozenset[Signed]:
-    """Those that have paid at the newest block. None is known while no node answers: what is answered again then pays once at most."""
+    """Those that have paid at the newest block.
+
+    None is known while no node answers: what is answered again then pays once at most.
+    """
     adapter = call.deps.contracts.get(ADAPTER)
     if adapter is None or not signed:
         return frozenset()
     try:
-        nonces = used_nonces(call.deps.chain, adapter, [(one.vault, one.nonce) for one in signed], "latest")
+        nonces = used_nonces(
+            call.deps.chain, adapter, [(one.vault, one.nonce) for one in signed], "latest"
+        )
     except OutsideError:
         return frozenset()
     return frozenset(one for one in signed if (one.vault, one.nonce) in nonces)
 
 
-def _signed(call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed], mined: Mined) -> Paying:
+def _signed(
+    call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed], mined: Mined
+) -> Paying:
     guard, adapter = _guard(call)
     payment: dict[str, Any] = {
         "pay_to": wanted.pay_to,
@@ -137,39 +186,72 @@ def _signed(call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed],
         "nonce": signed.nonce,
         "deadline": signed.deadline,
     }
-    signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment))
-    inner = calldata.Call(adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature))
+    signature = guard.sign_digest(
+        x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment)
+    )
+    inner = calldata.Call(
+        adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature)
+    )
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
-    shown = {"payment": {"resource": wanted.resource, **said, "guard": guard.address, "guard_signature": signature}}
+    shown = {
+        "payment": {
+            "resource": wanted.resource,
+            **said,
+            "guard": guard.address,
+            "guard_signature": signature,
+        }
+    }
     return Paying(wanted, inner, shown, signed, used, mined)
 
 
 def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
     """Errors: InvalidParameterError, InvalidNumberError."""
-    if any(one is not None for one in (command.target, command.function, command.selector, command.args, command.data)):
-        raise InvalidParameterError("resource", "send it with pay_to and amount_usdc alone: the target is the payment adapter")
+    if any(
+        one is not None
+        for one in (command.target, command.function, command.selector, command.args, command.data)
+    ):
+        raise InvalidParameterError(
+            "resource",
+            "send it with pay_to and amount_usdc alone: the target is the payment adapter",
+        )
     if command.amount_usdc == 0:
         raise InvalidNumberError("amount_usdc", "0", "write what the resource costs, above 0")
     if command.pay_to is not None:
         return command.pay_to
     if own.payee is None or not is_own(own, resource):
-        raise InvalidParameterError("pay_to", "write whom the resource is paid by: payTo of its offer")
+        raise InvalidParameterError(
+            "pay_to", "write whom the resource is paid by: payTo of its offer"
+        )
     return own.payee
 
 
-def _require_buys(call: Call, own: OwnService, resource: str, pay_to: str, amount_usdc_e6: int) -> None:
-    """Errors: InvalidParameterError, InvalidNumberError, for a payment that this service would serve nothing for."""
+def _require_buys(
+    call: Call, own: OwnService, resource: str, pay_to: str, amount_usdc_e6: int
+) -> None:
+    """Errors: InvalidParameterError, InvalidNumberError, for a payment that this service would
+    serve nothing for.
+    """
     catalogue = call.deps.catalogue
     operation = priced_at(catalogue, own.base_url, resource)
     if operation is None:
-        sold = ", ".join(f"{one.method} {one.path} for {_price_text(one)}" for one in metered(catalogue))
-        rule = f"nothing is sold at this URL; write it exactly as resource.url of the 402 has it. {own.base_url} sells {sold}"
+        sold = ", ".join(
+            f"{one.method} {one.path} for {_price_text(one)}" for one in metered(catalogue)
+        )
+        rule = (
+            "nothing is sold at this URL; write it exactly as resource.url of the 402 has it. "
+            f"{own.base_url} sells {sold}"
+        )
         raise InvalidParameterError("resource", rule)
     if own.payee is None or pay_to.lower() != own.payee.lower():
         payee = own.payee or "nobody, since payments are off"
-        raise InvalidParameterError("pay_to", f"this resource costs {_price_text(operation)}, paid to {payee}")
+        raise InvalidParameterError(
+            "pay_to", f"this resource costs {_price_text(operation)}, paid to {payee}"
+        )
     if amount_usdc_e6 != PRICES[operation.price or ""].usdc_e6:
-        rule = f"this resource costs {_price_text(operation)}; write exactly that, since another amount buys nothing"
+        rule = (
+            f"this resource costs {_price_text(operation)}; write exactly that, since another "
+            "amount buys nothing"
+        )
         raise InvalidNumberError("amount_usdc", usdc_text(amount_usdc_e6), rule)
 
 
@@ -178,8 +260,12 @@ def _price_text(operation: Operation) -> str:
     return "credits alone" if price is None else f"{usdc_text(price)} USDC"
 
 
-def _require_allowed(call: WriteCall, standing: Standing, own: OwnService, resource: str, pay_to: str) -> None:
-    """Errors: Refusal server_guard; the note of it is kept, one a resource and hour, while the day takes more refusals."""
+def _require_allowed(
+    call: WriteCall, standing: Standing, own: OwnService, resource: str, pay_to: str
+) -> None:
+    """Errors: Refusal server_guard; the note of it is kept, one a resource and hour, while the day
+    takes more refusals.
+    """
     mandate = standing.mandate
     why = _why_not(mandate, standing, own, resource, pay_to)
     if why is None:
@@ -187,12 +273,16 @@ def _require_allowed(call: WriteCall, standing: Standing, own: OwnService, resou
     if refusals_left(call, mandate) <= 0:
         raise Refusal("server_guard", f"{why} The record takes no more refusals today.")
     hour = int(call.now.timestamp()) // HOUR_S
-    note = guard_refusal_note(detail=why, fact=f"guard:{resource_hash(resource)}:{hour}", now=call.now)
+    note = guard_refusal_note(
+        detail=why, fact=f"guard:{resource_hash(resource)}:{hour}", now=call.now
+    )
     mandate_ledger.append(call.db, mandate.id, note, call.now)
     raise Refusal("server_guard", f"{why} The refusal stands in the record.", keeps_write=True)
 
 
-def _why_not(mandate: Mandate, standing: Standing, own: OwnService, resource: str, pay_to: str) -> str | None:
+def _why_not(
+    mandate: Mandate, standing: Standing, own: OwnService, resource: str, pay_to: str
+) -> str | None:
     """The lists count as the owner signed them: what gives another hash is no list."""
     if guard_targets_hash(mandate.guard_targets) != standing.terms.guard_targets_hash:
         return "The mandate's lists are not those that its owner signed."
@@ -202,5 +292,8 @@ def _why_not(mandate: Mandate, standing: Standing, own: OwnService, resource: st
 def _guard(call: Call) -> tuple[DigestSigner, str]:
     adapter = call.deps.contracts.get(ADAPTER)
     if call.deps.guard is None or adapter is None:
-        raise Refusal("temporarily_unavailable", "This service has no guard to sign payments of vaults; its operator sets one.")
+        raise Refusal(
+            "temporarily_unavailable",
+            "This service has no guard to sign payments of vaults; its operator sets one.",
+        )
     return call.deps.guard, adapter

@@ -1,4 +1,6 @@
-"""Agents and their policy: one an agent, replaced whole by the owner, each change logged (docs/rules.md#policy)."""
+"""Agents and their policy: one an agent, replaced whole by the owner, each change logged
+(docs/rules.md#policy).
+"""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +22,10 @@ CHANGES_SHOWN: Final = 10
 
 
 def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> Answer[Policy]:
-    """The policy with its last changes. An agent reads its own, an owner those of the owner's agents."""
+    """The policy with its last changes.
+
+    An agent reads its own, an owner those of the owner's agents.
+    """
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
     return Answer(_shown(call, agent))
@@ -31,7 +36,11 @@ def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Ans
     _require_own(caller, agent)
     lock_owner(call, caller)
     before, after = current_policy(call, agent.id), _policy(command)
-    changes = {field: {"from": before[field], "to": value} for field, value in after.items() if before[field] != value}
+    changes = {
+        field: {"from": before[field], "to": value}
+        for field, value in after.items()
+        if before[field] != value
+    }
     policies.replace_policy(call.db, agent.id, after, call.now)
     if changes:
         policies.log_change(call.db, agent.id, changes, call.now)
@@ -49,7 +58,10 @@ def _require_own(caller: AgentCaller | OwnerCaller, agent: Account) -> None:
     """Errors: Refusal not_owner (docs/rules.md#parties-only)."""
     own = agent.id if isinstance(caller, AgentCaller) else agent.owner_id
     if own is None or own != caller.account_id:
-        raise Refusal("not_owner", f"Agent {agent.id} is not yours; its policy is its owner's to read and to replace.")
+        raise Refusal(
+            "not_owner",
+            f"Agent {agent.id} is not yours; its policy is its owner's to read and to replace.",
+        )
 
 
 def _policy(command: ReplacePolicy) -> dict[str, Any]:
@@ -58,7 +70,9 @@ def _policy(command: ReplacePolicy) -> dict[str, Any]:
         "assets": command.assets,
         "venues": command.venues,
         "networks": command.networks,
-        "stop_conditions": None if command.stop_conditions is None else json.loads(command.stop_conditions),
+        "stop_conditions": None
+        if command.stop_conditions is None
+        else json.loads(command.stop_conditions),
         "per_tx_cap_usdc": usdc_text_or_none(command.per_tx_cap_usdc),
         "total_cap_usdc": usdc_text_or_none(command.total_cap_usdc),
         "hold_ratio": _ratio(command.hold_ratio),
@@ -73,7 +87,9 @@ def _policy(command: ReplacePolicy) -> dict[str, Any]:
 
 def _ratio(value_e6: int | None) -> str | None:
     if value_e6 is not None and not 0 <= value_e6 <= USDC_E6_PER_USDC:
-        raise InvalidNumberError("hold_ratio", usdc_text(value_e6), "write a share from 0 to 1, such as 0.25")
+        raise InvalidNumberError(
+            "hold_ratio", usdc_text(value_e6), "write a share from 0 to 1, such as 0.25"
+        )
     return usdc_text_or_none(value_e6)
 
 

@@ -1,4 +1,6 @@
-"""Reads: one mandate whole, lists, the record in steps and as the raw ledger (docs/rules.md#the-record-of-a-mandate)."""
+"""Reads: one mandate whole, lists, the record in steps and as the raw ledger
+(docs/rules.md#the-record-of-a-mandate).
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,7 +16,13 @@ from api.areas.mandates.schemas.answers import (
     RecordSteps,
     WholeMandate,
 )
-from api.areas.mandates.schemas.commands import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
+from api.areas.mandates.schemas.commands import (
+    BoardQuery,
+    ListQuery,
+    MandatePath,
+    OffersQuery,
+    PageQuery,
+)
 from api.areas.mandates.schemas.record import Approval
 from api.areas.mandates.service.access import readable_by
 from api.areas.mandates.service.current import Current, current_by
@@ -51,7 +59,14 @@ from core.mandate.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.clauses import VaultAgent, card_footer, card_header, clauses
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
-from core.mandate.rules.lock import UNKNOWN_CHAIN_STATE, UNKNOWN_HOW_TO_ACT, chain_state, how_to_act, lock_to_json, settle_note
+from core.mandate.rules.lock import (
+    UNKNOWN_CHAIN_STATE,
+    UNKNOWN_HOW_TO_ACT,
+    chain_state,
+    how_to_act,
+    lock_to_json,
+    settle_note,
+)
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.steps import consent_status
 from core.mandate.tables import Mandate
@@ -67,7 +82,9 @@ APPROVALS_SHOWN = 200
 # One mandate
 
 
-def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[WholeMandate]:
+def read(
+    call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath
+) -> Answer[WholeMandate]:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
     current = current_by(call, mandate, standing.reading, standing.now)
@@ -76,7 +93,9 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     return Answer(
         WholeMandate(
             mandate=mandate_view(call, mandate, standing.reading, current.seen),
-            **_card(call, mandate, vault_agent(mandate, current.state, is_known=current.unseen is None)),
+            **_card(
+                call, mandate, vault_agent(mandate, current.state, is_known=current.unseen is None)
+            ),
             terms_status=_terms_status(call, mandate),
             limits=limits_view(standing),
             progress=progress,
@@ -102,19 +121,25 @@ def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str
         of_vault=of_vault,
         strategy=mandate.strategy,
     )
-    shown = clauses(terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version)
+    shown = clauses(
+        terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version
+    )
     return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
 
 
 def _terms_status(call: Call, mandate: Mandate) -> dict[str, Any] | None:
-    """Whether the stored terms still give the signed digest, and the signature its owner; None for drafts.
+    """Whether the stored terms still give the signed digest, and the signature its owner; None for
+    drafts.
 
-    A contract wallet's signature was asked of the chain when it came in; no key explains it, so it reads null here.
+    A contract wallet's signature was asked of the chain when it came in; no key explains it, so it
+    reads null here.
     """
     if mandate.status == Status.DRAFT.value:
         return None
     terms, digest = terms_of(mandate), digest_of(mandate)
-    computed = terms_digest(terms, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version)
+    computed = terms_digest(
+        terms, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version
+    )
     signer = None if mandate.signature is None else recovered_address(digest, signature_of(mandate))
     return {
         "signed": mandate.signed_at is not None,
@@ -142,14 +167,18 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
     block = {"lock": lock_to_json(lock_now(mandate, current))}
     if current.unseen is not None:
         return block | {"chain_state": UNKNOWN_CHAIN_STATE, "how_to_act": UNKNOWN_HOW_TO_ACT}
-    note = settle_note(current.status, agent_fee_bps=standing.terms.agent_fee_bps, has_vault=has_vault)
+    note = settle_note(
+        current.status, agent_fee_bps=standing.terms.agent_fee_bps, has_vault=has_vault
+    )
     is_past_end = current.now >= standing.terms.ends_at
     return {
         **block,
         "chain_state": chain_state(
             has_vault=has_vault,
             stopped=state.stopped_at is not None,
-            settled=current.status is Status.SETTLED if current.seen else state.settled_at is not None,
+            settled=current.status is Status.SETTLED
+            if current.seen
+            else state.settled_at is not None,
             agent=state.agent_on_chain,
             agent_known=state.agent_known,
         ),
@@ -169,10 +198,14 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[RecordSteps]:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    return Answer(RecordSteps(steps=page, next_cursor=next_cursor, **reading_of(call, mandate).data_issue))
+    return Answer(
+        RecordSteps(steps=page, next_cursor=next_cursor, **reading_of(call, mandate).data_issue)
+    )
 
 
-def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[str, Any]], str | None]:
+def _steps(
+    call: Call, mandate: Mandate, command: PageQuery
+) -> tuple[list[dict[str, Any]], str | None]:
     """A page of steps; the cursor that a whole read gives goes on with the steps alone."""
     page = page_of(call, "mandates.steps", command)
     steps, place = steps_of(call, mandate, page.before, page.limit)
@@ -180,25 +213,36 @@ def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[
     return [*pinned, *steps], None if place is None else page.cursor(place)
 
 
-def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[LedgerEvents]:
+def ledger(
+    call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery
+) -> Answer[LedgerEvents]:
     """The raw book, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
     page = page_of(call, "mandates.ledger", command)
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
     events = [event_view(row) for row in shown]
-    return Answer(LedgerEvents(events=events, next_cursor=next_cursor, **reading_of(call, mandate).data_issue))
+    return Answer(
+        LedgerEvents(events=events, next_cursor=next_cursor, **reading_of(call, mandate).data_issue)
+    )
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Lines]:
-    """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each row, the head (docs/verify.md)."""
+    """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each
+    row, the head (docs/verify.md).
+    """
     mandate = readable_by(call, caller, command.id)
     found = mandate_record.opening(call.db, mandate, call.deps.contracts["factory"])
     return Answer(Lines(), lines=mandate_record.chunks(call.deps.database, found))
 
 
-def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Approvals]:
-    """The newest reported actions above the approval threshold. Nothing waits for an approval yet (docs/rules.md#approvals)."""
+def approvals(
+    call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath
+) -> Answer[Approvals]:
+    """The newest reported actions above the approval threshold.
+
+    Nothing waits for an approval yet (docs/rules.md#approvals).
+    """
     mandate = readable_by(call, caller, command.id)
     rows = above_asking_line(call, mandate, APPROVALS_SHOWN)
     status = consent_status(Status(mandate.status))
@@ -218,22 +262,38 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
 # Lists
 
 
-def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer[MandateList]:
+def list_own(
+    call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery
+) -> Answer[MandateList]:
     statuses = None if command.status is None else (command.status,)
-    of_caller = mandates.mandates_of_owner if isinstance(caller, OwnerCaller) else mandates.mandates_of_agent
+    of_caller = (
+        mandates.mandates_of_owner
+        if isinstance(caller, OwnerCaller)
+        else mandates.mandates_of_agent
+    )
     page = page_of(call, "mandates.list", command)
     found = of_caller(call.db, caller.account_id, statuses, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda one: one.id)
     readings = readings_of(call, shown)
-    return Answer(MandateList(mandates=[mandate_view(call, one, readings[one.id]) for one in shown], next_cursor=next_cursor))
+    return Answer(
+        MandateList(
+            mandates=[mandate_view(call, one, readings[one.id]) for one in shown],
+            next_cursor=next_cursor,
+        )
+    )
 
 
 def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer[Offers]:
-    """Mandates that wait for the agent, with their clauses. Errors: Refusal not_owner for another agent's offers."""
+    """Mandates that wait for the agent, with their clauses.
+
+    Errors: Refusal not_owner for another agent's offers.
+    """
     if command.id != str(caller.account_id):
         raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
     page = page_of(call, "mandates.offers", command)
-    found = mandates.offers_of_agent(call.db, caller.account_id, call.now, page.before, page.limit + 1)
+    found = mandates.offers_of_agent(
+        call.db, caller.account_id, call.now, page.before, page.limit + 1
+    )
     shown, next_cursor = page.cut(found, lambda one: one.id)
     return Answer(Offers(offers=_carded(call, shown), next_cursor=next_cursor))
 
@@ -248,7 +308,12 @@ def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer[OpenBoard]:
 
 def _carded(call: Call, shown: Collection[Mandate]) -> list[CardedMandate]:
     readings = readings_of(call, shown)
-    return [CardedMandate(**mandate_view(call, one, readings[one.id]), **_card_by(call, one, readings[one.id])) for one in shown]
+    return [
+        CardedMandate(
+            **mandate_view(call, one, readings[one.id]), **_card_by(call, one, readings[one.id])
+        )
+        for one in shown
+    ]
 
 
 def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""What an agent reports: events and refused attempts. A broken rule is stored and flagged (docs/rules.md#reports-of-agents)."""
+"""What an agent reports: events and refused attempts.
+
+A broken rule is stored and flagged (docs/rules.md#reports-of-agents).
+"""
 
 import uuid
 from typing import Any
@@ -7,7 +10,12 @@ from api.areas.mandates.schemas.answers import EventStored, RefusalStored
 from api.areas.mandates.schemas.commands import ReportEvent, ReportRefusal
 from api.areas.mandates.schemas.record import LedgerEvent
 from api.areas.mandates.service.access import named_to, named_to_locked
-from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of
+from api.areas.mandates.service.limits_now import (
+    Standing,
+    allowed_addresses,
+    refusals_left,
+    standing_of,
+)
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
@@ -16,7 +24,14 @@ from core.mandate import rows as mandate_rows
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
 from core.mandate.rules.fold import effective
-from core.mandate.rules.ledger import Kind, LedgerRow, ReportedBy, after_stop_note, event_row, refusal_note
+from core.mandate.rules.ledger import (
+    Kind,
+    LedgerRow,
+    ReportedBy,
+    after_stop_note,
+    event_row,
+    refusal_note,
+)
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
 from core.mandate.rules.reported import position_of
 from core.mandate.rules.violations import Judgement, Report, Violation, judge
@@ -26,8 +41,8 @@ from core.times import instant_text, next_day
 
 TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
 UNSEEN_NOTICE = (
-    "The chain has no such transaction of the vault, or cannot be asked now: the report stands in the record, and moves no worth. "
-    "Once the transaction is mined, report it again."
+    "The chain has no such transaction of the vault, or cannot be asked now: the report stands "
+    "in the record, and moves no worth. Once the transaction is mined, report it again."
 )
 
 
@@ -56,13 +71,16 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
-    is_unseen = _is_unseen(call, named_to(call, caller, command.id), kind, command.tx_hash, payload)  # a node is asked without the lock
+    # a node is asked without the lock
+    is_unseen = _is_unseen(call, named_to(call, caller, command.id), kind, command.tx_hash, payload)
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     standing = standing_of(call, mandate)
     if is_paper(mandate) and standing.state.is_ended and kind in TRADES:
         raise _refused_after_stop(call, mandate, command, kind)
-    report = Report(kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload)
+    report = Report(
+        kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload
+    )
     violation = judge(report, _judgement(standing))
     row = event_row(
         kind=command.kind,
@@ -80,8 +98,12 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     return _stored(standing, appended.row, violation, UNSEEN_NOTICE if is_unseen else None)
 
 
-def _is_unseen(call: Call, mandate: Mandate, kind: Kind, tx_hash: str | None, payload: dict[str, Any]) -> bool:
-    """Whether a report of a position on testnet names no transaction of the vault that the record or a node has."""
+def _is_unseen(
+    call: Call, mandate: Mandate, kind: Kind, tx_hash: str | None, payload: dict[str, Any]
+) -> bool:
+    """Whether a report of a position on testnet names no transaction of the vault that the record
+    or a node has.
+    """
     if is_paper(mandate) or position_of(payload) is None or kind not in (*TRADES, Kind.RESOLVE):
         return False
     if tx_hash is None:
@@ -98,12 +120,17 @@ def _is_unseen(call: Call, mandate: Mandate, kind: Kind, tx_hash: str | None, pa
 
 def _require_signed(mandate: Mandate) -> None:
     if mandate.signature is None and mandate.vault_address is None:
-        raise Refusal("wrong_status", f"The mandate is {mandate.status}; its record begins with the owner's signature.")
+        raise Refusal(
+            "wrong_status",
+            f"The mandate is {mandate.status}; its record begins with the owner's signature.",
+        )
 
 
 def _payload(command: ReportEvent) -> dict[str, Any]:
     """The payload as sent; the tool form's `detail` stands in it, where its target is read too."""
-    return dict(command.payload or {}) | ({} if command.detail is None else {"detail": command.detail})
+    return dict(command.payload or {}) | (
+        {} if command.detail is None else {"detail": command.detail}
+    )
 
 
 def _judgement(standing: Standing) -> Judgement:
@@ -120,7 +147,9 @@ def _judgement(standing: Standing) -> Judgement:
     )
 
 
-def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer[EventStored]:
+def _stored(
+    standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None
+) -> Answer[EventStored]:
     codes = [] if violation is None else list(violation.codes)
     stored = EventStored(
         mandate_id=standing.mandate.public_id,
@@ -135,8 +164,12 @@ def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, not
     return Answer(stored, status=202 if codes else 200)
 
 
-def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
-    """A paper trade after the end: refused, and the refusal itself is in the record (docs/rules.md#reports-of-agents)."""
+def _refused_after_stop(
+    call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind
+) -> Refusal:
+    """A paper trade after the end: refused, and the refusal itself is in the record
+    (docs/rules.md#reports-of-agents).
+    """
     note = after_stop_note(
         kind=kind,
         amount_usdc_e6=command.amount_usdc,
@@ -158,7 +191,9 @@ def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent,
 
 
 def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Answer[RefusalStored]:
-    """Store a refused attempt: one row for each transaction; one that the record has already is answered, not written again."""
+    """Store a refused attempt: one row for each transaction; one that the record has already is
+    answered, not written again.
+    """
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     report = refusal_report(command.reason, command.tx_hash, command.amount_usdc)
@@ -177,14 +212,17 @@ def _known_refusal(call: Call, mandate: Mandate, report: RefusalReport) -> Ledge
         return None
     rows = effective(mandate_rows.ledger_rows_of_tx(call.db, mandate.id, report.tx_hash))
     found = [row for row in rows if "refusal" in row.payload]
-    return next((row for row in found if row.payload.get("reverted") is True), found[0] if found else None)
+    return next(
+        (row for row in found if row.payload.get("reverted") is True), found[0] if found else None
+    )
 
 
 def _require_reports_left(call: Call, mandate: Mandate) -> None:
     if refusals_left(call, mandate) <= 0:
         raise Refusal(
             "rate_limited",
-            f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",
+            f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block "
+            "scan finds reverted calls by itself.",
             remaining={"refusal_reports_today": 0},
             retry_at=next_day(call.now),
         )
@@ -192,4 +230,12 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
 
 def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer[RefusalStored]:
     shown = row.payload["refusal"]
-    return Answer(RefusalStored(mandate_id=mandate.public_id, recorded=True, is_new=is_new, refusal=shown, event=event_view(row)))
+    return Answer(
+        RefusalStored(
+            mandate_id=mandate.public_id,
+            recorded=True,
+            is_new=is_new,
+            refusal=shown,
+            event=event_view(row),
+        )
+    )

@@ -1,11 +1,19 @@
-"""Terms, their signature, and calling a mandate off before it has a vault (docs/owners.md#before-there-is-a-vault)."""
+"""Terms, their signature, and calling a mandate off before it has a vault
+(docs/owners.md#before-there-is-a-vault).
+"""
 
 from api.areas.mandates.schemas.answers import MandateEnd, OneMandate, Terms
 from api.areas.mandates.schemas.commands import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
-from api.areas.mandates.service.views import agent_notice, digest_of, mandate_view, rules_of, terms_of
+from api.areas.mandates.service.views import (
+    agent_notice,
+    digest_of,
+    mandate_view,
+    rules_of,
+    terms_of,
+)
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from core.chain.signatures import verify_digest
@@ -20,14 +28,17 @@ from core.mandate.rules.terms import rules_to_json, terms_to_json
 
 
 def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms]:
-    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands, typed_data_parts to ethers.
+    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands,
+    typed_data_parts to ethers.
 
     `notice`: to be read before signing.
     """
     mandate = owned(call, caller, command.id)
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     document = terms_of(mandate)
-    signed = terms_typed_data(document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version)
+    signed = terms_typed_data(
+        document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version
+    )
     return Answer(
         Terms(
             id=mandate.public_id,
@@ -46,37 +57,65 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms
 def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[OneMandate]:
     """Hand in the signature of the frozen terms."""
     mandate = owned_locked(call, caller, command.id)
-    next_status(Status(mandate.status), Move.SIGN, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    next_status(
+        Status(mandate.status), Move.SIGN, MoveFacts(market_mode=MarketMode(mandate.market_mode))
+    )
     document = terms_of(mandate)
     if call.now.timestamp() >= document.ends_at:
-        raise Refusal("wrong_status", "The draft's end date has passed; update the draft, which sets new dates, and sign that.")
+        raise Refusal(
+            "wrong_status",
+            "The draft's end date has passed; update the draft, which sets new dates, and sign "
+            "that.",
+        )
     if not verify_digest(document.owner, digest_of(mandate), command.signature, call.deps.chain):
         raise Refusal(
             "signature_invalid",
-            f"This is not {document.owner}'s signature of the draft's current terms on chain {mandate.chain_id}; "
-            "read the terms again and sign their typed_data.",
+            f"This is not {document.owner}'s signature of the draft's current terms on chain "
+            f"{mandate.chain_id}; read the terms again and sign their typed_data.",
         )
     mandate.signature = bytes.fromhex(command.signature.removeprefix("0x"))
     call.db.flush()
-    rows = signed_rows(mandate_facts(mandate), terms_digest=digest_of(mandate), version=mandate.terms_version, now=call.now)
+    rows = signed_rows(
+        mandate_facts(mandate),
+        terms_digest=digest_of(mandate),
+        version=mandate.terms_version,
+        now=call.now,
+    )
     mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
     return Answer(OneMandate(mandate=mandate_view(call, mandate)))
 
 
 def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer[MandateEnd]:
-    """Drop a draft at once. Of signed terms the answer has the calls that end them on chain, and nothing has ended before one is mined."""
+    """Drop a draft at once.
+
+    Of signed terms the answer has the calls that end them on chain, and nothing has ended before
+    one is mined.
+    """
     mandate = owned_locked(call, caller, command.id)
     current = current_of(call, mandate)
-    facts = MoveFacts(market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None)
+    facts = MoveFacts(
+        market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None
+    )
     next_status(current.status, Move.CANCEL, facts)
     stop_call = None
     if current.status is Status.DRAFT:
         # A draft has no book yet: nothing was signed that a row could tell of.
         current.require_known()
-        mandate.status, mandate.ended_at, mandate.updated_at = Status.CANCELLED.value, call.now, call.now
+        mandate.status, mandate.ended_at, mandate.updated_at = (
+            Status.CANCELLED.value,
+            call.now,
+            call.now,
+        )
         mandate.ends_in_block = None
         call.db.flush()
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
     cancel_call = cancel_terms_call(call, mandate, current)
-    return Answer(MandateEnd(status=mandate.status, mandate=mandate_view(call, mandate), call=stop_call, cancel_call=cancel_call))
+    return Answer(
+        MandateEnd(
+            status=mandate.status,
+            mandate=mandate_view(call, mandate),
+            call=stop_call,
+            cancel_call=cancel_call,
+        )
+    )

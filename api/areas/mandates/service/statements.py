@@ -12,9 +12,20 @@ from api.areas.mandates.schemas.calls import Batch
 from api.areas.mandates.schemas.commands import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
-from api.areas.mandates.service.owner_calls import built, cancel_terms_call, lock_now, stop_call_of, withdrawable_now
+from api.areas.mandates.service.owner_calls import (
+    built,
+    cancel_terms_call,
+    lock_now,
+    stop_call_of,
+    withdrawable_now,
+)
 from api.areas.mandates.service.steps_now import with_their_txs
-from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
+from api.areas.mandates.service.venues import (
+    NO_POSITIONS,
+    AdapterPositions,
+    adapter_positions,
+    spread_bps,
+)
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -30,7 +41,12 @@ from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.short_statement import unwritten_statement
-from core.mandate.rules.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
+from core.mandate.rules.statement import (
+    StatementOf,
+    WeekStatement,
+    all_mandates_json,
+    statement_json,
+)
 from core.mandate.rules.steps import pause_actions
 from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
 from core.mandate.tables import Mandate
@@ -38,8 +54,9 @@ from core.money import usdc_text
 
 OF_ALL = (*ACTIVE, *ENDED)
 BATCH_HAPPENS = (
-    "The vault stops and what it holds goes to you, in one transaction of a wallet that can batch (a Safe, wallet_sendCalls of EIP-5792). "
-    "What positions bring is withdrawn afterwards. If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
+    "The vault stops and what it holds goes to you, in one transaction of a wallet that can "
+    "batch (a Safe, wallet_sendCalls of EIP-5792). What positions bring is withdrawn afterwards. "
+    "If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
 )
 MANDATES_READ = 500  # at a time
 
@@ -48,8 +65,16 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
     [statement] = _weeks_of(call, [mandate], week)
-    whole = [row for row in with_their_txs(call, mandate, statement.rows) if row.occurred_at < week.end_at]
-    controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
+    whole = [
+        row
+        for row in with_their_txs(call, mandate, statement.rows)
+        if row.occurred_at < week.end_at
+    ]
+    controls = [
+        row
+        for row in mandate_rows.control_rows(call.db, mandate.id)
+        if row.occurred_at < week.end_at
+    ]
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
     if mandate.created_at >= week.end_at:
         found = unwritten_statement(found)
@@ -57,13 +82,18 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     if command.format == "json":
         return Answer(body)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
-    return Answer(body, file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])))
+    return Answer(
+        body,
+        file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])),
+    )
 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer[AllStatements]:
     """Every mandate of the owner that was signed before the week's end."""
     week = _week(command.week, call.now)
-    whole = all_mandates_json(_weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now)
+    whole = all_mandates_json(
+        _weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now
+    )
     body = AllStatements.model_validate(whole)
     if command.format == "json":
         return Answer(body)
@@ -72,12 +102,20 @@ def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> An
 
 
 def _signed(call: Call, caller: OwnerCaller, before: datetime) -> list[Mandate]:
-    """The owner's mandates that were signed by then, the newest first: all of them, or the sums would be of some."""
-    found = page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_READ)
+    """The owner's mandates that were signed by then, the newest first: all of them, or the sums
+    would be of some.
+    """
+    found = page = mandates.mandates_of_owner(
+        call.db, caller.account_id, OF_ALL, None, MANDATES_READ
+    )
     while len(page) == MANDATES_READ:
-        page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, page[-1].id, MANDATES_READ)
+        page = mandates.mandates_of_owner(
+            call.db, caller.account_id, OF_ALL, page[-1].id, MANDATES_READ
+        )
         found = found + page
-    return [mandate for mandate in found if mandate.signed_at is not None and mandate.signed_at < before]
+    return [
+        mandate for mandate in found if mandate.signed_at is not None and mandate.signed_at < before
+    ]
 
 
 def _caution(call: Call, market_mode: str) -> str:
@@ -89,7 +127,10 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
 
 
 def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekStatement]:
-    """The numbers of a week. What only its steps need is left out: other rows of its transactions, and pauses."""
+    """The numbers of a week.
+
+    What only its steps need is left out: other rows of its transactions, and pauses.
+    """
     ids, day_before = [mandate.id for mandate in found], week.start_at - timedelta(days=1)
     start = mandates_before(call.db, ids, week.start_at)
     end = mandates_before(call.db, ids, week.end_at)
@@ -113,7 +154,11 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
 
 def _end_of(mandate: Mandate, state: MandateState, week: IsoWeek) -> MandateState:
     """The fold at the week's end; a draft that was cancelled has no row that could say so."""
-    is_dropped_draft = mandate.signature is None and mandate.ended_at is not None and mandate.ended_at < week.end_at
+    is_dropped_draft = (
+        mandate.signature is None
+        and mandate.ended_at is not None
+        and mandate.ended_at < week.end_at
+    )
     return replace(state, status=Status(mandate.status)) if is_dropped_draft else state
 
 
@@ -130,13 +175,20 @@ def _about(mandate: Mandate) -> StatementOf:
 
 
 def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[CloseAllPlan]:
-    """How the owner leaves, step by step. While the chain cannot be asked the plan says so and knows no positions."""
+    """How the owner leaves, step by step.
+
+    While the chain cannot be asked the plan says so and knows no positions.
+    """
     mandate = owned(call, caller, command.id)
     if mandate.status in (Status.DRAFT, Status.CANCELLED):
-        raise Refusal("wrong_status", f"The mandate is {mandate.status}; there is nothing to close.")
+        raise Refusal(
+            "wrong_status", f"The mandate is {mandate.status}; there is nothing to close."
+        )
     current = current_of(call, mandate)
     positions = _positions(call, mandate, current)
-    stop = cancel_terms_call(call, mandate, current) or stop_call_of(call, mandate, current, StoppedBy.OWNER)
+    stop = cancel_terms_call(call, mandate, current) or stop_call_of(
+        call, mandate, current, StoppedBy.OWNER
+    )
     plan = PlanFacts(
         facts=mandate_facts(mandate),
         terms=terms_of(mandate),
@@ -144,30 +196,46 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[
         positions=() if positions is None else positions.known,
         relay_positions_read=positions is not None and positions.is_complete,
         stop_call=_call_of(stop),
-        withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, current),
+        withdraw_call=None
+        if positions is None or positions.has_closable
+        else _withdrawal(call, caller, mandate, current),
         spread_bps=spread_bps(call, mandate),
         now=current.now,
     )
-    batch = None if positions is None or stop["data"] is None else _batch(call, caller, mandate, current, stop)
+    batch = (
+        None
+        if positions is None or stop["data"] is None
+        else _batch(call, caller, mandate, current, stop)
+    )
     answer = close_all_plan(plan)
     answer["steps"] = [step | {"call": _step_call(call, step)} for step in answer["steps"]]
-    return Answer(CloseAllPlan(mandate_id=mandate.public_id, **answer, batch=batch, **current.data_issue))
+    return Answer(
+        CloseAllPlan(mandate_id=mandate.public_id, **answer, batch=batch, **current.data_issue)
+    )
 
 
 def _step_call(call: Call, step: dict[str, Any]) -> dict[str, Any] | None:
-    """The step as a built call, apart from the step's `type`: wallet libraries have another meaning for that name."""
+    """The step as a built call, apart from the step's `type`: wallet libraries have another meaning
+    for that name.
+    """
     return None if step["data"] is None else built(call, step["to"], step["data"])
 
 
-def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]) -> Batch | None:
-    """The stop and the withdrawal of what the vault holds now, for a wallet that sends several calls as one; None: nothing to withdraw."""
+def _batch(
+    call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]
+) -> Batch | None:
+    """The stop and the withdrawal of what the vault holds now, for a wallet that sends several
+    calls as one; None: nothing to withdraw.
+    """
     vault = current.vault
     amount = 0 if vault is None else withdrawable_now(call, vault, mandate, current)[0]
     if vault is None or amount == 0:
         return None
     withdrawal = calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount)
     calls = [built(call, stop["to"], stop["data"]), built(call, vault, withdrawal)]
-    return Batch(calls=calls, atomic=True, amount_usdc=usdc_text(amount), what_happens=BATCH_HAPPENS)
+    return Batch(
+        calls=calls, atomic=True, amount_usdc=usdc_text(amount), what_happens=BATCH_HAPPENS
+    )
 
 
 def _positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions | None:
@@ -184,11 +252,17 @@ def _call_of(built: dict[str, Any]) -> OwnerCall | None:
     return None if built["data"] is None else OwnerCall(built["to"], built["data"])
 
 
-def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current) -> OwnerCall | None:
-    """The withdrawal of all, once no step is left that brings money home; before that its amount is not known."""
+def _withdrawal(
+    call: Call, caller: OwnerCaller, mandate: Mandate, current: Current
+) -> OwnerCall | None:
+    """The withdrawal of all, once no step is left that brings money home; before that its amount is
+    not known.
+    """
     if current.vault is None or not lock_now(mandate, current).withdrawable:
         return None
     amount, _ = withdrawable_now(call, current.vault, mandate, current)
     if amount == 0:
         return None
-    return OwnerCall(current.vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))
+    return OwnerCall(
+        current.vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount)
+    )

@@ -1,4 +1,6 @@
-"""The record in steps, a page at a time: what is read grows with the page, not with the book (docs/rules.md#steps)."""
+"""The record in steps, a page at a time: what is read grows with the page, not with the book
+(docs/rules.md#steps).
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,15 +11,27 @@ from core.mandate import rows as mandate_rows
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.steps import CONSENTS_PINNED, StepGroup, consent_status, consent_steps, pause_actions, step_groups, steps_page
+from core.mandate.rules.steps import (
+    CONSENTS_PINNED,
+    StepGroup,
+    consent_status,
+    consent_steps,
+    pause_actions,
+    step_groups,
+    steps_page,
+)
 from core.mandate.tables import Mandate
 from core.payments import signed_resources
 
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
 
 
-def steps_of(call: Call, mandate: Mandate, place: int | None, limit: int) -> tuple[list[dict[str, Any]], int | None]:
-    """Whole groups below `place` (None: the newest), newest first, and the last one's place when more follow."""
+def steps_of(
+    call: Call, mandate: Mandate, place: int | None, limit: int
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Whole groups below `place` (None: the newest), newest first, and the last one's place when
+    more follow.
+    """
     end, wanted = mandate_ledger.last_seq(call.db, mandate.id) + 1, limit + MORE_THAN_A_PAGE
     before = end if place is None else min(place, end)
     while True:
@@ -29,7 +43,9 @@ def steps_of(call: Call, mandate: Mandate, place: int | None, limit: int) -> tup
 
 
 def _with_urls(call: Call, mandate: Mandate, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A payment on chain names its resource by hash; its URL is shown where this service's guard signed for it."""
+    """A payment on chain names its resource by hash; its URL is shown where this service's guard
+    signed for it.
+    """
     named = (step["resource"] for step in steps if step["resource"] is not None)
     urls = signed_resources.urls_of(call.db, mandate.id, named)
     return [step | {"resource": urls.get(step["resource"], step["resource"])} for step in steps]
@@ -39,11 +55,15 @@ def pending_consents(call: Call, mandate: Mandate) -> list[dict[str, Any]]:
     """What is pinned on top of the newest page; nothing once the mandate ended."""
     if consent_status(Status(mandate.status)) != "pending":
         return []
-    return consent_steps(above_asking_line(call, mandate, CONSENTS_PINNED), terms_of(mandate).approval_above)
+    return consent_steps(
+        above_asking_line(call, mandate, CONSENTS_PINNED), terms_of(mandate).approval_above
+    )
 
 
 def above_asking_line(call: Call, mandate: Mandate, limit: int) -> list[LedgerRow]:
-    """The newest reported actions above the owner's asking line, oldest first; none without a line."""
+    """The newest reported actions above the owner's asking line, oldest first; none without a
+    line.
+    """
     line = terms_of(mandate).approval_above
     return mandate_rows.reported_above(call.db, mandate.id, line, limit) if line else []
 
@@ -51,7 +71,11 @@ def above_asking_line(call: Call, mandate: Mandate, limit: int) -> list[LedgerRo
 def _groups_of(call: Call, mandate: Mandate, first: int, before: int) -> list[StepGroup]:
     """The groups whose first row is in [first, before)."""
     read = mandate_rows.standing_page(call.db, mandate.id, first, before)
-    return [group for group in step_groups(read, mandate.purpose, pause_actions(read)) if first <= group.place < before]
+    return [
+        group
+        for group in step_groups(read, mandate.purpose, pause_actions(read))
+        if first <= group.place < before
+    ]
 
 
 def with_their_txs(call: Call, mandate: Mandate, rows: Iterable[LedgerRow]) -> list[LedgerRow]:

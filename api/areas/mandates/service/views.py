@@ -1,4 +1,7 @@
-"""How a mandate is shown, and the domain values that a stored mandate stands for. Unknown is null; no internal id leaves."""
+"""How a mandate is shown, and the domain values that a stored mandate stands for.
+
+Unknown is null; no internal id leaves.
+"""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -57,7 +60,9 @@ def vault_of(mandate: Mandate) -> str | None:
 
 
 def vault_agent(mandate: Mandate, state: MandateState, *, is_known: bool) -> VaultAgent | None:
-    """Whom the vault obeys by `state`, which says so only where it `is_known` to lack nothing; None without a vault."""
+    """Whom the vault obeys by `state`, which says so only where it `is_known` to lack nothing; None
+    without a vault.
+    """
     if state.vault_address is None and mandate.vault_address is None:
         return None
     if not (is_known and state.agent_known):
@@ -70,28 +75,40 @@ def is_paper(mandate: Mandate) -> bool:
 
 
 def agent_notice(mandate: Mandate, agent: Account | None) -> str | None:
-    """What the owner should know of the draft's agent before signing; None when there is nothing."""
+    """What the owner should know of the draft's agent before signing; None when there is
+    nothing.
+    """
     if is_paper(mandate) or agent is None:
         return None
-    return unnamed_agent_notice(agent.name, terms_of(mandate).agent, address_or_none(agent.wallet_address))
+    return unnamed_agent_notice(
+        agent.name, terms_of(mandate).agent, address_or_none(agent.wallet_address)
+    )
 
 
 def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
-    """The fold of the ledger; a draft has no rows, so its status (draft, cancelled) is the mandate's own."""
+    """The fold of the ledger; a draft has no rows, so its status (draft, cancelled) is the
+    mandate's own.
+    """
     return readings_of(call, [mandate])[mandate.id]
 
 
 def readings_of(call: Call, found: Collection[Mandate]) -> dict[int, Reading[MandateState]]:
     """The same of many mandates, by their internal ids, in two SELECTs."""
     readings = mandates_now(call.db, [mandate.id for mandate in found])
-    return {one.id: Reading(replace(readings[one.id].said, status=Status(one.status)), readings[one.id].short) for one in found}
+    return {
+        one.id: Reading(
+            replace(readings[one.id].said, status=Status(one.status)), readings[one.id].short
+        )
+        for one in found
+    }
 
 
 def chain_now(call: Call, mandate: Mandate) -> int:
-    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the clock (docs/rules.md#lock-and-settle-grace).
+    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the
+    clock (docs/rules.md#lock-and-settle-grace).
 
-    The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut; it stands in only
-    where no block was seen yet.
+    The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut;
+    it stands in only where no block was seen yet.
     """
     block = None if is_paper(mandate) else latest_block(call.db, mandate.chain_id)
     return int(call.now.timestamp()) if block is None else block[1]
@@ -103,11 +120,16 @@ def row_view(row: LedgerRow) -> dict[str, Any]:
 
 
 def mandate_view(
-    call: Call, mandate: Mandate, reading: Reading[MandateState] | None = None, seen: VaultSeen | None = None
+    call: Call,
+    mandate: Mandate,
+    reading: Reading[MandateState] | None = None,
+    seen: VaultSeen | None = None,
 ) -> dict[str, Any]:
-    """The mandate's fields (docs/rules.md#fields-of-a-mandate), its pause flags, and `data_issue` with its reason where there is one.
+    """The mandate's fields (docs/rules.md#fields-of-a-mandate), its pause flags, and `data_issue`
+    with its reason where there is one.
 
-    Of a short ledger `seen` is what the chain says; without it the status is the ledger's last word, and pauses are not known.
+    Of a short ledger `seen` is what the chain says; without it the status is the ledger's last
+    word, and pauses are not known.
     """
     reading = reading_of(call, mandate) if reading is None else reading
     view = _view(mandate, reading.said) | data_issue(reading.said, reading.short)
@@ -158,7 +180,9 @@ def _view(mandate: Mandate, state: MandateState) -> dict[str, Any]:
         "ends_at": instant_text_or_none(mandate.ends_at),
         "ended_at": instant_text_or_none(mandate.ended_at),
         "strategy": mandate.strategy,
-        "proposed_by_agent_id": None if mandate.proposed_by_agent_id is None else str(mandate.proposed_by_agent_id),
+        "proposed_by_agent_id": None
+        if mandate.proposed_by_agent_id is None
+        else str(mandate.proposed_by_agent_id),
     }
 
 

@@ -1,7 +1,8 @@
-"""The tables of the first slice (0001_initial.sql), and the triggers that make books and logs append-only.
+"""The tables of the first slice (0001_initial.sql), and the triggers that make books and logs
+append-only.
 
-A trigger fires once a statement, so that a statement that would touch no row raises as well. It raises insufficient_privilege, as it would
-for a role without the grants.
+A trigger fires once a statement, so that a statement that would touch no row raises as well. It
+raises insufficient_privilege, as it would for a role without the grants.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Rollbacks go back to kept states; factory notes are owed to books; the state of a fold has version 4.
+"""Rollbacks go back to kept states; factory notes are owed to books; the state of a fold has
+version 4.
 
-A stored state of version 3 is one of version 4 without two lists, as long as the book never told of more payments or refusals
-than they held. Books that did are folded again when they are read.
+A stored state of version 3 is one of version 4 without two lists, as long as the book never told of
+more payments or refusals than they held. Books that did are folded again when they are read.
 """
 
 import sqlalchemy as sa

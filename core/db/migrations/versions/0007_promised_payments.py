@@ -1,4 +1,6 @@
-"""Until when a payment can settle, and how often that failed: what a payer has promised, and what it has cost us."""
+"""Until when a payment can settle, and how often that failed: what a payer has promised, and what
+it has cost us.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,7 +17,9 @@ INDEX = "ix_x402_payment_open"
 def upgrade() -> None:
     op.add_column(TABLE, sa.Column("valid_before", sa.Numeric(78, 0), nullable=True))
     op.add_column(TABLE, sa.Column("failures", sa.Integer(), nullable=False, server_default="0"))
-    op.create_index(INDEX, TABLE, ["asset", "payer"], postgresql_where=sa.text("state in ('claimed', 'failed')"))
+    op.create_index(
+        INDEX, TABLE, ["asset", "payer"], postgresql_where=sa.text("state in ('claimed', 'failed')")
+    )
 
 
 def downgrade() -> None:

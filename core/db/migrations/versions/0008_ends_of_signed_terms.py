@@ -1,7 +1,8 @@
-"""Signed terms end on chain alone: an end waits for its safe block, replaced terms are kept, the state of a fold has version 5.
+"""Signed terms end on chain alone: an end waits for its safe block, replaced terms are kept, the
+state of a fold has version 5.
 
-A stored state of version 4 that has not ended is one of version 5 with another field. Those that ended are folded again: what ended them
-may have been the record's word.
+A stored state of version 4 that has not ended is one of version 5 with another field. Those that
+ended are folded again: what ended them may have been the record's word.
 """
 
 import sqlalchemy as sa
@@ -21,11 +22,28 @@ SAME_STATE = """
 
 def upgrade() -> None:
     op.add_column("mandate", sa.Column("ends_in_block", sa.BigInteger(), nullable=True))
-    op.create_index("ix_mandate_ends_in_block", "mandate", ["ends_in_block"], postgresql_where=sa.text("ends_in_block is not null"))
+    op.create_index(
+        "ix_mandate_ends_in_block",
+        "mandate",
+        ["ends_in_block"],
+        postgresql_where=sa.text("ends_in_block is not null"),
+    )
     unvaulted = "status = 'signed' and market_mode = 'testnet' and vault_address is null"
-    op.create_index("ix_mandate_unvaulted", "mandate", ["ends_at"], postgresql_where=sa.text(unvaulted))
-    op.add_column("vault", sa.Column("is_of_replaced_terms", sa.Boolean(), server_default=sa.text("false"), nullable=False))
-    op.create_index("ix_vault_of_replaced_terms", "vault", ["terms_digest"], postgresql_where=sa.text("is_of_replaced_terms"))
+    op.create_index(
+        "ix_mandate_unvaulted", "mandate", ["ends_at"], postgresql_where=sa.text(unvaulted)
+    )
+    op.add_column(
+        "vault",
+        sa.Column(
+            "is_of_replaced_terms", sa.Boolean(), server_default=sa.text("false"), nullable=False
+        ),
+    )
+    op.create_index(
+        "ix_vault_of_replaced_terms",
+        "vault",
+        ["terms_digest"],
+        postgresql_where=sa.text("is_of_replaced_terms"),
+    )
     op.create_table(
         "replaced_terms",
         sa.Column("digest", BYTEA(), nullable=False),
@@ -34,7 +52,9 @@ def upgrade() -> None:
         sa.Column("stop_floor_bps", sa.Integer(), nullable=False),
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("replaced_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["mandate_id"], ["mandate.id"], name=op.f("fk_replaced_terms_mandate_id")),
+        sa.ForeignKeyConstraint(
+            ["mandate_id"], ["mandate.id"], name=op.f("fk_replaced_terms_mandate_id")
+        ),
         sa.PrimaryKeyConstraint("digest", name=op.f("pk_replaced_terms")),
     )
     for table in ("mandate_head", "mandate_week"):

@@ -1,4 +1,6 @@
-"""The URLs that the guard signed payments for, so that a payment's row, which has the hash alone, is shown with its URL."""
+"""The URLs that the guard signed payments for, so that a payment's row, which has the hash alone,
+is shown with its URL.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,7 +21,9 @@ def upgrade() -> None:
         sa.Column("resource_hash", BYTEA(), nullable=False),
         sa.Column("resource", sa.Text(), nullable=False),
         sa.Column("signed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["mandate_id"], ["mandate.id"], name=op.f("fk_signed_resource_mandate_id")),
+        sa.ForeignKeyConstraint(
+            ["mandate_id"], ["mandate.id"], name=op.f("fk_signed_resource_mandate_id")
+        ),
         sa.PrimaryKeyConstraint("mandate_id", "resource_hash", name=op.f("pk_signed_resource")),
     )
 

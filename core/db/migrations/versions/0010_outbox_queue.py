@@ -1,5 +1,6 @@
-"""What waits in the outbox as rows of its own with counts beside them, what the service's gas cost by day and payer, and what each of the
-keeper's transactions cost."""
+"""What waits in the outbox as rows of its own with counts beside them, what the service's gas cost
+by day and payer, and what each of the keeper's transactions cost.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -41,11 +42,20 @@ def upgrade() -> None:
         sa.Column("is_taken", sa.Boolean(), nullable=False),
         sa.Column("gas_day", sa.Date(), nullable=True),
         sa.Column("reserved_wei", UINT, nullable=False),
-        sa.ForeignKeyConstraint(["outbox_id"], ["outbox.id"], name=op.f("fk_outbox_queue_outbox_id")),
+        sa.ForeignKeyConstraint(
+            ["outbox_id"], ["outbox.id"], name=op.f("fk_outbox_queue_outbox_id")
+        ),
         sa.PrimaryKeyConstraint("outbox_id", name=op.f("pk_outbox_queue")),
     )
-    op.create_index("ix_outbox_queue_due", QUEUE, ["due_at", "outbox_id"], postgresql_where=sa.text("not is_taken"))
-    op.create_index("ix_outbox_queue_taken", QUEUE, ["outbox_id"], postgresql_where=sa.text("is_taken"))
+    op.create_index(
+        "ix_outbox_queue_due",
+        QUEUE,
+        ["due_at", "outbox_id"],
+        postgresql_where=sa.text("not is_taken"),
+    )
+    op.create_index(
+        "ix_outbox_queue_taken", QUEUE, ["outbox_id"], postgresql_where=sa.text("is_taken")
+    )
     op.create_table(
         COUNT,
         sa.Column("scope", sa.Text(), nullable=False),

@@ -1,4 +1,6 @@
-"""What settling payments has cost in gas, try by try and day by day, and what the guard signed that is not mined yet."""
+"""What settling payments has cost in gas, try by try and day by day, and what the guard signed that
+is not mined yet.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +11,12 @@ down_revision = "0010"
 branch_labels = None
 depends_on = None
 
-PAYER, DAY, SETTLEMENT, SIGNATURE = "x402_payer", "x402_gas_day", "x402_settlement", "guard_signature"
+PAYER, DAY, SETTLEMENT, SIGNATURE = (
+    "x402_payer",
+    "x402_gas_day",
+    "x402_settlement",
+    "guard_signature",
+)
 PAYMENT = ["asset", "payer", "nonce"]
 UNDER_WAY = """
     insert into x402_payer (asset, payer, claims, claimed_usdc_e6)
@@ -48,11 +55,25 @@ def upgrade() -> None:
         sa.Column("is_reverted", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("bars_payer", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("reserved_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(PAYMENT, [f"x402_payment.{name}" for name in PAYMENT], name=op.f("fk_x402_settlement_asset_payer_nonce")),
+        sa.ForeignKeyConstraint(
+            PAYMENT,
+            [f"x402_payment.{name}" for name in PAYMENT],
+            name=op.f("fk_x402_settlement_asset_payer_nonce"),
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_x402_settlement")),
     )
-    op.create_index("ix_x402_settlement_open", SETTLEMENT, ["asset", "payer"], postgresql_where=sa.text("cost_wei is null"))
-    op.create_index("ix_x402_settlement_reverted", SETTLEMENT, ["asset", "payer", "reserved_at"], postgresql_where=sa.text("is_reverted"))
+    op.create_index(
+        "ix_x402_settlement_open",
+        SETTLEMENT,
+        ["asset", "payer"],
+        postgresql_where=sa.text("cost_wei is null"),
+    )
+    op.create_index(
+        "ix_x402_settlement_reverted",
+        SETTLEMENT,
+        ["asset", "payer", "reserved_at"],
+        postgresql_where=sa.text("is_reverted"),
+    )
     op.create_table(
         SIGNATURE,
         sa.Column("vault", BYTEA(), nullable=False),
@@ -61,7 +82,9 @@ def upgrade() -> None:
         sa.Column("amount_usdc_e6", sa.Numeric(78, 0), nullable=False),
         sa.Column("deadline", sa.BigInteger(), nullable=False),
         sa.Column("signed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["agent_id"], ["account.id"], name=op.f("fk_guard_signature_agent_id")),
+        sa.ForeignKeyConstraint(
+            ["agent_id"], ["account.id"], name=op.f("fk_guard_signature_agent_id")
+        ),
         sa.PrimaryKeyConstraint("vault", "nonce", name=op.f("pk_guard_signature")),
     )
     op.create_index("ix_guard_signature_agent_id_deadline", SIGNATURE, ["agent_id", "deadline"])

@@ -1,4 +1,6 @@
-"""What accounts share of a day's free reads; reports that are still looked at by account; custodial seals by the version of their key."""
+"""What accounts share of a day's free reads; reports that are still looked at by account; custodial
+seals by the version of their key.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,7 +25,9 @@ def upgrade() -> None:
         sa.Column("n", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("pool", "day", name=op.f("pk_free_read_pool")),
     )
-    op.create_index(WATCHED, REPORTS, ["account_id", "id"], postgresql_where=sa.text("next_look_at is not null"))
+    op.create_index(
+        WATCHED, REPORTS, ["account_id", "id"], postgresql_where=sa.text("next_look_at is not null")
+    )
     op.create_index(BY_VERSION, WALLETS, ["key_version", "account_id"])
 
 

@@ -1,4 +1,6 @@
-"""Room in the pages of heads: each row of a book writes its head anew, which then stays in its page and moves no index entry."""
+"""Room in the pages of heads: each row of a book writes its head anew, which then stays in its page
+and moves no index entry.
+"""
 
 from alembic import op
 

@@ -1,4 +1,6 @@
-"""What a payment was sent for: its idempotency slot, so that a call cut off between settling and answering is not paid twice."""
+"""What a payment was sent for: its idempotency slot, so that a call cut off between settling and
+answering is not paid twice.
+"""
 
 import sqlalchemy as sa
 from alembic import op

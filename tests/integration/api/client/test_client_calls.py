@@ -52,7 +52,9 @@ def test_an_agent__links_its_wallet(agent: Client) -> None:
     assert agent.mandates.me()["wallet_address"] == agent.identity.wallet_status()["wallet_address"]
 
 
-def test_an_owner__unlinks_the_wallet_of_its_agent(owner: Client, agent: Client, wallet: LocalAccount) -> None:
+def test_an_owner__unlinks_the_wallet_of_its_agent(
+    owner: Client, agent: Client, wallet: LocalAccount
+) -> None:
     agent.link_wallet("0x" + "33" * 32)
     linked = agent.identity.wallet_status()["wallet_address"]
 
@@ -62,39 +64,67 @@ def test_an_owner__unlinks_the_wallet_of_its_agent(owner: Client, agent: Client,
     assert [one["wallet_address"] for one in owner.agents.mine()["agents"]] == [None]
 
 
-def test_a_draft__is_signed_and_its_signature_holds(owner: Client, agent: Client, wallet: LocalAccount) -> None:
+def test_a_draft__is_signed_and_its_signature_holds(
+    owner: Client, agent: Client, wallet: LocalAccount
+) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
 
     status = owner.mandates.read(mandate_id)["terms_status"]
-    assert (status["signed"], status["digest_matches"], status["signer_matches"]) == (True, True, True)
+    assert (status["signed"], status["digest_matches"], status["signer_matches"]) == (
+        True,
+        True,
+        True,
+    )
 
 
-def test_a_report_whose_answer_is_lost__is_written_once(owner: Client, agent: Client, wallet: LocalAccount, wire: Wire) -> None:
+def test_a_report_whose_answer_is_lost__is_written_once(
+    owner: Client, agent: Client, wallet: LocalAccount, wire: Wire
+) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
     served, wire.losses = wire.served, 2
 
-    told = agent.mandates.report_event(mandate_id, kind="note", payload={"text": "The price holds."})
+    told = agent.mandates.report_event(
+        mandate_id, kind="note", payload={"text": "The price holds."}
+    )
 
     assert wire.served - served == 3
-    notes = [one for one in agent.items(agent.mandates.ledger, "events", mandate_id) if one["kind"] == "note"]
+    notes = [
+        one
+        for one in agent.items(agent.mandates.ledger, "events", mandate_id)
+        if one["kind"] == "note"
+    ]
     assert [one["id"] for one in notes] == [told["event"]["id"]]
 
 
-def test_a_key_with_another_body__is_refused_and_not_repeated(owner: Client, agent: Client, wallet: LocalAccount, wire: Wire) -> None:
+def test_a_key_with_another_body__is_refused_and_not_repeated(
+    owner: Client, agent: Client, wallet: LocalAccount, wire: Wire
+) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
-    agent.mandates.report_event(mandate_id, kind="note", payload={"text": "One."}, idempotency_key="n-1")
+    agent.mandates.report_event(
+        mandate_id, kind="note", payload={"text": "One."}, idempotency_key="n-1"
+    )
     served = wire.served
 
     with pytest.raises(Refused) as caught:
-        agent.mandates.report_event(mandate_id, kind="note", payload={"text": "Two."}, idempotency_key="n-1")
+        agent.mandates.report_event(
+            mandate_id, kind="note", payload={"text": "Two."}, idempotency_key="n-1"
+        )
 
-    assert (caught.value.reason, caught.value.status, wire.served - served) == ("idempotency_key_reused", 409, 1)
+    assert (caught.value.reason, caught.value.status, wire.served - served) == (
+        "idempotency_key_reused",
+        409,
+        1,
+    )
 
 
-def test_a_rule_break__is_an_answer_that_says_so(owner: Client, agent: Client, wallet: LocalAccount) -> None:
+def test_a_rule_break__is_an_answer_that_says_so(
+    owner: Client, agent: Client, wallet: LocalAccount
+) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
 
-    told = agent.mandates.report_event(mandate_id, kind="buy", amount_usdc="200.000001", payload={"target": "0x" + "99" * 20})
+    told = agent.mandates.report_event(
+        mandate_id, kind="buy", amount_usdc="200.000001", payload={"target": "0x" + "99" * 20}
+    )
 
     assert told["violation"] is True
 
@@ -116,7 +146,12 @@ def test_a_real_refusal__tells_who_fixes_it_and_how(agent: Client) -> None:
         agent.mandates.statement_all()
 
     refused = caught.value
-    assert (refused.status, refused.reason, refused.who_fixes, refused.retry_safe) == (401, "auth_required", "caller", False)
+    assert (refused.status, refused.reason, refused.who_fixes, refused.retry_safe) == (
+        401,
+        "auth_required",
+        "caller",
+        False,
+    )
     assert refused.next[-1]["path"] == "/agent/catalog"
 
 
@@ -124,7 +159,9 @@ def test_the_door__is_an_answer_although_it_is_a_402(caller: Connect) -> None:
     assert caller().mandates.door()["next"]
 
 
-def test_after_recovery__the_old_key_is_dead_and_the_new_one_serves(agent: Client, caller: Connect) -> None:
+def test_after_recovery__the_old_key_is_dead_and_the_new_one_serves(
+    agent: Client, caller: Connect
+) -> None:
     assert agent.registered is not None
     found = caller().identity.recover(recovery_code=agent.registered["recovery_code"])
 
@@ -141,7 +178,9 @@ def test_a_client__closes_with_its_block(caller: Connect) -> None:
         client.discovery.live()
 
 
-def test_a_record__is_saved_as_the_service_streams_it(owner: Client, agent: Client, wallet: LocalAccount, tmp_path: Path) -> None:
+def test_a_record__is_saved_as_the_service_streams_it(
+    owner: Client, agent: Client, wallet: LocalAccount, tmp_path: Path
+) -> None:
     mandate_id, file = mandate_of(owner, agent, wallet), tmp_path / "record.ndjson"
 
     written = agent.save_record(mandate_id, file)

@@ -24,14 +24,25 @@ def test_a_new_agents_balance__is_the_welcome_credit(client: TestClient) -> None
     }
 
 
-def test_the_ledger__pages_through_every_posting_newest_first(client: TestClient, database: Database, clock: Clock) -> None:
+def test_the_ledger__pages_through_every_posting_newest_first(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
     agent = connect(client)
     with database.write() as session:
         for number in range(4):
-            credit_ledger.earn(session, agent["user_id"], 1, f"earn {number}", {"point": number}, clock.now + timedelta(seconds=number))
+            credit_ledger.earn(
+                session,
+                agent["user_id"],
+                1,
+                f"earn {number}",
+                {"point": number},
+                clock.now + timedelta(seconds=number),
+            )
     headers = {KEY: agent["api_key"]}
     first = client.get("/credits/ledger?limit=3", headers=headers).json()
-    second = client.get(f"/credits/ledger?limit=3&cursor={first['next_cursor']}", headers=headers).json()
+    second = client.get(
+        f"/credits/ledger?limit=3&cursor={first['next_cursor']}", headers=headers
+    ).json()
     assert [one["seq"] for one in first["entries"] + second["entries"]] == [5, 4, 3, 2, 1]
     assert second["next_cursor"] is None
     newest, oldest = first["entries"][0], second["entries"][-1]
@@ -48,10 +59,17 @@ def test_a_ledger__shows_its_own_account_only(client: TestClient) -> None:
     assert [one["seq"] for one in entries] == [1]
 
 
-@pytest.mark.parametrize(("query", "field"), [("limit=0", "limit"), ("limit=201", "limit"), ("cursor=1", "cursor"), ("cursor=x", "cursor")])
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("limit=0", "limit"), ("limit=201", "limit"), ("cursor=1", "cursor"), ("cursor=x", "cursor")],
+)
 def test_a_bad_page__is_refused_with_the_field(client: TestClient, query: str, field: str) -> None:
     answer = client.get(f"/credits/ledger?{query}", headers={KEY: connect(client)["api_key"]})
-    assert (answer.status_code, answer.json()["detail"].split(":")[0], set(answer.json())) == (400, field, {"detail"})
+    assert (answer.status_code, answer.json()["detail"].split(":")[0], set(answer.json())) == (
+        400,
+        field,
+        {"detail"},
+    )
 
 
 def test_without_a_key__balance_and_ledger_are_401(client: TestClient) -> None:
@@ -63,8 +81,18 @@ def test_without_a_key__balance_and_ledger_are_401(client: TestClient) -> None:
 def test_prices__show_every_fee_without_a_key(client: TestClient) -> None:
     found = client.get("/prices").json()
     by_key = {one["key"]: one for one in found["prices"]}
-    assert by_key["playbook_read"] == {"key": "playbook_read", "credits": 1, "usdc": "0.010000", "status": "charging"}
-    assert by_key["live_signal_read"] == {"key": "live_signal_read", "credits": 10, "usdc": None, "status": "not_charged_yet"}
+    assert by_key["playbook_read"] == {
+        "key": "playbook_read",
+        "credits": 1,
+        "usdc": "0.010000",
+        "status": "charging",
+    }
+    assert by_key["live_signal_read"] == {
+        "key": "live_signal_read",
+        "credits": 10,
+        "usdc": None,
+        "status": "not_charged_yet",
+    }
     assert found["payout_point_price"] == 20
     limits = {one["key"]: (one["value"], one["status"]) for one in found["limits"]}
     assert limits["free_metered_reads"] == (100, "enforced")

@@ -1,4 +1,6 @@
-"""An agent with a starter wallet: the API on a real chain and database, and keepers that open its key."""
+"""An agent with a starter wallet: the API on a real chain and database, and keepers that open its
+key.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -21,7 +23,16 @@ from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
 from core.keeper.tables import Outbox
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
-from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, bearer, connect, nonce_for, sign
+from tests.integration.api.conftest import (
+    BASE_URL,
+    KEY,
+    Clock,
+    TestClient,
+    bearer,
+    connect,
+    nonce_for,
+    sign,
+)
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import KeeperProcess
 from tests.integration.keeper.conftest import Stage as Keepers
@@ -35,7 +46,10 @@ TRANSFERS = "/agent/wallet/transfers"
 
 @dataclass
 class Stage:
-    """`wallet` is the agent's own, linked unless a test says otherwise. Keys are sealed with `keys`, the first one for new seals."""
+    """`wallet` is the agent's own, linked unless a test says otherwise.
+
+    Keys are sealed with `keys`, the first one for new seals.
+    """
 
     chain: DeployedChain
     database: Database
@@ -48,7 +62,10 @@ class Stage:
     def serve(self, *keys: bytes, limits: Limits | None = None) -> TestClient:
         """Another API process, with these keys."""
         maker = KeyMaker(KeyRing(keys)) if keys else None
-        client = TestClient(create_app(replace(self.deps, custody=maker, limits=limits or Limits())), base_url=BASE_URL)
+        client = TestClient(
+            create_app(replace(self.deps, custody=maker, limits=limits or Limits())),
+            base_url=BASE_URL,
+        )
         self.clients.append(client)
         return client
 
@@ -61,7 +78,9 @@ class Stage:
         return self.keepers.keeper(die_after=die_after, outbox=self.outbox(*keys))
 
     def outbox(self, *keys: bytes) -> OutboxPlanner:
-        build = custodial_transfers(CustodySigner(KeyRing(keys or (NEW,))), self.chain.contracts["usdc"])
+        build = custodial_transfers(
+            CustodySigner(KeyRing(keys or (NEW,))), self.chain.contracts["usdc"]
+        )
         return OutboxPlanner({CUSTODIAL_TRANSFER: build})
 
     # The agent
@@ -70,8 +89,16 @@ class Stage:
         """Headers of a new agent, with this wallet linked."""
         made = connect(self.client)
         if wallet is not None:
-            body = {"wallet_address": wallet.address, "signature": sign(wallet, nonce_for(self.client, wallet, "link"))}
-            assert self.client.post("/auth/wallet/link", json=body, headers=bearer(made["bearer_token"])).status_code == 200
+            body = {
+                "wallet_address": wallet.address,
+                "signature": sign(wallet, nonce_for(self.client, wallet, "link")),
+            }
+            assert (
+                self.client.post(
+                    "/auth/wallet/link", json=body, headers=bearer(made["bearer_token"])
+                ).status_code
+                == 200
+            )
         return {KEY: made["api_key"]}
 
     def provisioned(self, agent: dict[str, str], amount: int) -> str:
@@ -81,7 +108,9 @@ class Stage:
             self.chain.mint(address, amount)
         return address
 
-    def post(self, path: str, agent: dict[str, str], *, key: str | None = None, **body: Any) -> httpx.Response:
+    def post(
+        self, path: str, agent: dict[str, str], *, key: str | None = None, **body: Any
+    ) -> httpx.Response:
         headers = agent if key is None else agent | {"Idempotency-Key": key}
         answer: httpx.Response = self.client.post(path, json=body, headers=headers)
         return answer
@@ -109,21 +138,33 @@ class Stage:
     def sealed(self, address: str) -> SealedKey:
         own = CustodialWallet.address == bytes.fromhex(address[2:])
         with self.database.read() as session:
-            found = custody.find_wallet(session, session.scalars(select(CustodialWallet.account_id).where(own)).one())
+            found = custody.find_wallet(
+                session, session.scalars(select(CustodialWallet.account_id).where(own)).one()
+            )
         assert found is not None
         return found
 
     def requests(self) -> tuple[int, int]:
         """How many rows the outbox and the transfers have."""
         with self.database.read() as session:
-            return len(session.scalars(select(Outbox)).all()), len(session.scalars(select(CustodialTransfer)).all())
+            return len(session.scalars(select(Outbox)).all()), len(
+                session.scalars(select(CustodialTransfer)).all()
+            )
 
 
 @pytest.fixture
-def stage(deps: Deps, deployed: DeployedChain, database: Database, database_url: str, clock: Clock) -> Iterator[Stage]:
+def stage(
+    deps: Deps, deployed: DeployedChain, database: Database, database_url: str, clock: Clock
+) -> Iterator[Stage]:
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    made = Stage(deployed, database, real, clock, Keepers(deployed, database, database_url, vault="", ends_at=0))
+    made = Stage(
+        deployed,
+        database,
+        real,
+        clock,
+        Keepers(deployed, database, database_url, vault="", ends_at=0),
+    )
     made.serve(NEW)
     yield made
     for client in made.clients:

@@ -1,4 +1,6 @@
-"""Whom custody pays when secrets are stolen: nobody before the owner agrees or a day has passed, and nobody whose link or secrets ended."""
+"""Whom custody pays when secrets are stolen: nobody before the owner agrees or a day has passed,
+and nobody whose link or secrets ended.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -25,7 +27,9 @@ def reason(answer: httpx.Response) -> tuple[int, str]:
 
 @dataclass
 class Owned:
-    """An owner's agent with a starter wallet of 100 USDC; `thief` is the wallet that was linked with the agent's stolen token."""
+    """An owner's agent with a starter wallet of 100 USDC; `thief` is the wallet that was linked
+    with the agent's stolen token.
+    """
 
     stage: Stage
     wallet: LocalAccount
@@ -44,13 +48,23 @@ class Owned:
 
     def link(self, wallet: LocalAccount) -> httpx.Response:
         client = self.stage.client
-        body = {"wallet_address": wallet.address, "signature": sign(wallet, nonce_for(client, wallet, "link"))}
-        answer: httpx.Response = client.post("/auth/wallet/link", json=body, headers=bearer(self.made["bearer_token"]))
+        body = {
+            "wallet_address": wallet.address,
+            "signature": sign(wallet, nonce_for(client, wallet, "link")),
+        }
+        answer: httpx.Response = client.post(
+            "/auth/wallet/link", json=body, headers=bearer(self.made["bearer_token"])
+        )
         return answer
 
     def confirm(self, wallet: LocalAccount) -> None:
         path = f"/agents/{self.id}/wallet/confirm"
-        assert self.stage.client.post(path, json={"wallet_address": wallet.address}, headers=self.owner).status_code == 200
+        assert (
+            self.stage.client.post(
+                path, json={"wallet_address": wallet.address}, headers=self.owner
+            ).status_code
+            == 200
+        )
 
     def rotate(self) -> None:
         self._evict("keys/rotate")
@@ -61,12 +75,16 @@ class Owned:
         self._evict("wallet/unlink", signature=sign(self.wallet, message))
 
     def recover(self) -> None:
-        answer = self.stage.client.post("/auth/agent/recover", json={"recovery_code": self.made["recovery_code"]})
+        answer = self.stage.client.post(
+            "/auth/agent/recover", json={"recovery_code": self.made["recovery_code"]}
+        )
         assert answer.status_code == 200, answer.text
         self.made = answer.json()
 
     def _evict(self, path: str, **body: Any) -> None:
-        answer = self.stage.client.post(f"/agents/{self.id}/{path}", json=body or None, headers=self.owner)
+        answer = self.stage.client.post(
+            f"/agents/{self.id}/{path}", json=body or None, headers=self.owner
+        )
         assert answer.status_code == 200, answer.text
         self.made = answer.json()
 
@@ -88,7 +106,11 @@ def stolen(owned: Owned) -> Owned:
     """The thief's wallet has waited its day, without the day's passing on the chain."""
     assert owned.link(owned.thief).status_code == 200
     with owned.stage.database.write() as session:
-        session.execute(update(AccountRow).where(AccountRow.id == owned.id).values(wallet_payable_at=AccountRow.wallet_linked_at))
+        session.execute(
+            update(AccountRow)
+            .where(AccountRow.id == owned.id)
+            .values(wallet_payable_at=AccountRow.wallet_linked_at)
+        )
     return owned
 
 
@@ -122,26 +144,37 @@ def test_a_rotation_within_the_day__and_the_thiefs_wallet_is_never_paid(owned: O
 
 
 @pytest.mark.parametrize("evict", [Owned.rotate, Owned.unlink, Owned.recover])
-def test_what_was_asked_for_before__fails_and_the_money_is_free_again(stolen: Owned, evict: Any) -> None:
+def test_what_was_asked_for_before__fails_and_the_money_is_free_again(
+    stolen: Owned, evict: Any
+) -> None:
     stage = stolen.stage
     stage.asked(stolen.key)
     evict(stolen)
     keeper = stage.keeper()
     keeper.run()
-    assert (stage.states(stolen.key), keeper.wire.sent, stolen.paid(stolen.thief)) == (["failed"], [], 0)
+    assert (stage.states(stolen.key), keeper.wire.sent, stolen.paid(stolen.thief)) == (
+        ["failed"],
+        [],
+        0,
+    )
     assert stage.seen(stolen.key)["available_usdc"] == "100.000000"
     keeper.run()
     assert stage.keepers.states() == [("custodial_transfer", "refused")]
 
 
 @pytest.mark.parametrize("evict", [Owned.rotate, Owned.recover])
-def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(owned: Owned, evict: Any) -> None:
+def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(
+    owned: Owned, evict: Any
+) -> None:
     """The first answer, queued, was replayed for ever, and nothing moved."""
     stage, own = owned.stage, Account.create()
     owned.link(own)
     owned.confirm(own)
     first = stage.post(TRANSFER, owned.key, key="all", amount_usdc=None)
-    assert stage.post(TRANSFER, owned.key, key="all", amount_usdc=None).headers["Idempotent-Replay"] == "true"
+    assert (
+        stage.post(TRANSFER, owned.key, key="all", amount_usdc=None).headers["Idempotent-Replay"]
+        == "true"
+    )
     evict(owned)
     keeper = stage.keeper()
     keeper.run()
@@ -184,10 +217,16 @@ def test_a_request_to_a_wallet_that_waits__is_not_signed_whoever_wrote_it(stolen
     stage.asked(stolen.key)
     later = stage.keepers.now() + timedelta(hours=24)
     with stage.database.write() as session:
-        session.execute(update(AccountRow).where(AccountRow.id == stolen.id).values(wallet_payable_at=later))
+        session.execute(
+            update(AccountRow).where(AccountRow.id == stolen.id).values(wallet_payable_at=later)
+        )
     keeper = stage.keeper()
     keeper.run()
-    assert (stage.states(stolen.key), keeper.wire.sent, stolen.paid(stolen.thief)) == (["queued"], [], 0)
+    assert (stage.states(stolen.key), keeper.wire.sent, stolen.paid(stolen.thief)) == (
+        ["queued"],
+        [],
+        0,
+    )
 
 
 def test_evicted_between_plan_and_signature__nothing_is_signed(stolen: Owned) -> None:
@@ -204,7 +243,9 @@ def test_evicted_between_plan_and_signature__nothing_is_signed(stolen: Owned) ->
     assert (stage.states(stolen.key), keeper.wire.sent, stage.keepers.txs()) == (["failed"], [], [])
 
 
-def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_is_sent(stolen: Owned) -> None:
+def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_is_sent(
+    stolen: Owned,
+) -> None:
     stage = stolen.stage
     stage.asked(stolen.key)
 
@@ -216,7 +257,9 @@ def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_i
     assert (stage.states(stolen.key), keeper.wire.sent) == (["failed"], [])
 
 
-def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonce_is_filled(stolen: Owned) -> None:
+def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonce_is_filled(
+    stolen: Owned,
+) -> None:
     stage, own = stolen.stage, Account.create()
     stage.asked(stolen.key, "60")
     killed = stage.keeper(die_after="signed")
@@ -253,7 +296,9 @@ def rotating_signer(stolen: Owned) -> Any:
     return Slow()
 
 
-def test_evicted_while_another_request_is_signed__bytes_of_an_earlier_round_are_not_sent(stolen: Owned) -> None:
+def test_evicted_while_another_request_is_signed__bytes_of_an_earlier_round_are_not_sent(
+    stolen: Owned,
+) -> None:
     """What was signed before was looked up at the beginning of the round, and sent at its end."""
     stage = stolen.stage
     stage.asked(stolen.key, "60")
@@ -267,7 +312,9 @@ def test_evicted_while_another_request_is_signed__bytes_of_an_earlier_round_are_
     assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
 
 
-def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(stolen: Owned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(
+    stolen: Owned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage, send = stolen.stage, Sender._sent_new
     stage.asked(stolen.key, "60")
 
@@ -282,7 +329,9 @@ def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(stolen: Owne
     assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
 
 
-def test_a_transfer_under_way_while_the_owner_rotates__is_refused_and_not_written(stolen: Owned) -> None:
+def test_a_transfer_under_way_while_the_owner_rotates__is_refused_and_not_written(
+    stolen: Owned,
+) -> None:
     """The rotation comes while the call waits for a node."""
     stage, rotated = stolen.stage, []
     old = stolen.key

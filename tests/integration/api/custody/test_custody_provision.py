@@ -9,11 +9,25 @@ from structlog.testing import capture_logs
 
 from api.main import tell_unknown_seals
 from core.custody import queries as custody
-from core.custody.keys import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError, version_of
+from core.custody.keys import (
+    BrokenSealError,
+    CustodySigner,
+    KeyRing,
+    UnknownKeyVersionError,
+    version_of,
+)
 from core.custody.tables import CustodialWallet
 from core.identity.tables import ApiKey
 from core.settings import DRIVER, Settings
-from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
+from tests.integration.api.custody.conftest import (
+    NEW,
+    OLD,
+    PROVISION,
+    TRANSFER,
+    TRANSFERS,
+    USDC,
+    Stage,
+)
 
 DIGEST = "0x" + "11" * 32
 
@@ -27,7 +41,9 @@ def test_provision__again__is_the_same_wallet(stage: Stage, agent: dict[str, str
 
 def test_provision__eight_at_once__make_one_wallet(stage: Stage, agent: dict[str, str]) -> None:
     with ThreadPoolExecutor(8) as pool:
-        answers = [answer.json() for answer in pool.map(lambda _: stage.post(PROVISION, agent), range(8))]
+        answers = [
+            answer.json() for answer in pool.map(lambda _: stage.post(PROVISION, agent), range(8))
+        ]
     assert len({answer["address"] for answer in answers}) == 1
     assert [answer["created"] for answer in answers].count(True) == 1
 
@@ -36,19 +52,33 @@ def test_provision__two_agents__have_two_wallets(stage: Stage, agent: dict[str, 
     assert stage.provisioned(agent, 0) != stage.provisioned(stage.new_agent(None), 0)
 
 
-def test_provision__without_a_custody_key__says_what_the_operator_must_set(stage: Stage, agent: dict[str, str]) -> None:
+def test_provision__without_a_custody_key__says_what_the_operator_must_set(
+    stage: Stage, agent: dict[str, str]
+) -> None:
     answer = stage.serve().post(PROVISION, json={}, headers=agent)
-    assert (answer.status_code, answer.json()["code"], answer.json()["service"]["reason"]) == (404, *["tw_feature_disabled"] * 2)
+    assert (answer.status_code, answer.json()["code"], answer.json()["service"]["reason"]) == (
+        404,
+        *["tw_feature_disabled"] * 2,
+    )
     assert "CUSTODY_KEY" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(("scopes", "statuses"), [(["read"], (403, 403, 404)), (["tx"], (200, 202, 403)), ([], (403, 403, 403))])
-def test_scopes__narrow_what_a_key_may_do(stage: Stage, agent: dict[str, str], scopes: list[str], statuses: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("scopes", "statuses"),
+    [(["read"], (403, 403, 404)), (["tx"], (200, 202, 403)), ([], (403, 403, 403))],
+)
+def test_scopes__narrow_what_a_key_may_do(
+    stage: Stage, agent: dict[str, str], scopes: list[str], statuses: tuple[int, int, int]
+) -> None:
     if "tx" in scopes:
         stage.provisioned(agent, USDC)
     with stage.database.write() as session:
         session.execute(update(ApiKey).values(scopes=scopes))
-    calls = [stage.post(PROVISION, agent), stage.post(TRANSFER, agent), stage.client.get(TRANSFERS, headers=agent)]
+    calls = [
+        stage.post(PROVISION, agent),
+        stage.post(TRANSFER, agent),
+        stage.client.get(TRANSFERS, headers=agent),
+    ]
     assert tuple(call.status_code for call in calls) == statuses
     denied = [call.json() for call in calls if call.status_code == 403]
     assert {body["error"] for body in denied} == {"agent_key_scope"}
@@ -66,7 +96,9 @@ def test_the_key__opens_for_its_wallet_alone(stage: Stage, agent: dict[str, str]
         CustodySigner(KeyRing([OLD])).sign_digest(sealed, DIGEST)
 
 
-def test_the_key__is_plain_in_no_row_no_answer_and_no_log(stage: Stage, agent: dict[str, str]) -> None:
+def test_the_key__is_plain_in_no_row_no_answer_and_no_log(
+    stage: Stage, agent: dict[str, str]
+) -> None:
     with capture_logs() as logs:
         answers = [stage.post(PROVISION, agent)]
         address = answers[0].json()["address"]
@@ -94,13 +126,19 @@ def rows_as_text(stage: Stage) -> list[str]:
     with stage.database.read() as session:
         tables = inspect(stage.database.engine).get_table_names()
         assert "custodial_wallet" in tables
-        return [str(row) for table in tables for row in session.scalars(text(f'select cast("{table}" as text) from "{table}"'))]
+        return [
+            str(row)
+            for table in tables
+            for row in session.scalars(text(f'select cast("{table}" as text) from "{table}"'))
+        ]
 
 
 # Seals
 
 
-def test_reseal__moves_every_key_to_the_new_key_and_forgets_the_old(stage: Stage, agent: dict[str, str]) -> None:
+def test_reseal__moves_every_key_to_the_new_key_and_forgets_the_old(
+    stage: Stage, agent: dict[str, str]
+) -> None:
     (made := stage.serve(OLD)).post(PROVISION, json={}, headers=agent)
     address = made.post(PROVISION, json={}, headers=agent).json()["address"]
     other = stage.provisioned(stage.new_agent(None), 0)
@@ -121,7 +159,9 @@ def test_reseal__without_the_old_key__changes_nothing(stage: Stage, agent: dict[
 
 
 def test_a_ciphertext_in_another_row__does_not_open(stage: Stage, agent: dict[str, str]) -> None:
-    mine, other = (stage.sealed(stage.provisioned(one, 0)) for one in (agent, stage.new_agent(None)))
+    mine, other = (
+        stage.sealed(stage.provisioned(one, 0)) for one in (agent, stage.new_agent(None))
+    )
     with stage.database.write() as session:
         moved = update(CustodialWallet).where(CustodialWallet.account_id == mine.account_id)
         session.execute(moved.values(ciphertext=other.ciphertext))
@@ -129,9 +169,18 @@ def test_a_ciphertext_in_another_row__does_not_open(stage: Stage, agent: dict[st
         KeyRing([NEW]).open(stage.sealed(mine.address))
 
 
-def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(stage: Stage, agent: dict[str, str]) -> None:
+def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(
+    stage: Stage, agent: dict[str, str]
+) -> None:
     address = stage.serve(OLD).post(PROVISION, json={}, headers=agent).json()["address"]
-    settings = Settings(database_url=DRIVER + "://x", rpc_urls="http://127.0.0.1:1", deployment_file="x", custody_key=NEW.hex())
+    settings = Settings(
+        database_url=DRIVER + "://x",
+        rpc_urls="http://127.0.0.1:1",
+        deployment_file="x",
+        custody_key=NEW.hex(),
+    )
     with capture_logs() as logs:
         tell_unknown_seals(settings, stage.deps)
-    assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [("error", version_of(OLD), True)]
+    assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [
+        ("error", version_of(OLD), True)
+    ]

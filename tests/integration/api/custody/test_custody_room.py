@@ -1,4 +1,6 @@
-"""What one caller can take of the queue and of the service's gas, and what is said when there is no more."""
+"""What one caller can take of the queue and of the service's gas, and what is said when there is no
+more.
+"""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +27,11 @@ MUCH = 10**18
 
 def limits(**changes: int) -> Limits:
     """As given, with gas for everybody otherwise."""
-    names = ("custody_gas_wei_per_day", "custody_gas_wei_per_owner_per_day", "custody_gas_wei_per_account_per_day")
+    names = (
+        "custody_gas_wei_per_day",
+        "custody_gas_wei_per_owner_per_day",
+        "custody_gas_wei_per_account_per_day",
+    )
     return Limits(**dict.fromkeys(names, MUCH) | changes)
 
 
@@ -41,7 +47,12 @@ def told(answer: httpx.Response) -> tuple[int, str]:
 def owned_by_one(stage: Stage, *ids: int) -> None:
     """Both agents have the same owner."""
     with stage.database.write() as session:
-        owner = Account(kind="owner", name="owner", wallet_address=bytes.fromhex(Keys.create().address[2:]), created_at=stage.clock.now)
+        owner = Account(
+            kind="owner",
+            name="owner",
+            wallet_address=bytes.fromhex(Keys.create().address[2:]),
+            created_at=stage.clock.now,
+        )
         session.add(owner)
         session.flush()
         session.execute(update(Account).where(Account.id.in_(ids)).values(owner_id=owner.id))
@@ -71,24 +82,35 @@ def one_transfers_gas(stage: Stage) -> int:
 
 
 @pytest.mark.parametrize("amount", ["0.000001", "0.999999"])
-def test_less_than_one_usdc__is_refused_by_its_field(stage: Stage, agent: dict[str, str], starter: str, amount: str) -> None:
+def test_less_than_one_usdc__is_refused_by_its_field(
+    stage: Stage, agent: dict[str, str], starter: str, amount: str
+) -> None:
     answer = asked(stage.client, agent, amount)
     assert told(answer) == (400, "invalid_parameter")
-    assert answer.json()["detail"].startswith("amount_usdc: write at least 1.000000, or null for all")
+    assert answer.json()["detail"].startswith(
+        "amount_usdc: write at least 1.000000, or null for all"
+    )
     assert (stage.requests(), asked(stage.client, agent, "1.000000").status_code) == ((0, 0), 202)
 
 
-def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(stage: Stage, agent: dict[str, str]) -> None:
+def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(
+    stage: Stage, agent: dict[str, str]
+) -> None:
     stage.provisioned(agent, USDC - 1)
     answer = asked(stage.client, agent, None)
-    assert (told(answer), answer.json()["service"]["remaining"]) == ((409, "insufficient_idle"), "0.999999")
+    assert (told(answer), answer.json()["service"]["remaining"]) == (
+        (409, "insufficient_idle"),
+        "0.999999",
+    )
     assert "at least 1.000000" in answer.json()["detail"]
 
 
 # The queue
 
 
-def test_the_owners_last_place__and_one_more(stage: Stage, agent: dict[str, str], starter: str) -> None:
+def test_the_owners_last_place__and_one_more(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
     other = stage.new_agent(Keys.create())
     starters = [starter, stage.provisioned(other, 100 * USDC)]
     owned_by_one(stage, *(account_of(stage, one) for one in starters))
@@ -97,7 +119,10 @@ def test_the_owners_last_place__and_one_more(stage: Stage, agent: dict[str, str]
     answer = asked(client, other)
     assert told(answer) == (429, "rate_limited")
     assert "2 transfers of your owner's agents are under way" in answer.json()["detail"]
-    assert [call["path"] for call in answer.json()["service"]["next"]][:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+    assert [call["path"] for call in answer.json()["service"]["next"]][:2] == [
+        "/agent/wallet/transfers",
+        "/auth/wallet/status",
+    ]
     assert "retry_at" in answer.json()["service"]
     assert stage.requests() == (2, 2)
 
@@ -113,7 +138,9 @@ def test_what_is_confirmed__makes_room(stage: Stage, agent: dict[str, str], star
     assert asked(client, agent).status_code == 202
 
 
-def test_a_full_queue__is_the_services_to_empty(stage: Stage, agent: dict[str, str], starter: str) -> None:
+def test_a_full_queue__is_the_services_to_empty(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
     client = stage.serve(NEW, limits=limits(custody_queue=1))
     assert asked(client, agent).status_code == 202
     answer = asked(client, agent)
@@ -154,7 +181,10 @@ def helped(answer: httpx.Response) -> bool:
     """It says what can be done meanwhile, in words and calls."""
     paths = [call["path"] for call in answer.json()["service"]["next"]]
     words = ("Nothing was moved", "you move it with your own")
-    return all(one in answer.json()["detail"] for one in words) and paths[:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+    return all(one in answer.json()["detail"] for one in words) and paths[:2] == [
+        "/agent/wallet/transfers",
+        "/auth/wallet/status",
+    ]
 
 
 @BUDGETS
@@ -165,7 +195,11 @@ def test_the_days_gas_is_kept_by_others__comes_back_within_a_minute(
     client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
     assert asked(client, agent).status_code == 202
     answer = asked(client, agent)
-    assert (answer.status_code, answer.headers["Retry-After"], helped(answer)) == (status, "60", True)
+    assert (answer.status_code, answer.headers["Retry-After"], helped(answer)) == (
+        status,
+        "60",
+        True,
+    )
     assert whose in answer.json()["detail"]
     assert "in a day is kept by those under way: of 0." in answer.json()["detail"]
     assert "free again when they are confirmed; ask again in a minute" in answer.json()["detail"]
@@ -180,13 +214,21 @@ def test_a_transfer_above_the_whole_budget__waits_for_cheaper_gas(
     """The day was called used up, though nobody had ever asked."""
     needed = one_transfers_gas(stage)
     answer = asked(stage.serve(NEW, limits=limits(**{budget: needed - 1})), agent)
-    assert (told(answer), answer.headers["Retry-After"], helped(answer)) == ((503, "temporarily_unavailable"), "60", True)
-    assert answer.json()["detail"].startswith(f"One transfer may cost {eth_text(needed)} ETH at the present price of gas, more than the ")
+    assert (told(answer), answer.headers["Retry-After"], helped(answer)) == (
+        (503, "temporarily_unavailable"),
+        "60",
+        True,
+    )
+    assert answer.json()["detail"].startswith(
+        f"One transfer may cost {eth_text(needed)} ETH at the present price of gas, more than the "
+    )
     assert whose in answer.json()["detail"]
     assert "ask again when gas is cheaper" in answer.json()["detail"]
 
 
-def test_the_days_transfers_of_an_account__are_refused_with_when_and_what_else(stage: Stage, agent: dict[str, str], starter: str) -> None:
+def test_the_days_transfers_of_an_account__are_refused_with_when_and_what_else(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
     client = stage.serve(NEW, limits=limits(custodial_transfers_per_day=1))
     assert asked(client, agent).status_code == 202
     answer = asked(client, agent)
@@ -206,7 +248,10 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
     answer = asked(client, agent)
     block: dict[str, Any] = answer.json()["service"]
     midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
-    assert (answer.status_code, block["retry_at"]) == (status, midnight.isoformat().replace("+00:00", "Z"))
+    assert (answer.status_code, block["retry_at"]) == (
+        status,
+        midnight.isoformat().replace("+00:00", "Z"),
+    )
     for words in (whose, "is used up: of 0.", "ask again from 00:00 UTC on"):
         assert words in answer.json()["detail"]
     assert helped(answer)
@@ -215,11 +260,15 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
     assert asked(client, agent).status_code == 202
 
 
-def test_two_agents_of_one_owner__share_its_gas(stage: Stage, agent: dict[str, str], starter: str) -> None:
+def test_two_agents_of_one_owner__share_its_gas(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
     other = stage.new_agent(Keys.create())
     starters = [starter, stage.provisioned(other, 100 * USDC)]
     owned_by_one(stage, *(account_of(stage, one) for one in starters))
-    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_owner_per_day=one_transfers_gas(stage)))
+    client = stage.serve(
+        NEW, limits=limits(custody_gas_wei_per_owner_per_day=one_transfers_gas(stage))
+    )
     assert asked(client, agent).status_code == 202
     answer = asked(client, other)
     assert (answer.status_code, "your owner's agents" in answer.json()["detail"]) == (429, True)
@@ -231,7 +280,9 @@ def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
     starters = [stage.provisioned(one, 100 * USDC) for one in agents]
     owned_by_one(stage, *(account_of(stage, one) for one in starters))
     each = one_transfers_gas(stage)
-    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_owner_per_day=5 * each, custody_queue_per_owner=400))
+    client = stage.serve(
+        NEW, limits=limits(custody_gas_wei_per_owner_per_day=5 * each, custody_queue_per_owner=400)
+    )
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda one: asked(client, one).status_code, agents * 20))
     assert (answers.count(202), answers.count(429)) == (5, 395)
@@ -240,7 +291,9 @@ def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
         assert outbox_queue.waiting(session, TOTAL) == 5
 
 
-def test_gas_that_a_transfer_did_not_use__is_given_back(stage: Stage, agent: dict[str, str], starter: str) -> None:
+def test_gas_that_a_transfer_did_not_use__is_given_back(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
     asked(stage.client, agent)
     keeper = stage.keeper()
     keeper.run()
@@ -248,7 +301,9 @@ def test_gas_that_a_transfer_did_not_use__is_given_back(stage: Stage, agent: dic
     for _ in range(3):
         keeper.run()
     (tx,) = stage.keepers.txs()
-    receipt = json.loads(stage.chain.rpc.call("eth_getTransactionReceipt", ["0x" + tx.hash.hex()], bytes))
+    receipt = json.loads(
+        stage.chain.rpc.call("eth_getTransactionReceipt", ["0x" + tx.hash.hex()], bytes)
+    )
     with stage.database.read() as session:
         assert gas.used_wei(session, stage.keepers.now().date()) == (tx.cost_wei, 0)
     assert tx.cost_wei == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)

@@ -1,4 +1,6 @@
-"""The mandate wallet's document, row by row: on a stage whose chain speaks through the book, and on a real chain."""
+"""The mandate wallet's document, row by row: on a stage whose chain speaks through the book, and on
+a real chain.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,18 +26,22 @@ from tests.personas import AGENT, OWNER
 
 @pytest.fixture
 def live(
-    deps: Deps,  # noqa: F811
+    deps: Deps,
     deployed: DeployedChain,
     database: Database,
     clock: Clock,
-    chain: StageChain,  # noqa: F811
-    follower: Follower,  # noqa: F811
+    chain: StageChain,
+    follower: Follower,
 ) -> Iterator[Live]:
-    """People with anvil's accounts, an API that reads the real chain, and an indexer that follows it."""
+    """People with anvil's accounts, an API that reads the real chain, and an indexer that follows
+    it.
+    """
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
     with TestClient(create_app(real), base_url=BASE_URL) as client:
         client.event_hooks = {"request": [], "response": [Conformance(routed(catalogue()), real)]}
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
-        people = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
+        people = Stage(
+            client, database, clock, chain, owner_wallet=owner, agent_wallet=agent
+        ).enter()
         yield Live(people, deployed, follower)

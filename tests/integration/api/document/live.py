@@ -1,4 +1,6 @@
-"""A mandate from its draft to its end on a real chain: each step is a call that the API built, sent and followed."""
+"""A mandate from its draft to its end on a real chain: each step is a call that the API built, sent
+and followed.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,16 +55,28 @@ class Live:
         self.follower.catch_up()
         return receipt
 
-    def execute(self, mandate_id: str, function: str, whole_usdc: int, *, succeeds: bool = True) -> Receipt:
-        """The agent sends the built call of `buy(uint256)` or `sell(uint256)`; a unit costs 1 USDC until the price moves."""
+    def execute(
+        self, mandate_id: str, function: str, whole_usdc: int, *, succeeds: bool = True
+    ) -> Receipt:
+        """The agent sends the built call of `buy(uint256)` or `sell(uint256)`; a unit costs 1 USDC
+        until the price moves.
+        """
         amount = f"{whole_usdc}.000000" if function.startswith("buy") else "0"
-        body = {"target": self.adapter, "function": function, "args": [str(whole_usdc * USDC)], "amount_usdc": amount}
+        body = {
+            "target": self.adapter,
+            "function": function,
+            "args": [str(whole_usdc * USDC)],
+            "amount_usdc": amount,
+        }
         call = self.stage.post(f"/mandates/{mandate_id}/execute-call", self.stage.agent, body)
         return self.send(AGENT, call, succeeds=succeeds)
 
     def price(self, price_e6: int) -> None:
         """What a unit of the test venue costs, in USDC base units."""
-        self.send(OPERATOR, {"to": self.deployed.contracts["test_venue"], "data": test_venue.set_price(price_e6)})
+        self.send(
+            OPERATOR,
+            {"to": self.deployed.contracts["test_venue"], "data": test_venue.set_price(price_e6)},
+        )
 
     def sign_in_at(self, at: int) -> None:
         """The API's clock says `at` too, in unix seconds; the owner signs in again."""

@@ -1,4 +1,6 @@
-"""One working mandate on a real chain (live.py), whose calls are built by the API and sent as they are."""
+"""One working mandate on a real chain (live.py), whose calls are built by the API and sent as they
+are.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,10 @@ from tests.personas import Persona
 
 @dataclass
 class World:
-    """A stage, its chain and its indexer. `mandate_id` works, in `vault`: 200 USDC an action, 450 a day, stop line at 950."""
+    """A stage, its chain and its indexer.
+
+    `mandate_id` works, in `vault`: 200 USDC an action, 450 a day, stop line at 950.
+    """
 
     stage: Stage
     chain: DeployedChain
@@ -59,7 +64,12 @@ class World:
     def buy(self, whole: int, amount: str | None = None, **changes: Any) -> dict[str, Any]:
         """The built call that buys `whole` USDC of units, spending at most `amount`."""
         adapter = self.chain.contracts["test_venue_adapter"]
-        body = {"target": adapter, "function": "buy(uint256)", "args": [str(whole * USDC)], "amount_usdc": amount or f"{whole}.000000"}
+        body = {
+            "target": adapter,
+            "function": "buy(uint256)",
+            "args": [str(whole * USDC)],
+            "amount_usdc": amount or f"{whole}.000000",
+        }
         return self.stage.post(f"{self.path}/execute-call", self.stage.agent, body | changes)
 
 

@@ -1,7 +1,9 @@
-"""How each reason of section 7 comes about: each function sets the scene and answers the call that is refused for it.
+"""How each reason of section 7 comes about: each function sets the scene and answers the call that
+is refused for it.
 
-Nothing is pretended: a key's day is used up in its row, the database is stopped or was never migrated, the call in flight is
-one that waits. Only the chain is a stage's own (tests/integration/api/mandates/stage.py).
+Nothing is pretended: a key's day is used up in its row, the database is stopped or was never
+migrated, the call in flight is one that waits. Only the chain is a stage's own
+(tests/integration/api/mandates/stage.py).
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,7 +47,9 @@ BUY = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"]}
 
 
 def without_a_key(scene: Scene) -> Attempt:
-    return Attempt(method="GET", path=f"{WALLET}/mandates/{{id}}", ids={"id": NOWHERE}, tool="mandate_get")
+    return Attempt(
+        method="GET", path=f"{WALLET}/mandates/{{id}}", ids={"id": NOWHERE}, tool="mandate_get"
+    )
 
 
 def with_an_unknown_key(scene: Scene) -> Attempt:
@@ -59,7 +63,11 @@ def outside_its_scopes(scene: Scene) -> Attempt:
 
 
 def set_scopes(scene: Scene, **scopes: Any) -> None:
-    answer = scene.client.put(f"/agents/{scene.stage.agent_id}/scopes", json={"scopes": None} | scopes, headers=scene.stage.owner)
+    answer = scene.client.put(
+        f"/agents/{scene.stage.agent_id}/scopes",
+        json={"scopes": None} | scopes,
+        headers=scene.stage.owner,
+    )
     assert answer.status_code == 200, answer.text
 
 
@@ -72,11 +80,19 @@ def above_the_keys_day(scene: Scene) -> Attempt:
 
 def of_anothers_agent(scene: Scene) -> Attempt:
     other, _ = scene.stage.new_agent()
-    return Attempt(method="GET", path=f"{WALLET}/agents/{{id}}/policy", who=scene.stage.agent, ids={"id": other}, tool="agent_policy_get")
+    return Attempt(
+        method="GET",
+        path=f"{WALLET}/agents/{{id}}/policy",
+        who=scene.stage.agent,
+        ids={"id": other},
+        tool="agent_policy_get",
+    )
 
 
 def above_the_days_calls(scene: Scene) -> Attempt:
-    listing = Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list")
+    listing = Attempt(
+        method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list"
+    )
     use_up_calls(scene, listing, 2_000)
     return listing
 
@@ -90,7 +106,14 @@ def of_an_unknown_mandate(scene: Scene) -> Attempt:
 
 def reporting(scene: Scene, mandate_id: str, **fields: Any) -> Attempt:
     path = f"{WALLET}/mandates/{{id}}/events"
-    return Attempt(method="POST", path=path, who=scene.stage.agent, ids={"id": mandate_id}, fields=fields, tool="mandate_report_event")
+    return Attempt(
+        method="POST",
+        path=path,
+        who=scene.stage.agent,
+        ids={"id": mandate_id},
+        fields=fields,
+        tool="mandate_report_event",
+    )
 
 
 def of_a_draft(scene: Scene) -> Attempt:
@@ -98,7 +121,13 @@ def of_a_draft(scene: Scene) -> Attempt:
 
 
 def beyond_the_longest_page(scene: Scene) -> Attempt:
-    return Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, fields={"limit": 201}, tool="mandate_list")
+    return Attempt(
+        method="GET",
+        path=f"{WALLET}/mandates",
+        who=scene.stage.agent,
+        fields={"limit": 201},
+        tool="mandate_list",
+    )
 
 
 def with_seven_decimals(scene: Scene) -> Attempt:
@@ -107,7 +136,14 @@ def with_seven_decimals(scene: Scene) -> Attempt:
 
 def accepting(scene: Scene, mandate_id: str, who: dict[str, str], **names: str) -> Attempt:
     path = f"{WALLET}/mandates/{{id}}/accept"
-    return Attempt(method="POST", path=path, who=who, ids={"id": mandate_id}, tool="mandate_accept", names=names)
+    return Attempt(
+        method="POST",
+        path=path,
+        who=who,
+        ids={"id": mandate_id},
+        tool="mandate_accept",
+        names=names,
+    )
 
 
 def of_a_mandate_that_names_another(scene: Scene) -> Attempt:
@@ -125,21 +161,41 @@ def of_an_agent_without_an_owner(scene: Scene) -> Attempt:
     agent_id, agent = scene.stage.new_agent()
     goal = {"budget_usdc": "1000", "horizon_days": 30, "stop_floor_bps": 500}
     fields = {"agent_id": agent_id, "title": "Buy units.", "goal": goal}
-    return Attempt(method="POST", path=f"{WALLET}/proposals", who=agent, fields=fields, tool="mandate_propose")
+    return Attempt(
+        method="POST", path=f"{WALLET}/proposals", who=agent, fields=fields, tool="mandate_propose"
+    )
 
 
 def of_more_than_is_idle(scene: Scene) -> Attempt:
-    fields = {"chain_id": 84532, "asset": "USDC", "amount": "0.000001", "tx_hash": TX, "direction": "out"}
+    fields = {
+        "chain_id": 84532,
+        "asset": "USDC",
+        "amount": "0.000001",
+        "tx_hash": TX,
+        "direction": "out",
+    }
     names = {"agent": scene.stage.agent_id}
     return Attempt(
-        method="POST", path=f"{WALLET}/transfers/report", who=scene.stage.agent, fields=fields, tool="transfer_report", names=names
+        method="POST",
+        path=f"{WALLET}/transfers/report",
+        who=scene.stage.agent,
+        fields=fields,
+        tool="transfer_report",
+        names=names,
     )
 
 
 def building(scene: Scene, mandate_id: str, amount: str) -> Attempt:
     path = f"{WALLET}/mandates/{{id}}/execute-call"
     fields = {**BUY, "amount_usdc": amount}
-    return Attempt(method="POST", path=path, who=scene.stage.agent, ids={"id": mandate_id}, fields=fields, tool="mandate_execute_call")
+    return Attempt(
+        method="POST",
+        path=path,
+        who=scene.stage.agent,
+        ids={"id": mandate_id},
+        fields=fields,
+        tool="mandate_execute_call",
+    )
 
 
 def above_the_mandates_cash(scene: Scene) -> Attempt:
@@ -152,21 +208,31 @@ def signed_by_another_wallet(scene: Scene) -> Attempt:
     mandate_id = scene.stage.draft()
     signature = scene.stage.sign_terms(mandate_id, Account.create())
     path = f"{WALLET}/mandates/{{id}}/sign"
-    return Attempt(method="POST", path=path, who=scene.stage.owner, ids={"id": mandate_id}, fields={"signature": signature})
+    return Attempt(
+        method="POST",
+        path=path,
+        who=scene.stage.owner,
+        ids={"id": mandate_id},
+        fields={"signature": signature},
+    )
 
 
 # What is sent twice
 
 
 def with_a_used_key(scene: Scene) -> Attempt:
-    first = replace(reporting(scene, scene.stage.working(), kind="note", why="One."), idempotency_key="a")
+    first = replace(
+        reporting(scene, scene.stage.working(), kind="note", why="One."), idempotency_key="a"
+    )
     assert by_http(scene.client, first).status == 200
     return replace(first, fields={"kind": "note", "why": "Another."})
 
 
 def while_the_first_is_served(scene: Scene) -> Attempt:
     """The first call holds its key and waits for the mandate's row, which the test has locked."""
-    attempt = replace(reporting(scene, scene.stage.working(), kind="note", why="Once."), idempotency_key="a")
+    attempt = replace(
+        reporting(scene, scene.stage.working(), kind="note", why="Once."), idempotency_key="a"
+    )
     holder = scene.ends.enter_context(psycopg.connect(plain(scene.database_url)))
     holder.execute("select 1 from mandate where public_id = %s for update", [attempt.ids["id"]])
     pool = scene.ends.enter_context(ThreadPoolExecutor(1))
@@ -188,7 +254,9 @@ def once_the_first_is_served(scene: Scene) -> None:
 
 
 def without_a_database(scene: Scene) -> Attempt:
-    listing = Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list")
+    listing = Attempt(
+        method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list"
+    )
     assert by_http(scene.client, listing).status == 200
     admit(scene, is_admitting=False)
     return listing
@@ -200,11 +268,25 @@ def without_migrations(scene: Scene) -> Attempt:
     with administration(scene.postgres) as connection:
         connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
     scene.ends.callback(drop, scene, name)
-    scene.database_url = make_url(scene.database_url).set(database=name).render_as_string(hide_password=False)
+    scene.database_url = (
+        make_url(scene.database_url).set(database=name).render_as_string(hide_password=False)
+    )
     database = scene.ends.enter_context(closing(Database(scene.database_url)))
-    app = create_app(replace(scene.deps, catalogue=probe.catalogue(Gate()), database=database, metrics=Metrics(database)))
+    app = create_app(
+        replace(
+            scene.deps,
+            catalogue=probe.catalogue(Gate()),
+            database=database,
+            metrics=Metrics(database),
+        )
+    )
     scene.client = scene.ends.enter_context(TestClient(app, base_url=BASE_URL))
-    return Attempt(method="POST", path="/auth/agent/connect", fields={"agent_name": "quant"}, tool="agent_connect")
+    return Attempt(
+        method="POST",
+        path="/auth/agent/connect",
+        fields={"agent_name": "quant"},
+        tool="agent_connect",
+    )
 
 
 def drop(scene: Scene, name: str) -> None:
@@ -217,7 +299,13 @@ def without_a_chain(scene: Scene) -> Attempt:
     goal = {"budget_usdc": "1000", "horizon_days": 30, "stop_floor_bps": 500}
     fields = {"agent_id": scene.stage.agent_id, "title": "Buy units.", "goal": goal}
     scene.stage.chain.is_down = True
-    return Attempt(method="POST", path=f"{WALLET}/proposals", who=scene.stage.agent, fields=fields, tool="mandate_propose")
+    return Attempt(
+        method="POST",
+        path=f"{WALLET}/proposals",
+        who=scene.stage.agent,
+        fields=fields,
+        tool="mandate_propose",
+    )
 
 
 # When the same call succeeds

@@ -1,4 +1,6 @@
-"""A call that is made by HTTP or as a tool, what is told of its refusal, and its next calls made as they are written."""
+"""A call that is made by HTTP or as a tool, what is told of its refusal, and its next calls made as
+they are written.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +25,11 @@ WALLET = "/mandate-wallet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call. `path` has {ids}; `fields` are its body or query; `who` its headers; `names` fill expected paths beside `ids`."""
+    """One call.
+
+    `path` has {ids}; `fields` are its body or query; `who` its headers; `names` fill expected paths
+    beside `ids`.
+    """
 
     method: str
     path: str
@@ -50,8 +56,12 @@ Door = Callable[[TestClient, Attempt], Told]
 
 
 def by_http(client: TestClient, attempt: Attempt) -> Told:
-    headers = dict(attempt.who) | ({} if attempt.idempotency_key is None else {"Idempotency-Key": attempt.idempotency_key})
-    sent: dict[str, Any] = {"params": attempt.fields} if attempt.method == "GET" else {"json": attempt.fields}
+    headers = dict(attempt.who) | (
+        {} if attempt.idempotency_key is None else {"Idempotency-Key": attempt.idempotency_key}
+    )
+    sent: dict[str, Any] = (
+        {"params": attempt.fields} if attempt.method == "GET" else {"json": attempt.fields}
+    )
     answer = client.request(attempt.method, attempt.filled(attempt.path), headers=headers, **sent)
     return Told(answer.status_code, answer.json())
 
@@ -59,7 +69,9 @@ def by_http(client: TestClient, attempt: Attempt) -> Told:
 def by_tool(client: TestClient, attempt: Attempt) -> Told:
     assert attempt.tool is not None
     key = {} if attempt.idempotency_key is None else {"idempotency_key": attempt.idempotency_key}
-    result = call_tool(client, attempt.tool, dict(attempt.who), **attempt.ids, **attempt.fields, **key)
+    result = call_tool(
+        client, attempt.tool, dict(attempt.who), **attempt.ids, **attempt.fields, **key
+    )
     assert result["isError"] is (result["_meta"]["service/status"] >= 400)
     return Told(result["_meta"]["service/status"], result["structuredContent"])
 
@@ -69,7 +81,10 @@ DOORS: Mapping[str, Door] = {"http": by_http, "tool": by_tool}
 
 @dataclass(slots=True)
 class Scene:
-    """What a case is provoked with. `client` may be replaced by one of another application; `ends` runs at the test's end."""
+    """What a case is provoked with.
+
+    `client` may be replaced by one of another application; `ends` runs at the test's end.
+    """
 
     stage: Stage
     deps: Deps
@@ -77,12 +92,22 @@ class Scene:
     database_url: str
     client: TestClient
     ends: ExitStack
-    first_call: tuple[psycopg.Connection[Any], Future[Told]] | None = None  # what it waits for, and the call
+    # what it waits for, and the call
+    first_call: tuple[psycopg.Connection[Any], Future[Told]] | None = None
 
     def follow(self, attempt: Attempt, item: Mapping[str, Any]) -> int:
-        """Make a next call as it is written, with the credential that its `auth` names; answers its status."""
+        """Make a next call as it is written, with the credential that its `auth` names; answers its
+        status.
+        """
         body = {"json": item["body"]} if "body" in item else {}
-        return int(self.client.request(item["method"], item["path"], headers=self._credential(attempt, item["auth"]), **body).status_code)
+        return int(
+            self.client.request(
+                item["method"],
+                item["path"],
+                headers=self._credential(attempt, item["auth"]),
+                **body,
+            ).status_code
+        )
 
     def _credential(self, attempt: Attempt, auth: str) -> dict[str, str]:
         match auth:
@@ -98,7 +123,9 @@ class Scene:
 
 
 @contextmanager
-def set_up(stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: str) -> Iterator[Scene]:
+def set_up(
+    stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: str
+) -> Iterator[Scene]:
     with ExitStack() as ends:
         yield Scene(stage, deps, postgres, database_url, stage.client, ends)
 
@@ -121,9 +148,13 @@ def admit(scene: Scene, *, is_admitting: bool) -> None:
     """Whether the database takes connections; those that stand are ended when it does not."""
     name = make_url(scene.database_url).database
     with administration(scene.postgres) as connection:
-        connection.execute(f'alter database "{name}" with allow_connections {str(is_admitting).lower()}'.encode())
+        connection.execute(
+            f'alter database "{name}" with allow_connections {str(is_admitting).lower()}'.encode()
+        )
         if not is_admitting:
-            connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name]
+            )
 
 
 def wait_for_a_blocked_call(scene: Scene) -> None:
@@ -133,7 +164,9 @@ def wait_for_a_blocked_call(scene: Scene) -> None:
         while time.monotonic() < end:
             name = make_url(scene.database_url).database
             blocked = connection.execute(
-                "select count(*) from pg_stat_activity where datname = %s and wait_event_type = 'Lock'", [name]
+                "select count(*) from pg_stat_activity where datname = %s and "
+                "wait_event_type = 'Lock'",
+                [name],
             ).fetchone()
             if blocked is not None and blocked[0]:
                 return

@@ -10,7 +10,12 @@ WHOLE: dict[str, Any] = {
     "assets": ["USDC", "ETH"],
     "venues": ["test_venue"],
     "networks": ["base-sepolia"],
-    "stop_conditions": {"loss": 0.1, "words": ["keep", {"deep": None}], "big": 123456789012345, "text": "é < \u2028"},
+    "stop_conditions": {
+        "loss": 0.1,
+        "words": ["keep", {"deep": None}],
+        "big": 123456789012345,
+        "text": "é < \u2028",
+    },
     "per_tx_cap_usdc": "5.500000",
     "total_cap_usdc": "100.000000",
     "hold_ratio": "0.250000",
@@ -21,7 +26,9 @@ WHOLE: dict[str, Any] = {
     "auto_vs_approval": {"allow_overdraft": True},
     "accepts_mandates": True,
 }
-DEFAULTS: dict[str, Any] = {key: [] if key in ("assets", "venues", "networks") else None for key in WHOLE} | {"accepts_mandates": False}
+DEFAULTS: dict[str, Any] = {
+    key: [] if key in ("assets", "venues", "networks") else None for key in WHOLE
+} | {"accepts_mandates": False}
 
 
 def put(stage: Stage, **body: Any) -> Any:
@@ -34,8 +41,10 @@ def policy(stage: Stage) -> dict[str, Any]:
 
 
 @pytest.mark.row(
-    "2.15 assets", "2.15 venues", "2.15 networks", "2.15 stop_conditions", "2.15 per_tx_cap_usdc", "2.15 total_cap_usdc",
-    "2.15 hold_ratio", "2.15 min_net_bps", "2.15 max_cost_bps", "2.15 slippage_bps", "2.15 credit_budget_daily",
+    "2.15 assets", "2.15 venues", "2.15 networks", "2.15 stop_conditions", "2.15 per_tx_cap_usdc",
+    "2.15 total_cap_usdc",
+    "2.15 hold_ratio", "2.15 min_net_bps", "2.15 max_cost_bps", "2.15 slippage_bps",
+    "2.15 credit_budget_daily",
     "2.15 auto_vs_approval", "2.15 accepts_mandates", "4 policy",
 )  # fmt: skip
 def test_each_field__comes_back_as_it_was_written(stage: Stage) -> None:
@@ -50,7 +59,14 @@ def test_what_a_body_leaves_out__falls_back_accepts_mandates_to_false(stage: Sta
     put(stage, **WHOLE)
     assert put(stage).status_code == 200
     assert policy(stage) == DEFAULTS
-    assert reason(stage.call("POST", f"/mandates/{stage.draft(agent_id=None)}/assign", stage.owner, {"agent_id": stage.agent_id})) == (
+    assert reason(
+        stage.call(
+            "POST",
+            f"/mandates/{stage.draft(agent_id=None)}/assign",
+            stage.owner,
+            {"agent_id": stage.agent_id},
+        )
+    ) == (
         409,
         "agent_not_accepting",
     )
@@ -59,24 +75,47 @@ def test_what_a_body_leaves_out__falls_back_accepts_mandates_to_false(stage: Sta
 @pytest.mark.row("2.15 stop_conditions")
 @pytest.mark.parametrize(
     "conditions",
-    [["a", 1, None, True], "when the moon is full", {"drawdown_pct": "5"}, {"a": {"b": [[]]}}, None, [0.1, 2.5e-7, -0.0, "0.1", 10**30]],
+    [
+        ["a", 1, None, True],
+        "when the moon is full",
+        {"drawdown_pct": "5"},
+        {"a": {"b": [[]]}},
+        None,
+        [0.1, 2.5e-7, -0.0, "0.1", 10**30],
+    ],
 )
-def test_stop_conditions__are_stored_verbatim_whatever_they_are(stage: Stage, conditions: Any) -> None:
+def test_stop_conditions__are_stored_verbatim_whatever_they_are(
+    stage: Stage, conditions: Any
+) -> None:
     put(stage, stop_conditions=conditions)
     assert policy(stage)["stop_conditions"] == conditions
 
 
 @pytest.mark.row("2.15 stop_conditions")
 @pytest.mark.parametrize("literal", ["0.10000000000000000001", "1e400"])
-def test_stop_conditions__a_number_that_would_come_back_as_another__is_refused(stage: Stage, literal: str) -> None:
+def test_stop_conditions__a_number_that_would_come_back_as_another__is_refused(
+    stage: Stage, literal: str
+) -> None:
     headers = stage.owner | {"Content-Type": "application/json"}
-    path, text = f"/mandate-wallet/agents/{stage.agent_id}/policy", f'{{"stop_conditions": {{"loss": [{literal}]}}}}'
+    path, text = (
+        f"/mandate-wallet/agents/{stage.agent_id}/policy",
+        f'{{"stop_conditions": {{"loss": [{literal}]}}}}',
+    )
     answer = stage.client.put(path, content=text, headers=headers)
     assert reason(answer) == (400, "invalid_number")
-    assert answer.json()["detail"].startswith("stop_conditions: ") and literal in answer.json()["detail"]
+    assert (
+        answer.json()["detail"].startswith("stop_conditions: ")
+        and literal in answer.json()["detail"]
+    )
 
 
-@pytest.mark.row("2.15 hold_ratio", "2.15 max_cost_bps", "2.15 slippage_bps", "2.15 credit_budget_daily", "2.15 per_tx_cap_usdc")
+@pytest.mark.row(
+    "2.15 hold_ratio",
+    "2.15 max_cost_bps",
+    "2.15 slippage_bps",
+    "2.15 credit_budget_daily",
+    "2.15 per_tx_cap_usdc",
+)
 @pytest.mark.parametrize(
     ("field", "value", "kind"),
     [
@@ -95,15 +134,22 @@ def test_stop_conditions__a_number_that_would_come_back_as_another__is_refused(s
         ("api_key", "x", "secret_field_refused"),
     ],
 )
-def test_a_field_that_breaks_its_rule__is_named_and_nothing_changes(stage: Stage, field: str, value: Any, kind: str) -> None:
+def test_a_field_that_breaks_its_rule__is_named_and_nothing_changes(
+    stage: Stage, field: str, value: Any, kind: str
+) -> None:
     put(stage, **WHOLE)
     answer = put(stage, **{**WHOLE, field: value})
-    assert (reason(answer), answer.json()["detail"].startswith(field) or kind == "secret_field_refused") == ((400, kind), True)
+    assert (
+        reason(answer),
+        answer.json()["detail"].startswith(field) or kind == "secret_field_refused",
+    ) == ((400, kind), True)
     assert policy(stage) == WHOLE
 
 
 @pytest.mark.row("2.15 each change is logged")
-def test_each_change__is_logged_with_both_sides_newest_first_and_no_change_is_none(stage: Stage) -> None:
+def test_each_change__is_logged_with_both_sides_newest_first_and_no_change_is_none(
+    stage: Stage,
+) -> None:
     path = f"/agents/{stage.agent_id}/policy"
     assert [one["changes"] for one in stage.get(path, stage.owner)["policy_changelog"]] == [
         {"accepts_mandates": {"from": False, "to": True}}
@@ -113,7 +159,10 @@ def test_each_change__is_logged_with_both_sides_newest_first_and_no_change_is_no
     put(stage, accepts_mandates=True, slippage_bps=5)
     log = stage.get(path, stage.owner)["policy_changelog"]
     assert len(log) == 2
-    assert log[0] == {"at": "2026-11-21T12:01:00Z", "changes": {"slippage_bps": {"from": None, "to": 5}}}
+    assert log[0] == {
+        "at": "2026-11-21T12:01:00Z",
+        "changes": {"slippage_bps": {"from": None, "to": 5}},
+    }
     for bps in range(6, 18):
         put(stage, accepts_mandates=True, slippage_bps=bps)
     log = stage.get(path, stage.owner)["policy_changelog"]
@@ -122,6 +171,11 @@ def test_each_change__is_logged_with_both_sides_newest_first_and_no_change_is_no
 
 @pytest.mark.row("2.15 the owner replaces the whole policy")
 def test_only_the_owner__replaces_it(stage: Stage) -> None:
-    assert reason(stage.call("PUT", f"/agents/{stage.agent_id}/policy", stage.agent, WHOLE)) == (403, "scope_denied")
-    assert reason(stage.call("PUT", f"/agents/{stage.agent_id}/policy", stage.new_owner(), WHOLE)) == (403, "not_owner")
+    assert reason(stage.call("PUT", f"/agents/{stage.agent_id}/policy", stage.agent, WHOLE)) == (
+        403,
+        "scope_denied",
+    )
+    assert reason(
+        stage.call("PUT", f"/agents/{stage.agent_id}/policy", stage.new_owner(), WHOLE)
+    ) == (403, "not_owner")
     assert policy(stage) == DEFAULTS | {"accepts_mandates": True}

@@ -1,4 +1,6 @@
-"""Wallet document 2.17 on the wallet's own routes: one first answer a key, and nothing written twice."""
+"""Wallet document 2.17 on the wallet's own routes: one first answer a key, and nothing written
+twice.
+"""
 
 from typing import Any
 
@@ -10,7 +12,9 @@ TX = "0x" + "ab" * 32
 LONGEST = "aZ09._:-" * 16
 
 
-def send(stage: Stage, path: str, key: str, body: dict[str, Any], who: dict[str, str] | None = None) -> Any:
+def send(
+    stage: Stage, path: str, key: str, body: dict[str, Any], who: dict[str, str] | None = None
+) -> Any:
     return stage.call("POST", path, (who or stage.agent) | {"Idempotency-Key": key}, body)
 
 
@@ -19,21 +23,35 @@ def rows(stage: Stage, mandate_id: str) -> int:
 
 
 @pytest.mark.row("2.17 key")
-@pytest.mark.parametrize(("key", "status"), [("a", 200), (LONGEST, 200), (LONGEST + "a", 400), ("a b", 400), ("a/b", 400), ("", 400)])
-def test_a_key__is_1_to_128_letters_digits_and_four_signs(stage: Stage, key: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [("a", 200), (LONGEST, 200), (LONGEST + "a", 400), ("a b", 400), ("a/b", 400), ("", 400)],
+)
+def test_a_key__is_1_to_128_letters_digits_and_four_signs(
+    stage: Stage, key: str, status: int
+) -> None:
     answer = send(stage, f"/mandates/{stage.working()}/events", key, {"kind": "note"})
     assert answer.status_code == status
     if status == 400:
-        assert answer.json()["detail"] == "Idempotency-Key: write 1 to 128 characters from letters, digits and . _ : -"
+        assert (
+            answer.json()["detail"]
+            == "Idempotency-Key: write 1 to 128 characters from letters, digits and . _ : -"
+        )
 
 
 @pytest.mark.row(
-    "2.17 the same key and body replays", "2.17 the same key with another body is refused", "6 retries with the same key replay"
+    "2.17 the same key and body replays",
+    "2.17 the same key with another body is refused",
+    "6 retries with the same key replay",
 )
 @pytest.mark.parametrize(
     ("route", "body", "other"),
     [
-        ("events", {"kind": "buy", "amount_usdc": "10", "payload": {"target": ADAPTER}}, {"amount_usdc": "11"}),
+        (
+            "events",
+            {"kind": "buy", "amount_usdc": "10", "payload": {"target": ADAPTER}},
+            {"amount_usdc": "11"},
+        ),
         ("events", {"kind": "buy", "amount_usdc": "999"}, {"amount_usdc": "998"}),
         ("refusals", {"reason": "OverPerTxCap", "tx_hash": TX}, {"reason": "OverDailyCap"}),
         ("accept", {}, None),
@@ -51,7 +69,11 @@ def test_each_write_of_a_mandate__is_answered_as_the_first_time(
     written = rows(stage, mandate_id)
     stage.clock.pass_(minutes=1)
     again = send(stage, path, "k", body)
-    assert (again.status_code, again.json(), again.headers["Idempotent-Replay"]) == (first.status_code, first.json(), "true")
+    assert (again.status_code, again.json(), again.headers["Idempotent-Replay"]) == (
+        first.status_code,
+        first.json(),
+        "true",
+    )
     if other is not None:
         assert reason(send(stage, path, "k", body | other)) == (409, "idempotency_key_reused")
     assert rows(stage, mandate_id) == written
@@ -76,6 +98,9 @@ def test_a_key__is_of_its_caller_route_and_mandate(stage: Stage) -> None:
 def test_a_refused_writes_key__is_free_for_another_body(stage: Stage) -> None:
     path = f"/mandates/{stage.working()}/events"
     assert reason(send(stage, path, "k", {"kind": "gift"})) == (400, "invalid_parameter")
-    assert reason(send(stage, path, "k", {"kind": "note", "amount_usdc": "1e3"})) == (400, "invalid_number")
+    assert reason(send(stage, path, "k", {"kind": "note", "amount_usdc": "1e3"})) == (
+        400,
+        "invalid_number",
+    )
     answer = send(stage, path, "k", {"kind": "note"})
     assert answer.status_code == 200 and "Idempotent-Replay" not in answer.headers

@@ -1,4 +1,6 @@
-"""Wallet document 2.18 on a real chain and on paper: how an owner leaves, and 4's approvals beside it."""
+"""Wallet document 2.18 on a real chain and on paper: how an owner leaves, and 4's approvals beside
+it.
+"""
 
 from typing import Any
 
@@ -12,7 +14,8 @@ from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, OPERATOR, OWNER
 
 STEP = {
-    "n", "type", "venue", "adapter", "action", "who_signs", "who_signs_text", "to", "data", "est_proceeds_usdc", "note", "reason",
+    "n", "type", "venue", "adapter", "action", "who_signs", "who_signs_text", "to", "data",
+    "est_proceeds_usdc", "note", "reason",
     "position_label", "call",
 }  # fmt: skip
 
@@ -21,43 +24,93 @@ def plan_of(stage: Stage, mandate_id: str) -> dict[str, Any]:
     return stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
 
 
-def bought(stage: Stage, mandate_id: str, target: str, position: dict[str, Any], tx_hash: str | None = None) -> None:
-    body = {"kind": "buy", "amount_usdc": "40", "tx_hash": tx_hash, "payload": {"target": target, "position": position}}
-    answer = stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, {key: value for key, value in body.items() if value})
+def bought(
+    stage: Stage, mandate_id: str, target: str, position: dict[str, Any], tx_hash: str | None = None
+) -> None:
+    body = {
+        "kind": "buy",
+        "amount_usdc": "40",
+        "tx_hash": tx_hash,
+        "payload": {"target": target, "position": position},
+    }
+    answer = stage.call(
+        "POST",
+        f"/mandates/{mandate_id}/events",
+        stage.agent,
+        {key: value for key, value in body.items() if value},
+    )
     assert answer.status_code in (200, 202), answer.text
 
 
 @pytest.mark.row(
-    "2.18 steps in order", "2.18 type", "2.18 data", "2.18 venue", "2.18 adapter", "2.18 action", "2.18 who_signs", "2.18 who_signs_text",
-    "2.18 est_proceeds_usdc", "2.18 note", "2.18 position_label", "2.18 positions that the agent reported are kept", "2.18 exit_cost_est",
-    "2.18 exit_cost_reason", "2.18 gets_back_est", "2.18 closes", "2.18 kept_at_venue", "4 GET /mandates/{id}/close-all-plan",
+    "2.18 steps in order", "2.18 type", "2.18 data", "2.18 venue", "2.18 adapter", "2.18 action",
+    "2.18 who_signs", "2.18 who_signs_text",
+    "2.18 est_proceeds_usdc", "2.18 note", "2.18 position_label",
+    "2.18 positions that the agent reported are kept", "2.18 exit_cost_est",
+    "2.18 exit_cost_reason", "2.18 gets_back_est", "2.18 closes", "2.18 kept_at_venue",
+    "4 GET /mandates/{id}/close-all-plan",
 )  # fmt: skip
-def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: World) -> None:  # noqa: F811
+def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: World) -> None:
     stage, adapter = world.stage, world.chain.contracts["test_venue_adapter"]
     tx_hash = world.send(AGENT, world.buy(40))
     bought(stage, world.mandate_id, adapter, {"id": "u", "name": "Units"}, tx_hash)
-    world.chain.succeed(OPERATOR, world.chain.contracts["test_venue"], test_venue.set_price(1_100_000))
+    world.chain.succeed(
+        OPERATOR, world.chain.contracts["test_venue"], test_venue.set_price(1_100_000)
+    )
     plan = plan_of(stage, world.mandate_id)
-    assert [(step["n"], step["type"], step["action"], step["who_signs"]) for step in plan["steps"]] == [
+    assert [
+        (step["n"], step["type"], step["action"], step["who_signs"]) for step in plan["steps"]
+    ] == [
         (1, "stop", None, "owner"),
         (2, "unwind", "unwind", "owner"),
         (3, "withdraw", None, "owner"),
     ]
     assert all(step.keys() >= STEP for step in plan["steps"])
     stop, unwind, withdraw = plan["steps"]
-    assert (stop["data"], stop["to"], withdraw["data"]) == (calldata.stop("owner"), world.vault, None)
+    assert (stop["data"], stop["to"], withdraw["data"]) == (
+        calldata.stop("owner"),
+        world.vault,
+        None,
+    )
     assert stop["call"] == {"to": stop["to"], "data": stop["data"], "value": 0, "chain_id": 84532}
     assert withdraw["call"] is None
-    assert (unwind["adapter"], unwind["venue"], unwind["to"]) == ("test_venue", "test_venue", world.vault)
-    assert (unwind["est_proceeds_usdc"], unwind["position_label"], unwind["reason"]) == ("44.000000", "Units", None)
-    assert (unwind["who_signs_text"], unwind["note"]) == ("You sign the unwind", "Sold through its adapter; the USDC goes to your vault.")
-    assert (plan["closes"], plan["kept_at_venue"], plan["exit_cost_est"], plan["exit_cost_reason"]) == (1, 0, "0.000000", None)
+    assert (unwind["adapter"], unwind["venue"], unwind["to"]) == (
+        "test_venue",
+        "test_venue",
+        world.vault,
+    )
+    assert (unwind["est_proceeds_usdc"], unwind["position_label"], unwind["reason"]) == (
+        "44.000000",
+        "Units",
+        None,
+    )
+    assert (unwind["who_signs_text"], unwind["note"]) == (
+        "You sign the unwind",
+        "Sold through its adapter; the USDC goes to your vault.",
+    )
+    assert (
+        plan["closes"],
+        plan["kept_at_venue"],
+        plan["exit_cost_est"],
+        plan["exit_cost_reason"],
+    ) == (1, 0, "0.000000", None)
     assert plan["gets_back_est"] == "1003.600000"  # 960 + 44 less 10 % of the gain of 4
     bought(stage, world.mandate_id, address(9), {"id": "x", "name": "Elsewhere"})
     plan = plan_of(stage, world.mandate_id)
     kept = plan["steps"][2]
     assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "unwind", "withdraw"]
-    assert {key: kept[key] for key in ("action", "adapter", "data", "who_signs", "reason", "position_label", "est_proceeds_usdc")} == {
+    assert {
+        key: kept[key]
+        for key in (
+            "action",
+            "adapter",
+            "data",
+            "who_signs",
+            "reason",
+            "position_label",
+            "est_proceeds_usdc",
+        )
+    } == {
         "action": "keep",
         "adapter": None,
         "data": None,
@@ -66,11 +119,16 @@ def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: Wor
         "position_label": "Elsewhere",
         "est_proceeds_usdc": None,
     }
-    assert (plan["closes"], plan["kept_at_venue"], plan["exit_cost_est"], plan["exit_cost_reason"]) == (1, 1, None, "position_not_priced")
+    assert (
+        plan["closes"],
+        plan["kept_at_venue"],
+        plan["exit_cost_est"],
+        plan["exit_cost_reason"],
+    ) == (1, 1, None, "position_not_priced")
 
 
 @pytest.mark.row("2.18 steps in order", "2.18 data")
-def test_plan__followed_step_by_step__brings_back_what_it_said(world: World) -> None:  # noqa: F811
+def test_plan__followed_step_by_step__brings_back_what_it_said(world: World) -> None:
     stage = world.stage
     world.send(AGENT, world.buy(200))
     said = plan_of(stage, world.mandate_id)["gets_back_est"]
@@ -82,18 +140,22 @@ def test_plan__followed_step_by_step__brings_back_what_it_said(world: World) -> 
     assert world.read()["lock"]["reason"] == "nothing_left"
 
 
-def test_batch__is_the_stop_and_the_withdrawal_of_what_is_there(world: World) -> None:  # noqa: F811
+def test_batch__is_the_stop_and_the_withdrawal_of_what_is_there(world: World) -> None:
     world.send(AGENT, world.buy(200))
     batch = plan_of(world.stage, world.mandate_id)["batch"]
     assert (batch["amount_usdc"], batch["atomic"]) == ("800.000000", True)
-    assert [(call["to"], call["value"], call["chain_id"]) for call in batch["calls"]] == [(world.vault, 0, 84532)] * 2
+    assert [(call["to"], call["value"], call["chain_id"]) for call in batch["calls"]] == [
+        (world.vault, 0, 84532)
+    ] * 2
     for call in batch["calls"]:
         world.send(OWNER, call)
     assert world.chain.reader.usdc_balance(OWNER.address) == 800 * USDC
-    assert plan_of(world.stage, world.mandate_id)["batch"] is None, "the stop is behind us; what is left are steps"
+    assert plan_of(world.stage, world.mandate_id)["batch"] is None, (
+        "the stop is behind us; what is left are steps"
+    )
 
 
-def test_batch__follows_what_is_spent__and_paper_has_none(world: World) -> None:  # noqa: F811
+def test_batch__follows_what_is_spent__and_paper_has_none(world: World) -> None:
     for _ in range(2):
         world.send(AGENT, world.buy(200))
     assert plan_of(world.stage, world.mandate_id)["batch"]["amount_usdc"] == "600.000000"
@@ -101,7 +163,9 @@ def test_batch__follows_what_is_spent__and_paper_has_none(world: World) -> None:
 
 
 @pytest.mark.row("2.18 data", "2.18 note")
-def test_plans_withdrawal__is_of_all_that_the_vault_holds_what_was_donated_too(world: World) -> None:  # noqa: F811
+def test_plans_withdrawal__is_of_all_that_the_vault_holds_what_was_donated_too(
+    world: World,
+) -> None:
     """It was of the mandate's own cash alone, while its note says all."""
     stage = world.stage
     world.send(OWNER, stage.get(f"{world.path}/stop-call", stage.owner))
@@ -109,7 +173,10 @@ def test_plans_withdrawal__is_of_all_that_the_vault_holds_what_was_donated_too(w
     (withdraw,) = plan_of(stage, world.mandate_id)["steps"]
     assert withdraw["data"] == stage.get(f"{world.path}/withdraw-call", stage.owner)["data"]
     world.send(OWNER, withdraw)
-    assert (world.chain.reader.usdc_balance(world.vault), world.chain.reader.usdc_balance(OWNER.address)) == (0, 1_007 * USDC)
+    assert (
+        world.chain.reader.usdc_balance(world.vault),
+        world.chain.reader.usdc_balance(OWNER.address),
+    ) == (0, 1_007 * USDC)
 
 
 @pytest.mark.row("2.18 steps in order", "2.18 kept_at_venue")
@@ -117,19 +184,38 @@ def test_plan__of_paper__has_no_calls_and_after_the_stop_nothing(stage: Stage) -
     mandate_id = stage.paper()
     bought(stage, mandate_id, ADAPTER, {"id": "u", "name": "Units"})
     plan = plan_of(stage, mandate_id)
-    assert [(step["type"], step["action"], step["data"]) for step in plan["steps"]] == [("stop", None, None), ("unwind", "keep", None)]
+    assert [(step["type"], step["action"], step["data"]) for step in plan["steps"]] == [
+        ("stop", None, None),
+        ("unwind", "keep", None),
+    ]
     assert (plan["relay_positions_read"], plan["kept_at_venue"]) == (True, 1)
     stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
     after = plan_of(stage, mandate_id)
-    assert (after["steps"], after["closes"], after["kept_at_venue"], after["gets_back_est"]) == ([], 0, 0, "1000.000000")
+    assert (after["steps"], after["closes"], after["kept_at_venue"], after["gets_back_est"]) == (
+        [],
+        0,
+        0,
+        "1000.000000",
+    )
 
 
 @pytest.mark.row("4 approvals")
 def test_approvals__are_moves_and_buys_above_the_line_and_hold_nothing_up(stage: Stage) -> None:
     mandate_id = stage.working(approval_above_usdc="50")
     report = f"/mandates/{mandate_id}/events"
-    for kind, amount in (("buy", "50"), ("buy", "50.000001"), ("move", "60"), ("sell", "70"), ("fee", "80")):
-        body = {"kind": kind, "amount_usdc": amount, "tx_hash": "0x" + "0" * 62 + amount[:2], "payload": {"target": ADAPTER}}
+    for kind, amount in (
+        ("buy", "50"),
+        ("buy", "50.000001"),
+        ("move", "60"),
+        ("sell", "70"),
+        ("fee", "80"),
+    ):
+        body = {
+            "kind": kind,
+            "amount_usdc": amount,
+            "tx_hash": "0x" + "0" * 62 + amount[:2],
+            "payload": {"target": ADAPTER},
+        }
         stage.post(report, stage.agent, body)
     items = stage.get(f"/mandates/{mandate_id}/approvals", stage.agent)["items"]
     assert items == stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]
@@ -137,8 +223,15 @@ def test_approvals__are_moves_and_buys_above_the_line_and_hold_nothing_up(stage:
         ("50.000001", "pending", "2026-11-21T12:00:00Z"),
         ("60.000000", "pending", "2026-11-21T12:00:00Z"),
     ]
-    events = {one["id"]: one["amount_usdc"] for one in stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)["events"]}
+    events = {
+        one["id"]: one["amount_usdc"]
+        for one in stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)["events"]
+    }
     assert [events[one["id"]] for one in items] == ["50.000001", "60.000000"]
     alone = stage.working()
-    stage.post(f"/mandates/{alone}/events", stage.agent, {"kind": "buy", "amount_usdc": "199", "payload": {"target": ADAPTER}})
+    stage.post(
+        f"/mandates/{alone}/events",
+        stage.agent,
+        {"kind": "buy", "amount_usdc": "199", "payload": {"target": ADAPTER}},
+    )
     assert stage.get(f"/mandates/{alone}/approvals", stage.owner)["items"] == []

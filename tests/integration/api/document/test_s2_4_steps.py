@@ -14,7 +14,8 @@ from tests.personas import AGENT, OWNER
 from tests.personas import KEEPER as KEEPER_PERSONA
 
 FIELDS = {
-    "id", "group", "kind", "code", "status", "at", "reported_by", "confirmed_on_chain", "est", "amount_usdc", "tx_hash", "why", "note",
+    "id", "group", "kind", "code", "status", "at", "reported_by", "confirmed_on_chain", "est",
+    "amount_usdc", "tx_hash", "why", "note",
     "resource", "target", "allowed_by", "breached", "clauses", "params",
 }  # fmt: skip
 
@@ -34,23 +35,38 @@ def brief(steps: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.row(
-    "2.4 newest group first, a group in reading order", "2.4 group", "2.4 kind", "2.4 code", "2.4 kind instruction", "2.4 kind action",
-    "2.4 kind outcome", "2.4 kind funding", "2.4 kind control", "2.4 control_agentremoved and control_agentset",
+    "2.4 newest group first, a group in reading order", "2.4 group", "2.4 kind", "2.4 code",
+    "2.4 kind instruction", "2.4 kind action",
+    "2.4 kind outcome", "2.4 kind funding", "2.4 kind control",
+    "2.4 control_agentremoved and control_agentset",
     "2.4 a pause or resume carries note and params.action", "2.4 control_unwound",
     "2.4 the withdraw hash is on the funding_withdraw step",
 )  # fmt: skip
 def test_steps__of_a_whole_life_on_the_chain__newest_first(live: Live) -> None:
     mandate_id, vault = live.working()
     told = live.execute(mandate_id, "buy(uint256)", 100)
-    report(live.stage, mandate_id, kind="buy", amount_usdc="100", tx_hash=told.tx_hash, why="dip", payload={"target": live.adapter})
+    report(
+        live.stage,
+        mandate_id,
+        kind="buy",
+        amount_usdc="100",
+        tx_hash=told.tx_hash,
+        why="dip",
+        payload={"target": live.adapter},
+    )
     silent = live.execute(mandate_id, "buy(uint256)", 50)
     refused = live.execute(mandate_id, "buy(uint256)", 201, succeeds=False)
     live.send_owners(mandate_id, "set-agent-call")
     live.send_owners(mandate_id, "set-agent-call", agent_wallet=AGENT.address)
-    live.send(KEEPER_PERSONA, {"to": vault, "data": calldata.mark(1_000 * USDC, silent.block_number, "0x" + "00" * 32)})
+    live.send(
+        KEEPER_PERSONA,
+        {"to": vault, "data": calldata.mark(1_000 * USDC, silent.block_number, "0x" + "00" * 32)},
+    )
     live.send_owners(mandate_id, "stop-call")
     live.price(1_200_000)
-    unwound = live.send(OWNER, live.stage.post(f"/mandates/{mandate_id}/unwind-call", live.stage.owner))
+    unwound = live.send(
+        OWNER, live.stage.post(f"/mandates/{mandate_id}/unwind-call", live.stage.owner)
+    )
     live.settle(vault)
     withdrawn = live.send_owners(mandate_id, "withdraw-call")
     steps = steps_of(live.stage, mandate_id)
@@ -72,13 +88,31 @@ def test_steps__of_a_whole_life_on_the_chain__newest_first(live: Live) -> None:
     ]
     assert all(set(step) == FIELDS for step in steps)
     by_code = {step["code"]: step for step in reversed(steps)}
-    assert (by_code["control_unwound"]["amount_usdc"], by_code["control_unwound"]["tx_hash"]) == ("180.000000", unwound.tx_hash)
-    assert (by_code["funding_withdraw"]["tx_hash"], by_code["funding_withdraw"]["amount_usdc"]) == (withdrawn.tx_hash, "1027.000000")
-    assert (by_code["outcome_payout"]["amount_usdc"], by_code["funding_deposit"]["amount_usdc"]) == ("3.000000", "1000.000000")
-    assert (by_code["refused"]["tx_hash"], by_code["refused"]["note"]) == (refused.tx_hash, "Refused: OverPerTxCap")
+    assert (by_code["control_unwound"]["amount_usdc"], by_code["control_unwound"]["tx_hash"]) == (
+        "180.000000",
+        unwound.tx_hash,
+    )
+    assert (by_code["funding_withdraw"]["tx_hash"], by_code["funding_withdraw"]["amount_usdc"]) == (
+        withdrawn.tx_hash,
+        "1027.000000",
+    )
+    assert (
+        by_code["outcome_payout"]["amount_usdc"],
+        by_code["funding_deposit"]["amount_usdc"],
+    ) == ("3.000000", "1000.000000")
+    assert (by_code["refused"]["tx_hash"], by_code["refused"]["note"]) == (
+        refused.tx_hash,
+        "Refused: OverPerTxCap",
+    )
     removed, resumed = by_code["control_agentremoved"], by_code["control_agentset"]
-    assert (removed["note"], removed["params"]["action"]) == ("Paused: agent removed on chain", "paused")
-    assert (resumed["note"], resumed["params"]["action"]) == ("Resumed: agent set on chain", "resumed")
+    assert (removed["note"], removed["params"]["action"]) == (
+        "Paused: agent removed on chain",
+        "paused",
+    )
+    assert (resumed["note"], resumed["params"]["action"]) == (
+        "Resumed: agent set on chain",
+        "resumed",
+    )
     action, outcome = (step for step in steps if step["tx_hash"] == told.tx_hash)
     assert action["group"] == outcome["group"] and [action["id"], outcome["id"]] == [5, 4]
     seqs = [min(one["id"] for one in steps if one["group"] == step["group"]) for step in steps]
@@ -86,16 +120,32 @@ def test_steps__of_a_whole_life_on_the_chain__newest_first(live: Live) -> None:
 
 
 @pytest.mark.row(
-    "2.4 id", "2.4 status", "2.4 at", "2.4 reported_by", "2.4 confirmed_on_chain", "2.4 est", "2.4 amount_usdc", "2.4 tx_hash",
-    "2.4 why is taken only from the agent's own events", "2.4 note", "2.4 resource", "2.4 target", "2.4 allowed_by", "2.4 breached",
+    "2.4 id", "2.4 status", "2.4 at", "2.4 reported_by", "2.4 confirmed_on_chain", "2.4 est",
+    "2.4 amount_usdc", "2.4 tx_hash",
+    "2.4 why is taken only from the agent's own events", "2.4 note", "2.4 resource", "2.4 target",
+    "2.4 allowed_by", "2.4 breached",
     "2.4 clauses", "2.4 params", "2.4 kind action",
 )  # fmt: skip
 def test_step__of_a_report_and_of_the_chains_word_beside_it__field_by_field(stage: Stage) -> None:
     mandate_id, tx_hash = stage.working(), "0x" + "cd" * 32
     stage.executed(mandate_id, 10 * USDC, tx_hash=tx_hash)
-    target = {"kind": "contract", "chain_id": 84532, "address": ADAPTER, "market": "UNIT", "selector": BUY}
+    target = {
+        "kind": "contract",
+        "chain_id": 84532,
+        "address": ADAPTER,
+        "market": "UNIT",
+        "selector": BUY,
+    }
     body = {"target": target, "text": "bought ten", "clause": 2, "next_at": "2026-11-22T00:00:00Z"}
-    report(stage, mandate_id, kind="buy", amount_usdc="10", tx_hash=tx_hash, why="It is cheap.", payload=body)
+    report(
+        stage,
+        mandate_id,
+        kind="buy",
+        amount_usdc="10",
+        tx_hash=tx_hash,
+        why="It is cheap.",
+        payload=body,
+    )
     action, outcome = steps_of(stage, mandate_id)[:2]
     assert action == {
         "id": 5,
@@ -118,58 +168,140 @@ def test_step__of_a_report_and_of_the_chains_word_beside_it__field_by_field(stag
         "clauses": [2],
         "params": {"clause": 2, "next_at": "2026-11-22T00:00:00Z"},
     }
-    assert (outcome["id"], outcome["why"], outcome["status"], outcome["reported_by"]) == (4, None, "confirmed", "chain")
-    assert (outcome["kind"], outcome["est"], outcome["target"]) == ("outcome", False, {"market": None, "address": ADAPTER, "selector": BUY})
+    assert (outcome["id"], outcome["why"], outcome["status"], outcome["reported_by"]) == (
+        4,
+        None,
+        "confirmed",
+        "chain",
+    )
+    assert (outcome["kind"], outcome["est"], outcome["target"]) == (
+        "outcome",
+        False,
+        {"market": None, "address": ADAPTER, "selector": BUY},
+    )
     assert (outcome["params"]["spent"], outcome["params"]["received"]) == ("10.000000", "0.000000")
 
 
-@pytest.mark.row("2.4 est", "2.4 confirmed_on_chain", "2.4 status", "2.4 allowed_by", "2.4 breached", "2.4 params")
-def test_step__of_a_report_that_the_chain_lacks__is_an_estimate_and_names_what_it_breaks(stage: Stage) -> None:
+@pytest.mark.row(
+    "2.4 est",
+    "2.4 confirmed_on_chain",
+    "2.4 status",
+    "2.4 allowed_by",
+    "2.4 breached",
+    "2.4 params",
+)
+def test_step__of_a_report_that_the_chain_lacks__is_an_estimate_and_names_what_it_breaks(
+    stage: Stage,
+) -> None:
     mandate_id = stage.working()
     report(stage, mandate_id, kind="move", amount_usdc="10", payload={"target": ADAPTER})
     plain = steps_of(stage, mandate_id)[0]
-    assert (plain["status"], plain["confirmed_on_chain"], plain["est"], plain["breached"]) == ("reported", False, True, [])
+    assert (plain["status"], plain["confirmed_on_chain"], plain["est"], plain["breached"]) == (
+        "reported",
+        False,
+        True,
+        [],
+    )
     report(stage, mandate_id, kind="move", amount_usdc="200.000001", payload={"target": KEEPER})
     flagged = steps_of(stage, mandate_id)[0]
-    assert (flagged["status"], flagged["breached"], flagged["allowed_by"]) == ("flagged", [2, 5], [1, 3, 8])
+    assert (flagged["status"], flagged["breached"], flagged["allowed_by"]) == (
+        "flagged",
+        [2, 5],
+        [1, 3, 8],
+    )
     assert flagged["params"]["codes"] == ["target_not_allowed", "over_per_tx_cap"]
 
 
 @pytest.mark.row("2.4 kind instruction", "2.4 clauses", "2.4 note")
-def test_instruction__is_the_owners_purpose_with_ten_clauses_last_in_its_group(stage: Stage) -> None:
+def test_instruction__is_the_owners_purpose_with_ten_clauses_last_in_its_group(
+    stage: Stage,
+) -> None:
     step = steps_of(stage, stage.paper())[-1]
-    assert (step["kind"], step["code"], step["reported_by"]) == ("instruction", "instruction_purpose", "owner")
-    assert (step["note"], step["clauses"]) == ("Buy units at the test venue, carefully.", list(range(1, 11)))
+    assert (step["kind"], step["code"], step["reported_by"]) == (
+        "instruction",
+        "instruction_purpose",
+        "owner",
+    )
+    assert (step["note"], step["clauses"]) == (
+        "Buy units at the test venue, carefully.",
+        list(range(1, 11)),
+    )
     assert step["id"] == 1
 
 
-@pytest.mark.row("2.4 kind research", "2.4 kind verify", "2.4 kind outcome", "2.4 kind note", "2.4 kind control", "2.4 resource")
+@pytest.mark.row(
+    "2.4 kind research",
+    "2.4 kind verify",
+    "2.4 kind outcome",
+    "2.4 kind note",
+    "2.4 kind control",
+    "2.4 resource",
+)
 def test_kinds__of_what_an_agent_says_beside_its_trades(stage: Stage) -> None:
     mandate_id = stage.working()
-    report(stage, mandate_id, kind="fee", amount_usdc="0.01", payload={"fee_kind": "paid_read", "resource": "https://example.org/prices"})
-    report(stage, mandate_id, kind="note", payload={"check": "price above floor", "text": "checked"})
-    report(stage, mandate_id, kind="note", payload={"mark": {"position_id": "p1", "worth_usdc": "9"}})
+    report(
+        stage,
+        mandate_id,
+        kind="fee",
+        amount_usdc="0.01",
+        payload={"fee_kind": "paid_read", "resource": "https://example.org/prices"},
+    )
+    report(
+        stage, mandate_id, kind="note", payload={"check": "price above floor", "text": "checked"}
+    )
+    report(
+        stage, mandate_id, kind="note", payload={"mark": {"position_id": "p1", "worth_usdc": "9"}}
+    )
     report(stage, mandate_id, kind="resolve", amount_usdc="-1", payload={"position": {"id": "p1"}})
     report(stage, mandate_id, kind="note", payload={"text": "resting"})
     stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
     stop, note, resolve, mark, verify, research = steps_of(stage, mandate_id)[:6]
-    assert (research["kind"], research["code"], research["resource"]) == ("research", "research_paid", "https://example.org/prices")
+    assert (research["kind"], research["code"], research["resource"]) == (
+        "research",
+        "research_paid",
+        "https://example.org/prices",
+    )
     assert (research["amount_usdc"], research["params"]) == ("0.010000", {"fee_kind": "paid_read"})
-    assert (verify["kind"], verify["note"], verify["params"]) == ("verify", "checked", {"check": "price above floor"})
+    assert (verify["kind"], verify["note"], verify["params"]) == (
+        "verify",
+        "checked",
+        {"check": "price above floor"},
+    )
     assert (mark["kind"], mark["code"], mark["est"]) == ("outcome", "outcome_mark", True)
-    assert (resolve["kind"], resolve["code"], resolve["amount_usdc"]) == ("outcome", "outcome_resolve", "-1.000000")
+    assert (resolve["kind"], resolve["code"], resolve["amount_usdc"]) == (
+        "outcome",
+        "outcome_resolve",
+        "-1.000000",
+    )
     assert (note["kind"], note["code"], note["note"]) == ("note", "note_text", "resting")
-    assert (stop["kind"], stop["code"], stop["reported_by"]) == ("control", "control_stoprequested", "agent")
+    assert (stop["kind"], stop["code"], stop["reported_by"]) == (
+        "control",
+        "control_stoprequested",
+        "agent",
+    )
 
 
 @pytest.mark.row("2.4 kind consent", "2.4 pending consents are pinned on top")
-def test_consent__above_the_asking_line__is_pinned_on_top_until_the_mandate_ends(stage: Stage) -> None:
+def test_consent__above_the_asking_line__is_pinned_on_top_until_the_mandate_ends(
+    stage: Stage,
+) -> None:
     mandate_id = stage.paper(approval_above_usdc="20")
     for amount in ("20", "20.000001", "30"):
-        report(stage, mandate_id, kind="buy", amount_usdc=amount, why=f"because {amount}", payload={"target": ADAPTER})
+        report(
+            stage,
+            mandate_id,
+            kind="buy",
+            amount_usdc=amount,
+            why=f"because {amount}",
+            payload={"target": ADAPTER},
+        )
     report(stage, mandate_id, kind="note", payload={"text": "newest"})
     steps = steps_of(stage, mandate_id)
-    assert [(step["kind"], step["id"]) for step in steps[:3]] == [("consent", 5), ("consent", 4), ("note", 6)]
+    assert [(step["kind"], step["id"]) for step in steps[:3]] == [
+        ("consent", 5),
+        ("consent", 4),
+        ("note", 6),
+    ]
     assert steps[0] == {
         "id": 5,
         "group": "consents",
@@ -183,7 +315,10 @@ def test_consent__above_the_asking_line__is_pinned_on_top_until_the_mandate_ends
         "amount_usdc": "30.000000",
         "tx_hash": None,
         "why": "because 30",
-        "note": "Above the asking line of 20.000000 USDC. This is stored; nothing waits for an answer yet.",
+        "note": (
+            "Above the asking line of 20.000000 USDC. This is stored; nothing waits for an "
+            "answer yet."
+        ),
         "resource": None,
         "target": {"market": None, "address": ADAPTER, "selector": None},
         "allowed_by": [],
@@ -192,7 +327,10 @@ def test_consent__above_the_asking_line__is_pinned_on_top_until_the_mandate_ends
         "params": {"approval_above_usdc": "20.000000"},
     }
     assert [step["id"] for step in steps if step["kind"] == "action"] == [5, 4, 3]
-    assert {item["status"] for item in stage.get(f"/mandates/{mandate_id}/approvals", stage.agent)["items"]} == {"pending"}
+    assert {
+        item["status"]
+        for item in stage.get(f"/mandates/{mandate_id}/approvals", stage.agent)["items"]
+    } == {"pending"}
     stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
     assert "consent" not in {step["kind"] for step in steps_of(stage, mandate_id)}
     items = stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]
@@ -205,13 +343,28 @@ def test_consents__are_pinned_on_the_newest_page_alone_and_at_most_ten(stage: St
     for _ in range(11):
         report(stage, mandate_id, kind="buy", amount_usdc="2", payload={"target": ADAPTER})
     first = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=5)
-    assert [step["id"] for step in first["steps"] if step["kind"] == "consent"] == list(range(13, 3, -1))
-    assert [step["id"] for step in first["steps"] if step["kind"] != "consent"] == [13, 12, 11, 10, 9]
-    second = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=5, cursor=first["next_cursor"])
-    assert [(step["kind"], step["id"]) for step in second["steps"]] == [("action", seq) for seq in (8, 7, 6, 5, 4)]
+    assert [step["id"] for step in first["steps"] if step["kind"] == "consent"] == list(
+        range(13, 3, -1)
+    )
+    assert [step["id"] for step in first["steps"] if step["kind"] != "consent"] == [
+        13,
+        12,
+        11,
+        10,
+        9,
+    ]
+    second = stage.get(
+        f"/mandates/{mandate_id}/steps", stage.owner, limit=5, cursor=first["next_cursor"]
+    )
+    assert [(step["kind"], step["id"]) for step in second["steps"]] == [
+        ("action", seq) for seq in (8, 7, 6, 5, 4)
+    ]
 
 
-@pytest.mark.row("2.4 a pause or resume carries note and params.action", "2.4 control_agentremoved and control_agentset")
+@pytest.mark.row(
+    "2.4 a pause or resume carries note and params.action",
+    "2.4 control_agentremoved and control_agentset",
+)
 def test_agentset__that_resumes_nothing__has_no_action(stage: Stage) -> None:
     mandate_id = stage.working()
     stage.chain_says(mandate_id, ev.AgentSet(stage.agent_wallet.address))
@@ -223,6 +376,8 @@ def test_agentset__that_resumes_nothing__has_no_action(stage: Stage) -> None:
 def test_why__of_a_row_that_the_keeper_wrote__is_not_shown_as_the_agents(stage: Stage) -> None:
     mandate_id = stage.working()
     note = mark_note(worth_usdc_e6=USDC, as_of_block=7, source="test", now=stage.clock.now)
-    stage.append(mandate_id, replace(note, payload={**note.payload, "why": "a thought of the keeper"}))
+    stage.append(
+        mandate_id, replace(note, payload={**note.payload, "why": "a thought of the keeper"})
+    )
     step = steps_of(stage, mandate_id)[0]
     assert (step["code"], step["reported_by"], step["why"]) == ("outcome_mark", "keeper", None)

@@ -1,4 +1,6 @@
-"""Mandate wallet 2.8: a mandate that was stopped, settled or cancelled, and what its agent still sees of it."""
+"""Mandate wallet 2.8: a mandate that was stopped, settled or cancelled, and what its agent still
+sees of it.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ NOTHING = {"value": None, "source": "none", "basis": "mandate_not_working"}
 USED = dict.fromkeys(("left_today", "left_total", "per_action_max", "window_frees_at"), NOTHING)
 
 
-def report(stage: Stage, mandate_id: str, kind: str, amount: str | None = None, **payload: Any) -> httpx.Response:
+def report(
+    stage: Stage, mandate_id: str, kind: str, amount: str | None = None, **payload: Any
+) -> httpx.Response:
     body = {"kind": kind, "payload": payload} | ({} if amount is None else {"amount_usdc": amount})
     return stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, body)
 
@@ -28,29 +32,54 @@ def status_of_agent(stage: Stage) -> dict[str, Any]:
     return dict(stage.get("/agents/me", stage.agent)["agent_status"])
 
 
-@pytest.mark.row("2.8 how_to_act says the agent cannot act", "2.8 limits.used values are null after a stop", "2.8 settle_note")
-def test_stopped_then_settled_on_the_chain__the_agent_cannot_act_and_no_limit_is_a_number(live: Live) -> None:
+@pytest.mark.row(
+    "2.8 how_to_act says the agent cannot act",
+    "2.8 limits.used values are null after a stop",
+    "2.8 settle_note",
+)
+def test_stopped_then_settled_on_the_chain__the_agent_cannot_act_and_no_limit_is_a_number(
+    live: Live,
+) -> None:
     mandate_id, vault = live.working()
     assert "settle_note" not in live.read(mandate_id)
     live.send_owners(mandate_id, "stop-call")
     stopped = live.read(mandate_id)
-    assert (stopped["how_to_act"], stopped["limits"]["used"]) == ("The mandate is stopped. The agent cannot act.", USED)
-    note = "The owner or the keeper can settle: the agent gets 10.00 % of the realised gain, and nothing when there is none."
+    assert (stopped["how_to_act"], stopped["limits"]["used"]) == (
+        "The mandate is stopped. The agent cannot act.",
+        USED,
+    )
+    note = (
+        "The owner or the keeper can settle: the agent gets 10.00 % of the realised gain, and "
+        "nothing when there is none."
+    )
     assert stopped["settle_note"] == note
     live.settle(vault)
     settled = live.read(mandate_id)
-    assert (settled["how_to_act"], settled["limits"]["used"]) == ("The mandate is settled. The agent cannot act.", USED)
+    assert (settled["how_to_act"], settled["limits"]["used"]) == (
+        "The mandate is settled. The agent cannot act.",
+        USED,
+    )
     assert "settle_note" not in settled
 
 
-@pytest.mark.row("2.8 how_to_act says the agent cannot act", "2.8 limits.used values are null after a stop", "2.8 settle_note")
+@pytest.mark.row(
+    "2.8 how_to_act says the agent cannot act",
+    "2.8 limits.used values are null after a stop",
+    "2.8 settle_note",
+)
 def test_stopped_or_cancelled_without_a_vault__has_the_same_shape(stage: Stage) -> None:
     stopped, cancelled = stop(stage, stage.paper()), stage.signed()
     digest = stage.get(f"/mandates/{cancelled}/terms", stage.owner)["digest"]
     stage.chain_says_for_good(cancelled, ev.TermsCancelled(digest, stage.owner_wallet.address))
     dropped = stage.get(f"/mandates/{cancelled}", stage.agent)
-    assert (stopped["how_to_act"], stopped["limits"]["used"]) == ("The mandate is stopped. The agent cannot act.", USED)
-    assert (dropped["how_to_act"], dropped["limits"]["used"]) == ("The mandate is cancelled. The agent cannot act.", USED)
+    assert (stopped["how_to_act"], stopped["limits"]["used"]) == (
+        "The mandate is stopped. The agent cannot act.",
+        USED,
+    )
+    assert (dropped["how_to_act"], dropped["limits"]["used"]) == (
+        "The mandate is cancelled. The agent cannot act.",
+        USED,
+    )
     assert stopped["settle_note"] == "Nothing is to be settled on chain: the mandate has no vault."
     assert "settle_note" not in dropped
 
@@ -59,13 +88,19 @@ def test_stopped_or_cancelled_without_a_vault__has_the_same_shape(stage: Stage) 
 def test_how_to_act__on_paper__names_no_call_that_paper_does_not_have(stage: Stage) -> None:
     mandate_id = stage.paper()
     said = stage.get(f"/mandates/{mandate_id}", stage.agent)["how_to_act"]
-    assert said == "Read limits.used, then report each buy, sell or move; on paper nothing is sent to a chain."
+    assert said == (
+        "Read limits.used, then report each buy, sell or move; on paper nothing is sent to a chain."
+    )
     stage.later(days=30)
-    assert stage.get(f"/mandates/{mandate_id}", stage.agent)["how_to_act"] == "The end date has passed. The agent cannot act."
+    assert (
+        stage.get(f"/mandates/{mandate_id}", stage.agent)["how_to_act"]
+        == "The end date has passed. The agent cannot act."
+    )
 
 
 @pytest.mark.row(
-    "2.8 positions of a paper mandate are empty after a stop", "2.8 positions_void", "2.8 positions_void is there only when there were any",
+    "2.8 positions of a paper mandate are empty after a stop", "2.8 positions_void",
+    "2.8 positions_void is there only when there were any",
     "2.8 cash is never below 0",
 )  # fmt: skip
 def test_paper_positions__are_void_after_a_stop_and_give_back_what_they_cost(stage: Stage) -> None:
@@ -74,17 +109,27 @@ def test_paper_positions__are_void_after_a_stop_and_give_back_what_they_cost(sta
     report(stage, mandate_id, "sell", "50", target=ADAPTER, position={"id": "p1"})
     report(stage, mandate_id, "buy", "30", target=ADAPTER, position={"id": "p2"})
     working = stage.get(f"/mandates/{mandate_id}", stage.agent)["progress"]
-    assert "positions_void" not in working and [one["id"] for one in working["positions"]] == ["p1", "p2"]
+    assert "positions_void" not in working and [one["id"] for one in working["positions"]] == [
+        "p1",
+        "p2",
+    ]
     progress = stop(stage, mandate_id)["progress"]
     assert progress["positions"] == []
     assert progress["positions_void"] == [
         {"id": "p1", "name": "Unit", "status": "void", "cost_returned": "150.000000"},
         {"id": "p2", "name": None, "status": "void", "cost_returned": "30.000000"},
     ]
-    assert (progress["cash"], progress["worth_est"], progress["positions_est"]) == ("1000.000000", "1000.000000", "0.000000")
+    assert (progress["cash"], progress["worth_est"], progress["positions_est"]) == (
+        "1000.000000",
+        "1000.000000",
+        "0.000000",
+    )
 
 
-@pytest.mark.row("2.8 positions_void is there only when there were any", "2.8 positions of a paper mandate are empty after a stop")
+@pytest.mark.row(
+    "2.8 positions_void is there only when there were any",
+    "2.8 positions of a paper mandate are empty after a stop",
+)
 def test_positions_void__is_absent_without_positions_and_on_testnet(live: Live) -> None:
     paper = stop(live.stage, live.stage.paper())["progress"]
     assert paper["positions"] == [] and "positions_void" not in paper
@@ -93,19 +138,32 @@ def test_positions_void__is_absent_without_positions_and_on_testnet(live: Live) 
     live.send_owners(mandate_id, "stop-call")
     progress = live.read(mandate_id)["progress"]
     assert "positions_void" not in progress
-    assert [(one["id"], one["source"], one["cost_usdc"]) for one in progress["positions"]] == [(live.adapter, "chain", "100.000000")]
+    assert [(one["id"], one["source"], one["cost_usdc"]) for one in progress["positions"]] == [
+        (live.adapter, "chain", "100.000000")
+    ]
 
 
 @pytest.mark.row("2.8 cash is never below 0")
-def test_paper_cash__of_an_agent_that_overspends__is_zero_and_the_report_is_flagged(stage: Stage) -> None:
+def test_paper_cash__of_an_agent_that_overspends__is_zero_and_the_report_is_flagged(
+    stage: Stage,
+) -> None:
     mandate_id = stage.paper(per_tx_cap_usdc=None, daily_cap_usdc=None)
     answer = report(stage, mandate_id, "buy", "1000.000001", target=ADAPTER, position={"id": "p1"})
-    assert (answer.status_code, answer.json()["codes"]) == (202, ["over_per_tx_cap", "over_daily_cap", "over_budget"])
+    assert (answer.status_code, answer.json()["codes"]) == (
+        202,
+        ["over_per_tx_cap", "over_daily_cap", "over_budget"],
+    )
     report(stage, mandate_id, "fee", "7", fee_kind="gas")
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["progress"]["cash"], read["limits"]["used"]["left_total"]["value"]) == ("0.000000", "0.000000")
+    assert (read["progress"]["cash"], read["limits"]["used"]["left_total"]["value"]) == (
+        "0.000000",
+        "0.000000",
+    )
     after = stop(stage, mandate_id)["progress"]
-    assert (after["positions_void"][0]["cost_returned"], after["cash"]) == ("1000.000000", "1000.000000")
+    assert (after["positions_void"][0]["cost_returned"], after["cash"]) == (
+        "1000.000000",
+        "1000.000000",
+    )
 
 
 @pytest.mark.row(
@@ -113,7 +171,9 @@ def test_paper_cash__of_an_agent_that_overspends__is_zero_and_the_report_is_flag
     "2.8 the refusal note of a paper report after a stop",
 )
 @pytest.mark.parametrize("kind", ["buy", "sell", "move"])
-def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record(stage: Stage, kind: str) -> None:
+def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record(
+    stage: Stage, kind: str
+) -> None:
     mandate_id = stage.paper()
     stop(stage, mandate_id)
     before = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]
@@ -123,7 +183,11 @@ def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record
     newest = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)["events"][0]
     assert (newest["kind"], newest["reported_by"]) == ("note", "agent")
     refusal = newest["payload"]["refusal"]
-    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == ("MandateStopped", "mandate_stopped", "confirmed")
+    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == (
+        "MandateStopped",
+        "mandate_stopped",
+        "confirmed",
+    )
     assert refusal["attempted"] == {"kind": kind, "amount_usdc": "10.000000"}
     step = stage.get(f"/mandates/{mandate_id}", stage.owner)["steps"][0]
     assert (step["status"], step["note"]) == ("refused", "Refused: MandateStopped")
@@ -132,7 +196,9 @@ def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record
 
 
 @pytest.mark.row("2.8 agent_status active_mandates", "2.8 agent_status ended_mandates")
-def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelled_one(live: Live) -> None:
+def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelled_one(
+    live: Live,
+) -> None:
     stage = live.stage
     ended_id, ended_vault = live.working()
     live.execute(ended_id, "buy(uint256)", 100)
@@ -145,17 +211,31 @@ def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelle
     stage.draft()
     status = status_of_agent(stage)
     active = {one["id"]: one for one in status["active_mandates"]}
-    assert {key: (one["status"], one["vault"], one["market_mode"], one["paused"]) for key, one in active.items()} == {
+    assert {
+        key: (one["status"], one["vault"], one["market_mode"], one["paused"])
+        for key, one in active.items()
+    } == {
         signed: ("signed", None, "testnet", False),
         paper: ("working", None, "paper", False),
     }
     ended_at = live.read(ended_id)["mandate"]["ended_at"]
-    shown = {"id": ended_id, "status": "stopped", "ended_at": ended_at, "vault": ended_vault, "market_mode": "testnet"}
+    shown = {
+        "id": ended_id,
+        "status": "stopped",
+        "ended_at": ended_at,
+        "vault": ended_vault,
+        "market_mode": "testnet",
+    }
     assert ended_at is not None
     assert status["ended_mandates"] == [{**shown, "net_usdc": "12.000000", "net_basis": "realized"}]
     live.settle(ended_vault)
     (settled,) = status_of_agent(stage)["ended_mandates"]
-    assert settled == {**shown, "status": "settled", "net_usdc": "12.000000", "net_basis": "realized"}
+    assert settled == {
+        **shown,
+        "status": "settled",
+        "net_usdc": "12.000000",
+        "net_basis": "realized",
+    }
 
 
 @pytest.mark.row("2.8 ended_mandates are newest first and at most 10")

@@ -1,4 +1,6 @@
-"""Wallet document 4 and 4.2 on a real chain: execute-call and unwind-call are tried before they are sent, and send nothing."""
+"""Wallet document 4 and 4.2 on a real chain: execute-call and unwind-call are tried before they are
+sent, and send nothing.
+"""
 
 from typing import Any
 
@@ -13,13 +15,34 @@ from tests.personas import AGENT, KEEPER, OPERATOR, OWNER, STRANGER
 UNKNOWN = {"value": None, "source": "none", "basis": "mandate_not_working"}
 
 
-@pytest.mark.row("4 execute-call", "4 execute-call says what remains", "4.2 read left_today and per_action_max before every action")
-def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(world: World) -> None:  # noqa: F811
-    before = (world.chain.reader.block_number(), world.chain.reader.transaction_count(AGENT.address))
+@pytest.mark.row(
+    "4 execute-call",
+    "4 execute-call says what remains",
+    "4.2 read left_today and per_action_max before every action",
+)
+def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(
+    world: World,
+) -> None:
+    before = (
+        world.chain.reader.block_number(),
+        world.chain.reader.transaction_count(AGENT.address),
+    )
     call = world.buy(200)
-    assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (True, None, "chain")
-    assert (call["to"], call["value"], call["chain_id"], call["amount_usdc"]) == (world.vault, 0, 84532, "200.000000")
-    assert (world.chain.reader.block_number(), world.chain.reader.transaction_count(AGENT.address)) == before
+    assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (
+        True,
+        None,
+        "chain",
+    )
+    assert (call["to"], call["value"], call["chain_id"], call["amount_usdc"]) == (
+        world.vault,
+        0,
+        84532,
+        "200.000000",
+    )
+    assert (
+        world.chain.reader.block_number(),
+        world.chain.reader.transaction_count(AGENT.address),
+    ) == before
     world.send(AGENT, call)
     receipt_gas = call["gas"]
     used = world.read()["limits"]["used"]
@@ -29,10 +52,18 @@ def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(
     assert 21_000 < again["gas"] <= receipt_gas * 2
 
 
-@pytest.mark.row("4 execute-call dry run names the exact refusal", "4 execute-call says what remains")
-def test_execute_call__each_refusal_of_the_contract__is_named_as_the_chain_then_gives_it(world: World) -> None:  # noqa: F811
+@pytest.mark.row(
+    "4 execute-call dry run names the exact refusal", "4 execute-call says what remains"
+)
+def test_execute_call__each_refusal_of_the_contract__is_named_as_the_chain_then_gives_it(
+    world: World,
+) -> None:
     usdc, adapter = world.chain.contracts["usdc"], world.chain.contracts["test_venue_adapter"]
-    whole_budget = {"function": "approve(address,uint256)", "args": [STRANGER.address, "1"], "target": usdc}
+    whole_budget = {
+        "function": "approve(address,uint256)",
+        "args": [STRANGER.address, "1"],
+        "target": usdc,
+    }
     refused = [
         (world.buy(1, "0", **whole_budget), "TargetNotAllowed"),
         (world.buy(1, function="donate(uint256)"), "TargetNotAllowed"),
@@ -42,7 +73,12 @@ def test_execute_call__each_refusal_of_the_contract__is_named_as_the_chain_then_
     ]
     for call, name in refused:
         check = call["check"]
-        assert (check["ok"], check["reason"], check["source"], call["gas"]) == (False, name, "chain", None), name
+        assert (check["ok"], check["reason"], check["source"], call["gas"]) == (
+            False,
+            name,
+            "chain",
+            None,
+        ), name
         assert check["remaining"]["per_action_max"]["value"] == "200.000000"
         assert world.chain.send(AGENT, call["to"], call["data"]).status == 0
     for _ in range(2):
@@ -52,25 +88,43 @@ def test_execute_call__each_refusal_of_the_contract__is_named_as_the_chain_then_
     assert over["check"]["remaining"]["left_today"]["value"] == "50.000000"
     assert world.buy(50)["check"]["ok"] is True
     shown = [one["payload"]["refusal"] for one in ledger(world) if "refusal" in one["payload"]]
-    assert sorted(one["reason"] for one in shown) == ["OverPerTxCap", "TargetNotAllowed", "TargetNotAllowed", "unknown", "unknown"]
+    assert sorted(one["reason"] for one in shown) == [
+        "OverPerTxCap",
+        "TargetNotAllowed",
+        "TargetNotAllowed",
+        "unknown",
+        "unknown",
+    ]
 
 
-def test_execute_call__of_an_exit_with_an_amount__is_refused_by_name_and_of_0_is_built(world: World) -> None:  # noqa: F811
+def test_execute_call__of_an_exit_with_an_amount__is_refused_by_name_and_of_0_is_built(
+    world: World,
+) -> None:
     adapter = world.chain.contracts["test_venue_adapter"]
     world.send(AGENT, world.buy(50))
     body = {"target": adapter, "function": "sell(uint256)", "args": [str(50 * USDC)]}
     for dry_run in (True, False):
-        refused = world.stage.call("POST", f"{world.path}/execute-call", world.stage.agent, body | {"amount_usdc": "1", "dry_run": dry_run})
+        refused = world.stage.call(
+            "POST",
+            f"{world.path}/execute-call",
+            world.stage.agent,
+            body | {"amount_usdc": "1", "dry_run": dry_run},
+        )
         assert reason(refused) == (400, "invalid_number")
         assert "is an exit and spends nothing; send 0" in refused.text
-    assert world.stage.post(f"{world.path}/execute-call", world.stage.agent, body | {"amount_usdc": "0"})["check"]["ok"] is True
+    assert (
+        world.stage.post(
+            f"{world.path}/execute-call", world.stage.agent, body | {"amount_usdc": "0"}
+        )["check"]["ok"]
+        is True
+    )
 
 
-def ledger(world: World) -> list[dict[str, Any]]:  # noqa: F811
+def ledger(world: World) -> list[dict[str, Any]]:
     return list(world.stage.get(f"{world.path}/ledger", world.stage.owner, limit=200)["events"])
 
 
-def drain(world: World, venue: str) -> None:  # noqa: F811
+def drain(world: World, venue: str) -> None:
     """The venue's USDC is gone, so that it can't pay for what it holds."""
     call, usdc = world.chain.rpc.call, world.chain.contracts["usdc"]
     call("anvil_impersonateAccount", [venue])
@@ -81,25 +135,40 @@ def drain(world: World, venue: str) -> None:  # noqa: F811
     assert world.chain.reader.usdc_balance(venue) == 0
 
 
-@pytest.mark.row("4 execute-call dry run names the exact refusal", "3.2 agent removal on chain pauses", "3.2 agent set on chain resumes")
-def test_execute_call__while_paused__is_refused_and_resumed__passes(world: World) -> None:  # noqa: F811
+@pytest.mark.row(
+    "4 execute-call dry run names the exact refusal",
+    "3.2 agent removal on chain pauses",
+    "3.2 agent set on chain resumes",
+)
+def test_execute_call__while_paused__is_refused_and_resumed__passes(world: World) -> None:
     stage = world.stage
     world.send(OWNER, stage.get(f"{world.path}/set-agent-call", stage.owner))
     paused = world.read()
-    assert (paused["mandate"]["paused"], paused["mandate"]["status"], paused["chain_state"]["agent"]) == (True, "working", None)
+    assert (
+        paused["mandate"]["paused"],
+        paused["mandate"]["status"],
+        paused["chain_state"]["agent"],
+    ) == (True, "working", None)
     assert paused["mandate"]["paused_at"] == paused["mandate"]["last_paused_at"] is not None
     assert paused["steps"][0]["note"] == "Paused: agent removed on chain"
     check = world.buy(1)["check"]
     assert (check["ok"], check["reason"], check["source"]) == (False, "NoAgent", "chain")
-    world.send(OWNER, stage.get(f"{world.path}/set-agent-call", stage.owner, agent_wallet=AGENT.address))
+    world.send(
+        OWNER, stage.get(f"{world.path}/set-agent-call", stage.owner, agent_wallet=AGENT.address)
+    )
     resumed = world.read()["mandate"]
     assert (resumed["paused"], resumed["paused_at"]) == (False, None)
-    assert (resumed["last_paused_at"], resumed["last_resumed_at"] is not None) == (paused["mandate"]["last_paused_at"], True)
+    assert (resumed["last_paused_at"], resumed["last_resumed_at"] is not None) == (
+        paused["mandate"]["last_paused_at"],
+        True,
+    )
     assert world.buy(1)["check"]["ok"] is True
 
 
-@pytest.mark.row("4 execute-call dry run names the exact refusal", "3.1 stop revokes the agent on chain")
-def test_execute_call__after_a_stop_and_after_the_end__says_which(world: World) -> None:  # noqa: F811
+@pytest.mark.row(
+    "4 execute-call dry run names the exact refusal", "3.1 stop revokes the agent on chain"
+)
+def test_execute_call__after_a_stop_and_after_the_end__says_which(world: World) -> None:
     snapshot = world.chain.anvil.snapshot()
     world.chain.rpc.call("evm_setNextBlockTimestamp", [world.ends_at])
     world.chain.anvil.mine()
@@ -113,27 +182,53 @@ def test_execute_call__after_a_stop_and_after_the_end__says_which(world: World) 
 
 
 @pytest.mark.row("4 execute-call dry run names the exact refusal")
-def test_execute_call__before_the_budget_is_in_the_vault__says_so(world: World) -> None:  # noqa: F811
+def test_execute_call__before_the_budget_is_in_the_vault__says_so(world: World) -> None:
     world.mandate_id = world.stage.signed()
     world.send(OWNER, world.stage.get(f"{world.path}/deploy-call", world.stage.owner))
     call = world.buy(1)
-    assert (call["check"]["ok"], call["check"]["reason"], call["gas"]) == (False, "MandateNotFunded", None)
+    assert (call["check"]["ok"], call["check"]["reason"], call["gas"]) == (
+        False,
+        "MandateNotFunded",
+        None,
+    )
     assert set(map(str, call["check"]["remaining"].values())) == {str(UNKNOWN)}
     modelled = world.buy(1, dry_run=False)["check"]
-    assert (modelled["ok"], modelled["reason"], modelled["source"]) == (False, "MandateNotFunded", "ledger")
+    assert (modelled["ok"], modelled["reason"], modelled["source"]) == (
+        False,
+        "MandateNotFunded",
+        "ledger",
+    )
 
 
-@pytest.mark.row("4 unwind-call", "4 unwind-call says what remains", "4 unwind-call dry run names the exact refusal")
-def test_unwind_call__is_tried_as_the_owner_with_gas_and_names_the_refusal(world: World) -> None:  # noqa: F811
+@pytest.mark.row(
+    "4 unwind-call",
+    "4 unwind-call says what remains",
+    "4 unwind-call dry run names the exact refusal",
+)
+def test_unwind_call__is_tried_as_the_owner_with_gas_and_names_the_refusal(world: World) -> None:
     stage, venue = world.stage, world.chain.contracts["test_venue"]
     path = f"{world.path}/unwind-call"
     nothing = stage.post(path, stage.owner)
-    assert (nothing["data"], nothing["reason"], nothing["gas"], nothing["check"]) == (None, "nothing_to_unwind", None, None)
+    assert (nothing["data"], nothing["reason"], nothing["gas"], nothing["check"]) == (
+        None,
+        "nothing_to_unwind",
+        None,
+        None,
+    )
     world.send(AGENT, world.buy(40))
     call = stage.post(path, stage.agent)
     assert call == stage.post(path, stage.owner)
-    assert (call["units"], call["who_signs"], call["to"], call["value"]) == (str(40 * USDC), "owner", world.vault, 0)
-    assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (True, None, "chain")
+    assert (call["units"], call["who_signs"], call["to"], call["value"]) == (
+        str(40 * USDC),
+        "owner",
+        world.vault,
+        0,
+    )
+    assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (
+        True,
+        None,
+        "chain",
+    )
     assert call["check"]["remaining"] == world.read()["limits"]["used"]
     assert call["gas"] > 21_000
     for thief in (AGENT, STRANGER, KEEPER):

@@ -5,7 +5,8 @@
     the agent reports the refusal         shown once, source agent
     the block scan comes by               shown once, source chain
 
-The relay guard refuses before any chain call, so that its reason has no transaction: it is reported without one.
+The relay guard refuses before any chain call, so that its reason has no transaction: it is reported
+without one.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,13 +39,22 @@ class World:
         return f"/mandates/{self.mandate_id}"
 
     def buys(self, whole: int) -> None:
-        call = execute(self.stage, self.deployed, self.mandate_id, "buy(uint256)", whole * USDC, f"{whole}.000000")
+        call = execute(
+            self.stage,
+            self.deployed,
+            self.mandate_id,
+            "buy(uint256)",
+            whole * USDC,
+            f"{whole}.000000",
+        )
         send(self.deployed, AGENT, call)
         self.follower.catch_up()
 
 
 @pytest.fixture
-def world(stage: Stage, deployed: DeployedChain, follower: Follower, working: tuple[str, str]) -> World:  # noqa: F811
+def world(
+    stage: Stage, deployed: DeployedChain, follower: Follower, working: tuple[str, str]
+) -> World:
     return World(stage, deployed, follower, working[0])
 
 
@@ -54,7 +64,12 @@ def world(stage: Stage, deployed: DeployedChain, follower: Follower, working: tu
 def not_a_target(world: World) -> dict[str, Any]:
     """USDC itself is never on the list."""
     usdc = world.deployed.contracts["usdc"]
-    return {"target": usdc, "function": "approve(address,uint256)", "args": [AGENT.address, "1"], "amount_usdc": "0"}
+    return {
+        "target": usdc,
+        "function": "approve(address,uint256)",
+        "args": [AGENT.address, "1"],
+        "amount_usdc": "0",
+    }
 
 
 def buy(world: World, amount: str) -> dict[str, Any]:
@@ -80,7 +95,9 @@ def stopped(world: World) -> dict[str, Any]:
 
 def ended(world: World) -> dict[str, Any]:
     """The first second that is past the end: the end date itself."""
-    ends_at = datetime.fromisoformat(world.stage.get(world.path, world.stage.agent)["mandate"]["ends_at"])
+    ends_at = datetime.fromisoformat(
+        world.stage.get(world.path, world.stage.agent)["mandate"]["ends_at"]
+    )
     world.deployed.rpc.call("evm_setNextBlockTimestamp", [int(ends_at.timestamp())])
     world.deployed.anvil.mine()
     world.follower.catch_up()
@@ -91,7 +108,9 @@ def ended(world: World) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """`remains`: left_today, left_total, per_action_max as they are told beside the refusal; `basis` of the first."""
+    """`remains`: left_today, left_total, per_action_max as they are told beside the refusal;
+    `basis` of the first.
+    """
 
     provoke: Callable[[World], dict[str, Any]]
     remains: Values
@@ -110,13 +129,27 @@ REASONS: Mapping[str, Refused] = {
 def building(world: World, body: Mapping[str, Any]) -> Attempt:
     path = f"{WALLET}/mandates/{{id}}/execute-call"
     ids = {"id": world.mandate_id}
-    return Attempt(method="POST", path=path, who=world.stage.agent, ids=ids, fields=body, tool="mandate_execute_call")
+    return Attempt(
+        method="POST",
+        path=path,
+        who=world.stage.agent,
+        ids=ids,
+        fields=body,
+        tool="mandate_execute_call",
+    )
 
 
 def reporting(world: World, **fields: Any) -> Attempt:
     path = f"{WALLET}/mandates/{{id}}/refusals"
     ids = {"id": world.mandate_id}
-    return Attempt(method="POST", path=path, who=world.stage.agent, ids=ids, fields=fields, tool="mandate_report_refusal")
+    return Attempt(
+        method="POST",
+        path=path,
+        who=world.stage.agent,
+        ids=ids,
+        fields=fields,
+        tool="mandate_report_refusal",
+    )
 
 
 def values(used: Mapping[str, Any]) -> Values:
@@ -128,7 +161,14 @@ def refusals_shown(world: World) -> list[tuple[str, str, str, str, str | None]]:
     steps = world.stage.get(world.path, world.stage.owner)["steps"]
     refused = [step for step in steps if step["code"] == "refused"]
     return [
-        (step["note"], step["params"]["reason"], step["params"]["source"], step["params"]["check"], step["tx_hash"]) for step in refused
+        (
+            step["note"],
+            step["params"]["reason"],
+            step["params"]["source"],
+            step["params"]["check"],
+            step["tx_hash"],
+        )
+        for step in refused
     ]
 
 
@@ -143,22 +183,37 @@ def counted(world: World) -> tuple[int, int]:
     "7 a contract reason is shown as Refused and its name", "8 per-action and per-day caps",
 )  # fmt: skip
 @pytest.mark.parametrize("reason", REASONS)
-def test_a_contract_reason__is_foretold_reverts_is_reported_and_is_proven(world: World, reason: str) -> None:
+def test_a_contract_reason__is_foretold_reverts_is_reported_and_is_proven(
+    world: World, reason: str
+) -> None:
     case = REASONS[reason]
     attempt = building(world, case.provoke(world))
     for door in DOORS.values():
         told = door(world.stage.client, attempt)
         check = told.body["check"]
-        assert (told.status, check["ok"], check["reason"], check["source"]) == (200, False, reason, "chain")
-        assert (values(check["remaining"]), check["remaining"]["left_today"]["basis"]) == (case.remains, case.basis)
+        assert (told.status, check["ok"], check["reason"], check["source"]) == (
+            200,
+            False,
+            reason,
+            "chain",
+        )
+        assert (values(check["remaining"]), check["remaining"]["left_today"]["basis"]) == (
+            case.remains,
+            case.basis,
+        )
         assert told.body["gas"] is None
     receipt = world.deployed.send(AGENT, told.body["to"], told.body["data"])
     assert receipt.status == 0
     shown = f"Refused: {reason}"
 
-    report = reporting(world, reason=reason, tx_hash=receipt.tx_hash, amount_usdc=attempt.fields["amount_usdc"])
+    report = reporting(
+        world, reason=reason, tx_hash=receipt.tx_hash, amount_usdc=attempt.fields["amount_usdc"]
+    )
     first, second = (door(world.stage.client, report) for door in DOORS.values())
-    assert [(one.status, one.body["is_new"]) for one in (first, second)] == [(200, True), (200, False)]
+    assert [(one.status, one.body["is_new"]) for one in (first, second)] == [
+        (200, True),
+        (200, False),
+    ]
     assert refusals_shown(world) == [(shown, reason, "agent", "reported", receipt.tx_hash)]
     assert counted(world) == (0, 1)
 
@@ -172,7 +227,9 @@ def test_a_contract_reason__is_found_by_the_block_scan_without_a_report(world: W
     told = by_http(world.stage.client, building(world, over_the_action(world)))
     receipt = world.deployed.send(AGENT, told.body["to"], told.body["data"])
     world.follower.catch_up()
-    assert refusals_shown(world) == [("Refused: OverPerTxCap", "OverPerTxCap", "chain", "block_scan", receipt.tx_hash)]
+    assert refusals_shown(world) == [
+        ("Refused: OverPerTxCap", "OverPerTxCap", "chain", "block_scan", receipt.tx_hash)
+    ]
     assert counted(world) == (1, 1)
 
 
@@ -180,12 +237,21 @@ def test_a_contract_reason__is_found_by_the_block_scan_without_a_report(world: W
 @pytest.mark.parametrize("door", DOORS)
 def test_server_guard__is_reported_without_a_transaction_and_shown(world: World, door: str) -> None:
     make = DOORS[door]
-    with_hash = make(world.stage.client, reporting(world, reason="server_guard", tx_hash="0x" + "ab" * 32))
+    with_hash = make(
+        world.stage.client, reporting(world, reason="server_guard", tx_hash="0x" + "ab" * 32)
+    )
     assert (with_hash.status, with_hash.body["service"]["reason"]) == (400, "invalid_parameter")
     assert with_hash.body["detail"].startswith("tx_hash: ")
-    assert make(world.stage.client, reporting(world, reason="server_guard", amount_usdc="3.000000")).status == 200
+    assert (
+        make(
+            world.stage.client, reporting(world, reason="server_guard", amount_usdc="3.000000")
+        ).status
+        == 200
+    )
     world.follower.catch_up()
-    assert refusals_shown(world) == [("Refused: server_guard", "server_guard", "agent", "reported", None)]
+    assert refusals_shown(world) == [
+        ("Refused: server_guard", "server_guard", "agent", "reported", None)
+    ]
     assert counted(world) == (0, 1)
 
 

@@ -1,7 +1,9 @@
-"""People and a mandate on stage: an owner, the owner's agent, a stranger, and a chain that speaks through the book.
+"""People and a mandate on stage: an owner, the owner's agent, a stranger, and a chain that speaks
+through the book.
 
-The chain is a fake at the reader's port: it knows the adapters and predicts addresses; what it would say in logs is
-appended to the book by `chain_says`, through the same mapping that the indexer uses.
+The chain is a fake at the reader's port: it knows the adapters and predicts addresses; what it
+would say in logs is appended to the book by `chain_says`, through the same mapping that the indexer
+uses.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +25,16 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, row_from_event
 from core.mandate.rules.terms import Rule, RuleKind
-from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, bearer, connect, login, nonce_for, sign
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    FewAnswersChain,
+    bearer,
+    connect,
+    login,
+    nonce_for,
+    sign,
+)
 
 
 def address(n: int) -> str:
@@ -59,7 +70,10 @@ DRAFT: dict[str, Any] = {
 
 @dataclass
 class StageChain(FewAnswersChain):
-    """Lists two adapters and predicts vaults. Checks and balances are out of reach, so answers come from the ledger."""
+    """Lists two adapters and predicts vaults.
+
+    Checks and balances are out of reach, so answers come from the ledger.
+    """
 
     predicted: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +84,10 @@ class StageChain(FewAnswersChain):
     def adapter_rules(self, adapter: str, at: Any = "latest") -> tuple[Rule, ...]:
         self._require_up()
         if adapter == ADAPTER:
-            return (Rule(ADAPTER, BUY, 255, RuleKind.VALUED), Rule(ADAPTER, SELL, 255, RuleKind.EXIT))
+            return (
+                Rule(ADAPTER, BUY, 255, RuleKind.VALUED),
+                Rule(ADAPTER, SELL, 255, RuleKind.EXIT),
+            )
         return (Rule(adapter, PAY, 255, RuleKind.COST),)
 
     def predict_vault(self, terms_digest: str, at: Any = "latest") -> str:
@@ -101,8 +118,12 @@ class Stage:
 
     # Calls
 
-    def call(self, method: str, path: str, who: dict[str, str], body: Any = None, **query: Any) -> httpx.Response:
-        answer: httpx.Response = self.client.request(method, f"/mandate-wallet{path}", headers=who, json=body, params=query)
+    def call(
+        self, method: str, path: str, who: dict[str, str], body: Any = None, **query: Any
+    ) -> httpx.Response:
+        answer: httpx.Response = self.client.request(
+            method, f"/mandate-wallet{path}", headers=who, json=body, params=query
+        )
         return answer
 
     def get(self, path: str, who: dict[str, str], **query: Any) -> dict[str, Any]:
@@ -110,7 +131,9 @@ class Stage:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    def post(self, path: str, who: dict[str, str], body: Any = None, *, status: int = 200) -> dict[str, Any]:
+    def post(
+        self, path: str, who: dict[str, str], body: Any = None, *, status: int = 200
+    ) -> dict[str, Any]:
         answer = self.call("POST", path, who, body if body is not None else {})
         assert answer.status_code == status, answer.text
         return dict(answer.json())
@@ -123,20 +146,28 @@ class Stage:
         self.accept_mandates(self.agent_id)
         return self
 
-    def new_agent(self, owner: dict[str, str] | None = None, wallet: LocalAccount | None = None) -> tuple[str, dict[str, str]]:
+    def new_agent(
+        self, owner: dict[str, str] | None = None, wallet: LocalAccount | None = None
+    ) -> tuple[str, dict[str, str]]:
         made = connect(self.client, owner)
         if wallet is not None:
             message = nonce_for(self.client, wallet, "link")
             body = {"wallet_address": wallet.address, "signature": sign(wallet, message)}
-            linked = self.client.post("/auth/wallet/link", json=body, headers=bearer(made["bearer_token"]))
+            linked = self.client.post(
+                "/auth/wallet/link", json=body, headers=bearer(made["bearer_token"])
+            )
             assert linked.status_code == 200, linked.text
         return str(made["user_id"]), {KEY: made["api_key"]}
 
     def new_owner(self) -> dict[str, str]:
         return login(self.client, Account.create())
 
-    def accept_mandates(self, agent_id: str, who: dict[str, str] | None = None, accepts: bool = True) -> None:
-        answer = self.call("PUT", f"/agents/{agent_id}/policy", who or self.owner, {"accepts_mandates": accepts})
+    def accept_mandates(
+        self, agent_id: str, who: dict[str, str] | None = None, accepts: bool = True
+    ) -> None:
+        answer = self.call(
+            "PUT", f"/agents/{agent_id}/policy", who or self.owner, {"accepts_mandates": accepts}
+        )
         assert answer.status_code == 200, answer.text
 
     def later(self, **time: float) -> None:
@@ -148,17 +179,28 @@ class Stage:
 
     def draft(self, **changes: Any) -> str:
         body = {**DRAFT, "agent_id": self.agent_id} | changes
-        return str(self.post("/mandates", self.owner, {k: v for k, v in body.items() if v is not None}, status=201)["mandate"]["id"])
+        return str(
+            self.post(
+                "/mandates",
+                self.owner,
+                {k: v for k, v in body.items() if v is not None},
+                status=201,
+            )["mandate"]["id"]
+        )
 
     def sign_terms(self, mandate_id: str, wallet: LocalAccount | None = None) -> str:
         """The signature of the current terms, not handed in."""
         document = self.get(f"/mandates/{mandate_id}/terms", self.owner)["typed_data"]
-        signed = (wallet or self.owner_wallet).sign_message(encode_typed_data(full_message=document))
+        signed = (wallet or self.owner_wallet).sign_message(
+            encode_typed_data(full_message=document)
+        )
         return str(signed.signature.to_0x_hex())
 
     def signed(self, **changes: Any) -> str:
         mandate_id = self.draft(**changes)
-        self.post(f"/mandates/{mandate_id}/sign", self.owner, {"signature": self.sign_terms(mandate_id)})
+        self.post(
+            f"/mandates/{mandate_id}/sign", self.owner, {"signature": self.sign_terms(mandate_id)}
+        )
         return mandate_id
 
     def working(self, **changes: Any) -> str:
@@ -166,8 +208,18 @@ class Stage:
         mandate_id = self.signed(**changes)
         digest = self.get(f"/mandates/{mandate_id}/terms", self.owner)["digest"]
         vault = self.chain.predict_vault(digest)
-        created = ev.VaultCreated(vault, digest, self.owner_wallet.address, self.agent_wallet.address, mandate_id, None, ())  # type: ignore[arg-type]
-        self.chain_says(mandate_id, created, ev.Deposited(self.owner_wallet.address, BUDGET, BUDGET, BUDGET))
+        created = ev.VaultCreated(
+            vault,
+            digest,
+            self.owner_wallet.address,
+            self.agent_wallet.address,
+            mandate_id,
+            None,
+            (),
+        )  # type: ignore[arg-type]
+        self.chain_says(
+            mandate_id, created, ev.Deposited(self.owner_wallet.address, BUDGET, BUDGET, BUDGET)
+        )
         return mandate_id
 
     def paper(self, **changes: Any) -> str:
@@ -179,7 +231,12 @@ class Stage:
         tx = tx_hash or "0x" + f"{self.log_index:064x}"
         for index, event in enumerate(events):
             row = row_from_event(
-                event, self._ref(tx, index), KEEPER, self.owner_wallet.address, self.agent_wallet.address, usdc=CONTRACTS["usdc"]
+                event,
+                self._ref(tx, index),
+                KEEPER,
+                self.owner_wallet.address,
+                self.agent_wallet.address,
+                usdc=CONTRACTS["usdc"],
             )
             assert row is not None
             self.append(mandate_id, row)
@@ -198,9 +255,19 @@ class Stage:
 
     def _ref(self, tx_hash: str, log_index: int) -> ev.LogRef:
         block = "0x" + f"{self.log_index:064x}"
-        return ev.LogRef(CHAIN_ID, self.log_index, block, int(self.clock.now.timestamp()), tx_hash, log_index, address(1))
+        return ev.LogRef(
+            CHAIN_ID,
+            self.log_index,
+            block,
+            int(self.clock.now.timestamp()),
+            tx_hash,
+            log_index,
+            address(1),
+        )
 
-    def executed(self, mandate_id: str, spent: int, received: int = 0, tx_hash: str | None = None) -> None:
+    def executed(
+        self, mandate_id: str, spent: int, received: int = 0, tx_hash: str | None = None
+    ) -> None:
         self.log_index += 1
         event = ev.Executed(self.log_index, ADAPTER, BUY if spent else SELL, spent, received, 0)
         self.chain_says(mandate_id, event, tx_hash=tx_hash)

@@ -18,12 +18,19 @@ from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
 from tests.integration.api.matrix import PAGE, SERVED, Who, expected, page
 
 KEEPS_OUT = {
-    "auth_required", "auth_invalid", "scope_denied", "agent_key_scope", "not_owner", "not_found", "not_authorized",
+    "auth_required", "auth_invalid", "scope_denied", "agent_key_scope", "not_owner", "not_found",
+    "not_authorized",
     "agent_not_designated",
 }  # fmt: skip
 WALLET, SIGNATURE = "0x" + "ab" * 20, "0x" + "12" * 65
-PATHS = {"{atom_id}": "first-call", "{pb}": "agent", "{path}": "loop.md", "/violations/{id}": "/violations/1"}
-MADE_UP = ("safety.case_close",)  # their path names what there is not: that it is not found says that the caller came in
+PATHS = {
+    "{atom_id}": "first-call",
+    "{pb}": "agent",
+    "{path}": "loop.md",
+    "/violations/{id}": "/violations/1",
+}
+# their path names what there is not: that it is not found says that the caller came in
+MADE_UP = ("safety.case_close",)
 RPC = {"Accept": "application/json, text/event-stream"}
 # What a call needs beside its path to reach its service.
 FIELDS: dict[str, dict[str, Any]] = {
@@ -49,7 +56,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "mandates.report_refusal": {"reason": "OverPerTxCap"},
     "mandates.execute_call": {"target": ADAPTER, "selector": BUY, "amount_usdc": "1"},
     "transfers.report": {
-        "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32, "direction": "in",
+        "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
+        "direction": "in",
     },
 }  # fmt: skip
 
@@ -57,16 +65,24 @@ FIELDS: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
     """A working mandate's people, and everyone else who may knock."""
-    revoked, narrowed = connect(stage.client)["api_key"], connect(stage.client, stage.owner)["api_key"]
+    revoked, narrowed = (
+        connect(stage.client)["api_key"],
+        connect(stage.client, stage.owner)["api_key"],
+    )
     expired = login(stage.client, Account.create())
     other = connect(stage.client)
     now = stage.clock.now
     with stage.database.write() as session:
-        hashes = {name: token_hash(deps.pepper, key) for name, key in (("revoked", revoked), ("narrowed", narrowed))}
+        hashes = {
+            name: token_hash(deps.pepper, key)
+            for name, key in (("revoked", revoked), ("narrowed", narrowed))
+        }
         session.query(ApiKey).filter_by(key_hash=hashes["revoked"]).one().revoked_at = now
         session.query(ApiKey).filter_by(key_hash=hashes["narrowed"]).one().scopes = []
         token = expired["Authorization"].removeprefix("Bearer ")
-        session.query(SessionRow).filter_by(token_hash=token_hash(deps.pepper, token)).one().expires_at = now - timedelta(seconds=1)
+        session.query(SessionRow).filter_by(
+            token_hash=token_hash(deps.pepper, token)
+        ).one().expires_at = now - timedelta(seconds=1)
         identity.set_operator_key(session, token_hash(deps.pepper, "the operator"), now)
     return {
         Who.NOBODY: {},
@@ -88,13 +104,21 @@ def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
 
 @pytest.mark.row("5 the owner's session is required")
 @pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
-def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[Who, dict[str, str]], row: Operation) -> None:
+def test_each_credential__gets_what_the_matrix_says(
+    stage: Stage, headers: dict[Who, dict[str, str]], row: Operation
+) -> None:
     mandate_id = stage.working()
-    path = row.path.replace("/mandates/{id}", f"/mandates/{mandate_id}").replace("/agents/{id}", f"/agents/{stage.agent_id}")
+    path = row.path.replace("/mandates/{id}", f"/mandates/{mandate_id}").replace(
+        "/agents/{id}", f"/agents/{stage.agent_id}"
+    )
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
     assert "{" not in path, "say here what fills this path"
-    found = {who.says: _answer(stage, row, path, sent) for who, sent in headers.items() if who is not Who.OWNER}
+    found = {
+        who.says: _answer(stage, row, path, sent)
+        for who, sent in headers.items()
+        if who is not Who.OWNER
+    }
     again = login(stage.client, stage.owner_wallet)  # what evicts ends the owner's other sessions
     found |= {Who.OWNER.says: _answer(stage, row, path, again)}
     assert found == {who.says: expected(row, who) for who in Who}
@@ -110,7 +134,8 @@ def _answer(stage: Stage, row: Operation, path: str, sent: dict[str, str]) -> st
     if answer.status_code < 400:
         return SERVED
     body = answer.json()
-    refused = body["error"].get("data", {}) if "jsonrpc" in body else body  # the tools answer in the protocol's own form
+    # the tools answer in the protocol's own form
+    refused = body["error"].get("data", {}) if "jsonrpc" in body else body
     reason = str(refused.get("service", {}).get("reason"))
     if reason == "not_found" and ("{id}" not in row.path or row.key in MADE_UP):
         return SERVED
@@ -118,4 +143,6 @@ def _answer(stage: Stage, row: Operation, path: str, sent: dict[str, str]) -> st
 
 
 def test_the_page__shows_the_matrix() -> None:
-    assert PAGE.read_text() == page(), "run `python -m tests.integration.api.matrix` and commit the page"
+    assert PAGE.read_text() == page(), (
+        "run `python -m tests.integration.api.matrix` and commit the page"
+    )

@@ -1,7 +1,8 @@
-"""Calls that a machine makes up from the OpenAPI document, sent as nobody, agent and owner, mostly as one whom the route takes.
+"""Calls that a machine makes up from the OpenAPI document, sent as nobody, agent and owner, mostly
+as one whom the route takes.
 
-No answer is a 5xx that the document doesn't name, none has a status that it doesn't declare for the route, and each body fits
-its schema. FUZZ_EXAMPLES=300 looks longer (make test-deep).
+No answer is a 5xx that the document doesn't name, none has a status that it doesn't declare for the
+route, and each body fits its schema. FUZZ_EXAMPLES=300 looks longer (make test-deep).
 """
 
 import os
@@ -12,7 +13,11 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from api.areas.discovery.service import NAME, VERSION
 from api.catalogue import catalogue
@@ -25,7 +30,9 @@ from tests.integration.api.mandates.stage import Stage
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 UNAVAILABLE = 503  # a route that needs the chain says so; the document declares it
-SCHEMA = schemathesis.openapi.from_dict(document(routed(catalogue()), catalogue(), NAME, VERSION, "http://testserver"))
+SCHEMA = schemathesis.openapi.from_dict(
+    document(routed(catalogue()), catalogue(), NAME, VERSION, "http://testserver")
+)
 BY_KEY = {one.ok().definition.raw["operationId"]: one.ok() for one in SCHEMA.get_all_operations()}
 
 
@@ -34,14 +41,22 @@ def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key:
     ids = cycle([None, {"id": stage.working()}, {"id": stage.agent_id}])
     callers = cycle([stage.agent, stage.owner, *_admitted(stage, catalogue().by_key[key]), {}])
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(case=BY_KEY[key.replace(".", "_")].as_strategy())
     def answers_as_declared(case: schemathesis.Case) -> None:
         known, caller = next(ids), next(callers)
         if known is not None and case.path_parameters:
             case.path_parameters.update(known)
         answer = _send(stage, case, caller)
-        checks: list[Any] = CHECKS if answer.status_code == UNAVAILABLE else [not_a_server_error, *CHECKS]
+        checks: list[Any] = (
+            CHECKS if answer.status_code == UNAVAILABLE else [not_a_server_error, *CHECKS]
+        )
         case.validate_response(answer, checks=checks)
 
     answers_as_declared()
@@ -49,7 +64,11 @@ def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key:
 
 def _admitted(stage: Stage, row: Operation) -> list[dict[str, str]]:
     """Callers that the route takes, twice, so that most calls get past the door."""
-    takes = {auth.BY_KEY: [stage.agent], auth.BY_OWNER: [stage.owner], auth.BY_KEY_OR_OWNER: [stage.agent, stage.owner]}
+    takes = {
+        auth.BY_KEY: [stage.agent],
+        auth.BY_OWNER: [stage.owner],
+        auth.BY_KEY_OR_OWNER: [stage.agent, stage.owner],
+    }
     return 2 * takes.get(row.auth, [{}])
 
 

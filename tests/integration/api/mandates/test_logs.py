@@ -13,20 +13,25 @@ from tests.integration.api.mandates.stage import Stage
 
 MARK = "hunter2"
 BODY: dict[str, Any] = {
-    "api_secret": MARK, "password": MARK, "message": MARK, "signature": "0x" + MARK, "purpose": MARK, "agent_name": MARK,
+    "api_secret": MARK, "password": MARK, "message": MARK, "signature": "0x" + MARK,
+    "purpose": MARK, "agent_name": MARK,
     "payload": {"private_key": MARK}, "wallet_address": MARK, "id": MARK,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
-def test_a_marked_secret__is_in_no_log_line(stage: Stage, row: Operation, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_marked_secret__is_in_no_log_line(
+    stage: Stage, row: Operation, caplog: pytest.LogCaptureFixture
+) -> None:
     mandate_id = stage.draft()
     path = row.path.replace("{id}", stage.agent_id if "/agents/" in row.path else mandate_id)
     credentials = [{}, stage.agent, stage.owner, {KEY: MARK}, bearer(MARK)]
     with capture_logs() as lines, caplog.at_level(logging.DEBUG):
         for sent in credentials:
             _send(stage, row, path, sent | {"Idempotency-Key": MARK, "Cookie": MARK})
-    written = str(lines) + "".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
+    written = str(lines) + "".join(
+        record.getMessage() for record in caplog.records if not record.name.startswith("httpx")
+    )
     secrets = [MARK, stage.agent[KEY], stage.owner["Authorization"].removeprefix("Bearer ")]
     assert [line["event"] for line in lines].count("call") >= len(credentials)
     assert [secret for secret in secrets if secret in written] == []
@@ -38,4 +43,6 @@ def _send(stage: Stage, row: Operation, path: str, headers: dict[str, str]) -> N
         stage.client.get(path, params=query, headers=headers)
     else:
         stage.client.request(row.method, path, params=query, json=BODY, headers=headers)
-        stage.client.request(row.method, path, content=b'{"password": "' + MARK.encode(), headers=headers)
+        stage.client.request(
+            row.method, path, content=b'{"password": "' + MARK.encode(), headers=headers
+        )

@@ -7,12 +7,31 @@ from core.mandate.rules import events as ev
 from core.mandate.rules.terms import terms_from_json
 from core.mandate.venues import test_venue
 from tests.integration.api.conftest import KEY, connect
-from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, KEEPER, USDC, Stage, address, reason
+from tests.integration.api.mandates.stage import (
+    ADAPTER,
+    BUY,
+    CONTRACTS,
+    KEEPER,
+    USDC,
+    Stage,
+    address,
+    reason,
+)
 
 
 def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict[str, object]:
-    body = {"target": ADAPTER, "function": "buy(uint256)", "args": [amount.replace(".", "")], "amount_usdc": amount, **changes}
-    return stage.post(f"/mandates/{mandate_id}/execute-call", stage.agent, {k: v for k, v in body.items() if v is not None})
+    body = {
+        "target": ADAPTER,
+        "function": "buy(uint256)",
+        "args": [amount.replace(".", "")],
+        "amount_usdc": amount,
+        **changes,
+    }
+    return stage.post(
+        f"/mandates/{mandate_id}/execute-call",
+        stage.agent,
+        {k: v for k, v in body.items() if v is not None},
+    )
 
 
 # accept
@@ -20,7 +39,9 @@ def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict
 
 def test_accept__of_a_mandate_that_names_the_agent__keeps_the_status(stage: Stage) -> None:
     mandate_id = stage.signed()
-    assert [one["id"] for one in stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"]] == [mandate_id]
+    assert [
+        one["id"] for one in stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"]
+    ] == [mandate_id]
     first = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
     stage.clock.pass_(minutes=5)
     second = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
@@ -31,34 +52,59 @@ def test_accept__of_a_mandate_that_names_the_agent__keeps_the_status(stage: Stag
 @pytest.mark.row("5 agent_not_designated", "5 agent_not_accepting")
 def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
     mandate_id, (_, other) = stage.signed(), stage.new_agent()
-    assert reason(stage.call("POST", "/mandates/m_aaaaaaaaaa/accept", stage.agent)) == (404, "not_found")
-    assert reason(stage.call("POST", f"/mandates/{stage.draft()}/accept", stage.agent)) == (409, "wrong_status")
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (409, "agent_not_designated")
+    assert reason(stage.call("POST", "/mandates/m_aaaaaaaaaa/accept", stage.agent)) == (
+        404,
+        "not_found",
+    )
+    assert reason(stage.call("POST", f"/mandates/{stage.draft()}/accept", stage.agent)) == (
+        409,
+        "wrong_status",
+    )
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (
+        409,
+        "agent_not_designated",
+    )
     stage.accept_mandates(stage.agent_id, accepts=False)
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_accepting")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (
+        409,
+        "agent_not_accepting",
+    )
     stage.accept_mandates(stage.agent_id)
     stopped = stage.paper()
     stage.post(f"/mandates/{stopped}/stop", stage.owner)
-    assert reason(stage.call("POST", f"/mandates/{stopped}/accept", stage.agent)) == (409, "wrong_status")
+    assert reason(stage.call("POST", f"/mandates/{stopped}/accept", stage.agent)) == (
+        409,
+        "wrong_status",
+    )
 
 
-def test_accept__on_the_open_board__is_for_any_accepting_agent_and_only_the_first(stage: Stage) -> None:
+def test_accept__on_the_open_board__is_for_any_accepting_agent_and_only_the_first(
+    stage: Stage,
+) -> None:
     mandate_id = stage.signed(agent_id=None, open_board=True)
     assert [one["id"] for one in stage.get("/board", {})["mandates"]] == [mandate_id]
     other_owner = stage.new_owner()
     other_id, other = stage.new_agent(other_owner)
     assert stage.get(f"/mandates/{mandate_id}", other)["mandate"]["agent_id"] is None
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (409, "agent_not_accepting")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (
+        409,
+        "agent_not_accepting",
+    )
     stage.accept_mandates(other_id, other_owner)
     assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
     assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_designated")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (
+        409,
+        "agent_not_designated",
+    )
     assert stage.get("/board", {})["mandates"] == []
 
 
 def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
     other = connect(stage.client)
-    assert reason(stage.call("GET", f"/agents/{stage.agent_id}/offers", {KEY: other["api_key"]})) == (403, "not_owner")
+    assert reason(
+        stage.call("GET", f"/agents/{stage.agent_id}/offers", {KEY: other["api_key"]})
+    ) == (403, "not_owner")
 
 
 # execute-call
@@ -80,13 +126,17 @@ def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: S
 def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None:
     mandate_id, word = stage.working(), f"{5 * USDC:064x}"
     by_function = build(stage, mandate_id, "5.000000")
-    by_selector = build(stage, mandate_id, "5.000000", function=None, args=None, selector=BUY, data="0x" + word)
+    by_selector = build(
+        stage, mandate_id, "5.000000", function=None, args=None, selector=BUY, data="0x" + word
+    )
     by_data = build(stage, mandate_id, "5.000000", function=None, args=None, data=BUY + word)
     by_number = build(stage, mandate_id, "5.000000", args=[5 * USDC])
     assert by_function["data"] == by_selector["data"] == by_data["data"] == by_number["data"]
 
 
-def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_the_call(stage: Stage) -> None:
+def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_the_call(
+    stage: Stage,
+) -> None:
     mandate_id = stage.working()
     over_cap = build(stage, mandate_id, "200.000001")
     assert (over_cap["check"]["ok"], over_cap["check"]["reason"]) == (False, "OverPerTxCap")  # type: ignore[index]
@@ -95,33 +145,54 @@ def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_t
     stage.executed(mandate_id, 200 * USDC)
     assert build(stage, mandate_id, "50.000000")["check"]["ok"] is True  # type: ignore[index]
     assert build(stage, mandate_id, "50.000001")["check"]["reason"] == "OverDailyCap"  # type: ignore[index]
-    assert build(stage, mandate_id, "1.000000", target=address(9))["check"]["reason"] == "TargetNotAllowed"  # type: ignore[index]
+    assert (
+        build(stage, mandate_id, "1.000000", target=address(9))["check"]["reason"]
+        == "TargetNotAllowed"
+    )  # type: ignore[index]
 
 
-def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(stage: Stage) -> None:
+def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(
+    stage: Stage,
+) -> None:
     mandate_id = stage.working(per_tx_cap_usdc=None, daily_cap_usdc=None)
     stage.executed(mandate_id, 400 * USDC)
-    body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "600.000001"}
+    body = {
+        "target": ADAPTER,
+        "function": "buy(uint256)",
+        "args": ["1"],
+        "amount_usdc": "600.000001",
+    }
     answer = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, body)
     assert reason(answer) == (402, "mandate_budget_exceeded")
     service = answer.json()["service"]
     assert (service["retry_safe"], service["remaining"]) == (True, {"left_total": "600.000000"})
     assert "accepts" not in answer.json()
-    assert answer.headers["X-Payable"] == "none"  # no payment helps, so that a client that pays 402s by itself signs nothing
+    # no payment helps, so that a client that pays 402s by itself signs nothing
+    assert answer.headers["X-Payable"] == "none"
 
 
 def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(stage: Stage) -> None:
     mandate_id = stage.working()
-    stage.chain_says(mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True))
+    stage.chain_says(
+        mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+    )
     check = build(stage, mandate_id, "1.000000")["check"]
     assert (check["ok"], check["reason"]) == (False, "MandateStopped")  # type: ignore[index]
-    assert check["remaining"]["left_today"] == {"value": None, "source": "none", "basis": "mandate_not_working"}  # type: ignore[index]
+    assert check["remaining"]["left_today"] == {
+        "value": None,
+        "source": "none",
+        "basis": "mandate_not_working",
+    }  # type: ignore[index]
 
 
 def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stage: Stage) -> None:
     body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
-    assert reason(stage.call("POST", f"/mandates/{stage.signed()}/execute-call", stage.agent, body)) == (409, "wrong_status")
-    assert reason(stage.call("POST", f"/mandates/{stage.paper()}/execute-call", stage.agent, body)) == (409, "wrong_status")
+    assert reason(
+        stage.call("POST", f"/mandates/{stage.signed()}/execute-call", stage.agent, body)
+    ) == (409, "wrong_status")
+    assert reason(
+        stage.call("POST", f"/mandates/{stage.paper()}/execute-call", stage.agent, body)
+    ) == (409, "wrong_status")
     path = f"/mandates/{stage.working()}/execute-call"
     odd: list[dict[str, object]] = [
         {"args": ["x"]},
@@ -139,10 +210,29 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
 @pytest.mark.parametrize(
     ("function", "args", "says"),
     [
-        ("f((uint256,address))", [1, ADAPTER], "args: f((uint256,address)) takes 1 arguments, not 2"),
-        ("f((uint256,address))", [[1]], "args: arguments do not fit ((uint256,address)): argument 1 is not a value of (uint256,address)."),
-        ("f(uint8,int8,bool)", [1, -129, True], "args: arguments do not fit (uint8, int8, bool): argument 2 is not a value of int8."),
-        ("f(bytes4)", ["0x1234567890"], "args: arguments do not fit (bytes4): argument 1 is not a value of bytes4."),
+        (
+            "f((uint256,address))",
+            [1, ADAPTER],
+            "args: f((uint256,address)) takes 1 arguments, not 2",
+        ),
+        (
+            "f((uint256,address))",
+            [[1]],
+            (
+                "args: arguments do not fit ((uint256,address)): argument 1 is not a value of "
+                "(uint256,address)."
+            ),
+        ),
+        (
+            "f(uint8,int8,bool)",
+            [1, -129, True],
+            "args: arguments do not fit (uint8, int8, bool): argument 2 is not a value of int8.",
+        ),
+        (
+            "f(bytes4)",
+            ["0x1234567890"],
+            "args: arguments do not fit (bytes4): argument 1 is not a value of bytes4.",
+        ),
         ("f((uint256,address))", [{"amount": 1}], "args: arguments do not fit ((uint256,address))"),
         ("f((uint256,address)", [[1, ADAPTER]], "function: brackets do not match"),
         ("f(uint256[2])", [[1]], "args: arguments do not fit (uint256[2])"),
@@ -161,16 +251,28 @@ def test_execute_call__with_a_struct_or_an_array_that_does_not_fit__names_the_fi
 
 
 def test_execute_call__with_a_negative_amount__names_the_field(stage: Stage) -> None:
-    """It came to `arguments do not fit ((address,uint256,bytes))` and a library's sentence about the value."""
+    """It came to `arguments do not fit ((address,uint256,bytes))` and a library's sentence about
+    the value.
+    """
     body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "-1"}
     answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
     assert reason(answer) == (400, "invalid_number")
-    assert answer.json()["detail"] == "amount_usdc: write an amount of 0 or more, such as 12.500000."
+    assert (
+        answer.json()["detail"] == "amount_usdc: write an amount of 0 or more, such as 12.500000."
+    )
 
 
-def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(stage: Stage) -> None:
+def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(
+    stage: Stage,
+) -> None:
     mandate_id, signature = stage.working(), "f((uint256,address)[],int8[2])"
-    built = build(stage, mandate_id, "1.000000", function=signature, args=[[[str(2**200), ADAPTER]], ["-1", 2]])
+    built = build(
+        stage,
+        mandate_id,
+        "1.000000",
+        function=signature,
+        args=[[[str(2**200), ADAPTER]], ["-1", 2]],
+    )
     inner = call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
     assert built["data"] == calldata.execute(calldata.Call(ADAPTER, 1 * USDC, inner))
 
@@ -183,7 +285,10 @@ def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
     answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
     assert (answer["status"], answer["call"]) == ("stopped", None)
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["how_to_act"], read["progress"]["positions"]) == ("The mandate is stopped. The agent cannot act.", [])
+    assert (read["how_to_act"], read["progress"]["positions"]) == (
+        "The mandate is stopped. The agent cannot act.",
+        [],
+    )
     assert read["steps"][0]["reported_by"] == "agent"
     assert stage.faults(mandate_id) == []
 
@@ -192,18 +297,29 @@ def calls_of(stage: Stage, mandate_id: str) -> tuple[tuple[str, str], tuple[str,
     """(to, data) of the vault's stop and of cancelTerms, as they follow from the terms alone."""
     read = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
     vault = vault_address(CONTRACTS["factory"], read["digest"])
-    return (vault, calldata.stop("owner")), (CONTRACTS["factory"], calldata.cancel_terms(terms_from_json(read["terms"])))
+    return (vault, calldata.stop("owner")), (
+        CONTRACTS["factory"],
+        calldata.cancel_terms(terms_from_json(read["terms"])),
+    )
 
 
 @pytest.mark.parametrize("is_down", [False, True])
 @pytest.mark.parametrize("path", ["stop", "cancel"])
-def test_stop_and_cancel__of_signed_terms__end_nothing_and_give_both_calls(stage: Stage, path: str, is_down: bool) -> None:
-    """The record alone ended them, and a vault that was mined and not yet indexed, or made later, worked for good."""
+def test_stop_and_cancel__of_signed_terms__end_nothing_and_give_both_calls(
+    stage: Stage, path: str, is_down: bool
+) -> None:
+    """The record alone ended them, and a vault that was mined and not yet indexed, or made later,
+    worked for good.
+    """
     mandate_id = stage.signed()
     stage.chain.is_down = is_down
     stop, cancel = calls_of(stage, mandate_id)
     answer = stage.post(f"/mandates/{mandate_id}/{path}", stage.owner)
-    assert (answer["status"], answer["mandate"]["status"], answer["mandate"]["ended_at"]) == ("signed", "signed", None)
+    assert (answer["status"], answer["mandate"]["status"], answer["mandate"]["ended_at"]) == (
+        "signed",
+        "signed",
+        None,
+    )
     assert (answer["call"]["to"], answer["call"]["data"]) == stop
     assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == cancel
     assert stage.faults(mandate_id) == []
@@ -213,17 +329,28 @@ def test_stop_call__of_signed_terms_without_a_vault__has_both_calls(stage: Stage
     mandate_id = stage.signed()
     stop, cancel = calls_of(stage, mandate_id)
     call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert ((call["to"], call["data"]), (call["cancel_call"]["to"], call["cancel_call"]["data"])) == (stop, cancel)
+    assert (
+        (call["to"], call["data"]),
+        (call["cancel_call"]["to"], call["cancel_call"]["data"]),
+    ) == (stop, cancel)
     step = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)["steps"][0]
     assert (step["type"], step["to"], step["data"]) == ("stop", *cancel)
 
 
-def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothing_from_the_owner(stage: Stage) -> None:
+def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothing_from_the_owner(
+    stage: Stage,
+) -> None:
     mandate_id = stage.signed()
     answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"], answer["cancel_call"]) == ("signed", calldata.stop("agent"), None)
+    assert (answer["status"], answer["call"]["data"], answer["cancel_call"]) == (
+        "signed",
+        calldata.stop("agent"),
+        None,
+    )
     events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert [event["kind"] for event in events] == ["note", "signed"] and events[0]["payload"] == {"stop_requested": True}
+    assert [event["kind"] for event in events] == ["note", "signed"] and events[0]["payload"] == {
+        "stop_requested": True
+    }
     assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
 
 
@@ -237,14 +364,28 @@ def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) ->
 
 def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
     mandate_id = stage.working()
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop("owner")
+    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop(
+        "owner"
+    )
     stage.later(days=30)
     call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert (call["data"], call["reason"], call["locked_until"]) == (None, "settle_grace", "2026-12-22T12:00:00Z")
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (409, "wrong_status")
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (409, "wrong_status")
+    assert (call["data"], call["reason"], call["locked_until"]) == (
+        None,
+        "settle_grace",
+        "2026-12-22T12:00:00Z",
+    )
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (
+        409,
+        "wrong_status",
+    )
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (
+        409,
+        "wrong_status",
+    )
     plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
-    assert plan["reason"] == "settle_grace" and all(step["type"] != "stop" for step in plan["steps"])
+    assert plan["reason"] == "settle_grace" and all(
+        step["type"] != "stop" for step in plan["steps"]
+    )
     stage.later(days=1)
     assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
 
@@ -253,8 +394,15 @@ def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage:
     mandate_id = stage.working()
     stage.later(days=30)
     answer = stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (reason(answer), answer.json()["service"]["retry_at"]) == ((409, "wrong_status"), "2026-12-22T12:00:00Z")
-    assert [e for e in stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"] if e["payload"].get("stop_requested")] == []
+    assert (reason(answer), answer.json()["service"]["retry_at"]) == (
+        (409, "wrong_status"),
+        "2026-12-22T12:00:00Z",
+    )
+    assert [
+        e
+        for e in stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
+        if e["payload"].get("stop_requested")
+    ] == []
 
 
 def test_set_agent_call__from_the_end_on__sets_nobody_and_still_removes(stage: Stage) -> None:
@@ -262,20 +410,36 @@ def test_set_agent_call__from_the_end_on__sets_nobody_and_still_removes(stage: S
     stage.later(days=30)
     none = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
     assert (none["data"], none["reason"]) == (None, "mandate_ended")
-    assert stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)["data"] == calldata.remove_agent()
+    assert (
+        stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)["data"]
+        == calldata.remove_agent()
+    )
 
 
 @pytest.mark.parametrize("whose", ["nobody", "vault"])
-def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(stage: Stage, whose: str) -> None:
+def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(
+    stage: Stage, whose: str
+) -> None:
     """The vault reverts with BadAddress; the answer said that it obeys the address."""
     mandate_id = stage.working()
     vault = stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]["vault_address"]
     wallet = vault if whose == "vault" else "0x" + "0" * 40
-    answer = stage.call("GET", f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
-    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_parameter"), "agent_wallet")
-    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    answer = stage.call(
+        "GET", f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet
+    )
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == (
+        (400, "invalid_parameter"),
+        "agent_wallet",
+    )
+    stage.chain_says(
+        mandate_id,
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+    )
     answer = stage.call("GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, to=wallet)
-    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_parameter"), "to")
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == (
+        (400, "invalid_parameter"),
+        "to",
+    )
 
 
 def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage) -> None:
@@ -292,19 +456,34 @@ def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage
     assert (step["note"], step["params"]["action"]) == ("Paused: agent removed on chain", "paused")
     stage.chain_says(mandate_id, ev.AgentSet(wallet))
     resumed = stage.get(f"/mandates/{mandate_id}", stage.agent)["mandate"]
-    assert (resumed["paused"], resumed["paused_at"]) == (False, None) and resumed["last_resumed_at"] is not None
+    assert (resumed["paused"], resumed["paused_at"]) == (False, None) and resumed[
+        "last_resumed_at"
+    ] is not None
 
 
 def test_deposit_call__takes_no_more_than_is_missing(stage: Stage) -> None:
     mandate_id = stage.signed()
-    assert stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="1")["reason"] == "no_vault"
+    assert (
+        stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="1")["reason"]
+        == "no_vault"
+    )
     vault, owner = address(0x3001), stage.owner_wallet.address
     digest = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["digest"]
-    stage.chain_says(mandate_id, ev.VaultCreated(vault, digest, owner, stage.agent_wallet.address, mandate_id, None, ()))  # type: ignore[arg-type]
+    stage.chain_says(
+        mandate_id,
+        ev.VaultCreated(vault, digest, owner, stage.agent_wallet.address, mandate_id, None, ()),
+    )  # type: ignore[arg-type]
     stage.chain_says(mandate_id, ev.Deposited(owner, 400 * USDC, 400 * USDC, 400 * USDC))
-    calls = stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600")["calls"]
-    assert [one["data"] for one in calls] == [calldata.approve(vault, 600 * USDC), calldata.deposit(600 * USDC)]
-    too_much = stage.call("GET", f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600.000001")
+    calls = stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600")[
+        "calls"
+    ]
+    assert [one["data"] for one in calls] == [
+        calldata.approve(vault, 600 * USDC),
+        calldata.deposit(600 * USDC),
+    ]
+    too_much = stage.call(
+        "GET", f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600.000001"
+    )
     assert reason(too_much) == (400, "invalid_number")
 
 
@@ -313,10 +492,17 @@ def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(stage: St
     locked = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
     assert (locked["data"], locked["reason"]) == (None, "working")
     stage.executed(mandate_id, 100 * USDC)
-    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    stage.chain_says(
+        mandate_id,
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+    )
     call = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
     assert (call["amount_usdc"], call["source"]) == ("900.000000", "ledger")
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, amount_usdc="900.000001")) == (
+    assert reason(
+        stage.call(
+            "GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, amount_usdc="900.000001"
+        )
+    ) == (
         400,
         "invalid_number",
     )
@@ -334,10 +520,25 @@ def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(stage: St
 def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) -> None:
     plan = stage.get(f"/mandates/{stage.working()}/close-all-plan", stage.owner)
     assert [step["type"] for step in plan["steps"]] == ["stop", "withdraw"]
-    assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["gets_back_est"]) == (False, None, None)
+    assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["gets_back_est"]) == (
+        False,
+        None,
+        None,
+    )
 
 
 def test_the_owners_calls__are_not_the_agents(stage: Stage) -> None:
     mandate_id = stage.working()
-    for path in ("deploy-call", "withdraw-call", "stop-call", "close-all-plan", "set-agent-call", "statement", "terms"):
-        assert stage.call("GET", f"/mandates/{mandate_id}/{path}", stage.agent).status_code in (401, 403)
+    for path in (
+        "deploy-call",
+        "withdraw-call",
+        "stop-call",
+        "close-all-plan",
+        "set-agent-call",
+        "statement",
+        "terms",
+    ):
+        assert stage.call("GET", f"/mandates/{mandate_id}/{path}", stage.agent).status_code in (
+            401,
+            403,
+        )

@@ -1,4 +1,6 @@
-"""Several adapters in one mandate: each is read by IAdapter, and one that fails spoils no step of the others."""
+"""Several adapters in one mandate: each is read by IAdapter, and one that fails spoils no step of
+the others.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,11 +23,24 @@ from core.mandate.venues import test_venue
 from core.mandate.venues.registry import venues
 from core.selectors import selector_of as selector_of_signature
 from tests.integration.api.conftest import Clock
-from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, DRAFT, SELL, USDC, Stage, StageChain, address, reason
+from tests.integration.api.mandates.stage import (
+    ADAPTER,
+    BUY,
+    CONTRACTS,
+    DRAFT,
+    SELL,
+    USDC,
+    Stage,
+    StageChain,
+    address,
+    reason,
+)
 from tests.integration.chain_fixtures import DeployedChain, deployed, ground  # noqa: F401 (fixtures)
 
 OTHER, CLOSED, SILENT = address(0x1007), address(0x1008), address(0x1009)
-HELD = AdapterReading(units=40 * USDC, worth_usdc_e6=44 * USDC, unit_price_e6=1_100_000, is_linear=True)
+HELD = AdapterReading(
+    units=40 * USDC, worth_usdc_e6=44 * USDC, unit_price_e6=1_100_000, is_linear=True
+)
 NOTHING = AdapterReading(units=0, worth_usdc_e6=0, unit_price_e6=USDC, is_linear=True)
 LOCK = selector_of_signature("leave(uint256,bool)")  # an exit whose arguments no venue declares
 MADE_UP = """
@@ -37,10 +52,14 @@ VENUE = Venue(name="closed", contract="ClosedAdapter", exit=Exit("leave(uint256,
 
 @dataclass
 class ManyAdapters(StageChain):
-    """The stage's chain with three adapters more; `says` is what each of the mandate's adapters answers, `silence` why one has no rules."""
+    """The stage's chain with three adapters more; `says` is what each of the mandate's adapters
+    answers, `silence` why one has no rules.
+    """
 
     says: Mapping[str, AdapterReading] = field(default_factory=dict)
-    silence: Exception = field(default_factory=lambda: RpcRevertedError("eth_call", 3, "execution reverted", b""))
+    silence: Exception = field(
+        default_factory=lambda: RpcRevertedError("eth_call", 3, "execution reverted", b"")
+    )
 
     def is_adapter(self, adapter: str, at: Any = "latest") -> bool:
         return super().is_adapter(adapter, at) or adapter in (OTHER, CLOSED, SILENT)
@@ -50,10 +69,20 @@ class ManyAdapters(StageChain):
             raise self.silence
         if adapter in (OTHER, CLOSED):
             leave = SELL if adapter == OTHER else LOCK
-            return tuple(sorted((Rule(adapter, BUY, 255, RuleKind.VALUED), Rule(adapter, leave, 255, RuleKind.EXIT)), key=selector_of))
+            return tuple(
+                sorted(
+                    (
+                        Rule(adapter, BUY, 255, RuleKind.VALUED),
+                        Rule(adapter, leave, 255, RuleKind.EXIT),
+                    ),
+                    key=selector_of,
+                )
+            )
         return super().adapter_rules(adapter, at)
 
-    def adapter_readings(self, adapters: Sequence[str], vault: str, at: Any = "latest") -> dict[str, AdapterReading]:
+    def adapter_readings(
+        self, adapters: Sequence[str], vault: str, at: Any = "latest"
+    ) -> dict[str, AdapterReading]:
         self._require_up()
         return {adapter: self.says.get(adapter, NOTHING) for adapter in adapters}
 
@@ -72,7 +101,15 @@ def chain(clock: Clock) -> ManyAdapters:
 
 @pytest.fixture
 def deps(deps: Deps) -> Deps:
-    return replace(deps, contracts={**CONTRACTS, "other_adapter": OTHER, "closed_adapter": CLOSED, "silent_adapter": SILENT})
+    return replace(
+        deps,
+        contracts={
+            **CONTRACTS,
+            "other_adapter": OTHER,
+            "closed_adapter": CLOSED,
+            "silent_adapter": SILENT,
+        },
+    )
 
 
 Plan = Callable[[Mapping[str, AdapterReading]], dict[str, Any]]
@@ -90,7 +127,11 @@ def plan(stage: Stage, chain: ManyAdapters) -> Plan:
 
 
 def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [(step["adapter"], step["venue"], step["action"], step["data"]) for step in plan["steps"] if step["type"] == "unwind"]
+    return [
+        (step["adapter"], step["venue"], step["action"], step["data"])
+        for step in plan["steps"]
+        if step["type"] == "unwind"
+    ]
 
 
 def sold(adapter: str) -> str:
@@ -98,8 +139,13 @@ def sold(adapter: str) -> str:
 
 
 def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
-    """The draft was refused as a whole before, when the chain was asked instead of the indexer's facts."""
-    targets = {rule["target"] for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]}
+    """The draft was refused as a whole before, when the chain was asked instead of the indexer's
+    facts.
+    """
+    targets = {
+        rule["target"]
+        for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]
+    }
     assert {ADAPTER, OTHER} <= targets
     assert SILENT not in targets
 
@@ -114,9 +160,14 @@ def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> N
     ],
     ids=str,
 )
-def test_draft__an_adapter_whose_code_fails_in_a_nodes_words__adds_none(stage: Stage, chain: ManyAdapters, failure: Exception) -> None:
+def test_draft__an_adapter_whose_code_fails_in_a_nodes_words__adds_none(
+    stage: Stage, chain: ManyAdapters, failure: Exception
+) -> None:
     chain.silence = failure
-    targets = {rule["target"] for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]}
+    targets = {
+        rule["target"]
+        for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]
+    }
     assert OTHER in targets
     assert SILENT not in targets
 
@@ -135,19 +186,28 @@ def test_draft__while_the_node_refuses_to_answer_for_an_adapter__says_try_later(
 ) -> None:
     """A moment's rate limit froze terms without that adapter before, and nobody was told."""
     chain.silence = trouble
-    assert reason(stage.call("POST", "/mandates", stage.owner, DRAFT)) == (503, "temporarily_unavailable")
+    assert reason(stage.call("POST", "/mandates", stage.owner, DRAFT)) == (
+        503,
+        "temporarily_unavailable",
+    )
 
 
 def test_plan__positions_at_two_adapters__are_both_unwound(plan: Plan) -> None:
     found = plan({ADAPTER: HELD, OTHER: HELD})
-    assert unwinds(found) == [("test_venue", "test_venue", "unwind", sold(ADAPTER)), ("listed", "other", "unwind", sold(OTHER))]
+    assert unwinds(found) == [
+        ("test_venue", "test_venue", "unwind", sold(ADAPTER)),
+        ("listed", "other", "unwind", sold(OTHER)),
+    ]
     assert (found["closes"], found["relay_positions_read"]) == (2, True)
 
 
 def test_plan__an_adapter_that_fails__is_said_and_the_others_stay(plan: Plan) -> None:
     found = plan({ADAPTER: HELD, OTHER: UNREAD_ADAPTER})
     assert unwinds(found) == [("test_venue", "test_venue", "unwind", sold(ADAPTER))]
-    assert (found["relay_positions_read"], found["exit_cost_reason"]) == (False, "relay_positions_not_read")
+    assert (found["relay_positions_read"], found["exit_cost_reason"]) == (
+        False,
+        "relay_positions_not_read",
+    )
     assert found["gets_back_est"] is None
 
 
@@ -162,7 +222,11 @@ def test_plan__an_exit_that_nobody_knows__is_kept(plan: Plan) -> None:
     found = plan({CLOSED: HELD})
     assert unwinds(found) == [("listed", "closed", "keep", None)]
     (kept,) = (step for step in found["steps"] if step["type"] == "unwind")
-    assert (kept["reason"], kept["who_signs"], kept["adapter_address"]) == ("no_known_exit_adapter", None, CLOSED)
+    assert (kept["reason"], kept["who_signs"], kept["adapter_address"]) == (
+        "no_known_exit_adapter",
+        None,
+        CLOSED,
+    )
     assert (found["closes"], found["kept_at_venue"]) == (0, 1)
 
 
@@ -173,7 +237,9 @@ def test_plan__an_exit_that_nobody_knows__is_kept(plan: Plan) -> None:
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """One file more in the venues' folder; the call data that closes 40 units there."""
     (tmp_path / "closed.py").write_text(MADE_UP)
-    monkeypatch.setattr(core.mandate.venues, "__path__", [*core.mandate.venues.__path__, str(tmp_path)])
+    monkeypatch.setattr(
+        core.mandate.venues, "__path__", [*core.mandate.venues.__path__, str(tmp_path)]
+    )
     venues.cache_clear()
     leave = call_by_signature("leave(uint256,bool)", [40 * USDC, True])
     yield calldata.unwind([calldata.Call(CLOSED, 0, leave)])
@@ -181,35 +247,50 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     sys.modules.pop("core.mandate.venues.closed")
 
 
-def test_plan__a_position_at_a_venue_whose_file_was_added__is_unwound_by_its_exit(plan: Plan, made_up: str) -> None:
+def test_plan__a_position_at_a_venue_whose_file_was_added__is_unwound_by_its_exit(
+    plan: Plan, made_up: str
+) -> None:
     assert unwinds(plan({CLOSED: HELD})) == [("closed", "closed", "unwind", made_up)]
 
 
-def test_unwind_call__at_a_venue_whose_file_was_added__is_its_exit_with_all_units(stage: Stage, chain: ManyAdapters, made_up: str) -> None:
+def test_unwind_call__at_a_venue_whose_file_was_added__is_its_exit_with_all_units(
+    stage: Stage, chain: ManyAdapters, made_up: str
+) -> None:
     mandate_id, chain.says = stage.working(), {CLOSED: HELD}
     answer = stage.post(f"/mandates/{mandate_id}/unwind-call", stage.owner, {"adapter": "closed"})
     assert (answer["adapter"], answer["units"], answer["data"]) == (CLOSED, str(40 * USDC), made_up)
 
 
-def test_unwind_call__of_several_adapters__wants_one_named(stage: Stage, chain: ManyAdapters) -> None:
+def test_unwind_call__of_several_adapters__wants_one_named(
+    stage: Stage, chain: ManyAdapters
+) -> None:
     answer = stage.call("POST", f"/mandates/{stage.working()}/unwind-call", stage.owner)
     assert answer.status_code == 400, answer.text
     assert "several exit adapters" in answer.text
 
 
-def test_unwind_call__an_adapter_that_fails__is_named_as_the_reason(stage: Stage, chain: ManyAdapters) -> None:
+def test_unwind_call__an_adapter_that_fails__is_named_as_the_reason(
+    stage: Stage, chain: ManyAdapters
+) -> None:
     mandate_id, chain.says = stage.working(), {OTHER: UNREAD_ADAPTER}
     answer = stage.post(f"/mandates/{mandate_id}/unwind-call", stage.owner, {"adapter": OTHER})
-    assert (answer["reason"], answer["data"], answer["adapter"]) == ("adapter_not_read", None, OTHER)
+    assert (answer["reason"], answer["data"], answer["adapter"]) == (
+        "adapter_not_read",
+        None,
+        OTHER,
+    )
 
 
 # On a real node
 
 
-def code_that_returns(deployed: DeployedChain, code: str) -> str:  # noqa: F811
+def code_that_returns(deployed: DeployedChain, code: str) -> str:
     """Deploy runtime code, given as hex, and answer its address."""
     prelude = f"61{len(code) // 2:04x}80600a3d393df3"
-    receipt = deployed.rpc.call("eth_sendTransaction", [{"from": deployed.rpc.call("eth_accounts")[0], "data": f"0x{prelude}{code}"}])
+    receipt = deployed.rpc.call(
+        "eth_sendTransaction",
+        [{"from": deployed.rpc.call("eth_accounts")[0], "data": f"0x{prelude}{code}"}],
+    )
     return str(deployed._mined(receipt)["contractAddress"])
 
 
@@ -224,22 +305,33 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE.keys())
-def test_rules__of_a_hostile_adapter__are_its_own_failure_and_not_the_nodes(deployed: DeployedChain, code: str) -> None:  # noqa: F811
+def test_rules__of_a_hostile_adapter__are_its_own_failure_and_not_the_nodes(
+    deployed: DeployedChain, code: str
+) -> None:
     with pytest.raises((RpcRevertedError, RpcCodeFailedError, AbiDecodeError)):
         deployed.reader.adapter_rules(code_that_returns(deployed, code))
 
 
 @pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE.keys())
-def test_readings__beside_a_hostile_adapter__are_whole(deployed: DeployedChain, code: str) -> None:  # noqa: F811
-    adapter, vault = deployed.contracts["test_venue_adapter"], deployed.create_vault(deployed.terms("m_4k2v7c3xqa"))
+def test_readings__beside_a_hostile_adapter__are_whole(deployed: DeployedChain, code: str) -> None:
+    adapter, vault = (
+        deployed.contracts["test_venue_adapter"],
+        deployed.create_vault(deployed.terms("m_4k2v7c3xqa")),
+    )
     deployed.buy(vault, 40 * USDC)
     hostile = code_that_returns(deployed, code)
     assert deployed.reader.adapter_readings([hostile, adapter], vault) == {
         hostile: UNREAD_ADAPTER,
-        adapter: AdapterReading(units=40 * USDC, worth_usdc_e6=40 * USDC, unit_price_e6=USDC, is_linear=True),
+        adapter: AdapterReading(
+            units=40 * USDC, worth_usdc_e6=40 * USDC, unit_price_e6=USDC, is_linear=True
+        ),
     }
 
 
-def test_readings__of_adapters_without_positions__are_zero_and_linear(deployed: DeployedChain) -> None:  # noqa: F811
+def test_readings__of_adapters_without_positions__are_zero_and_linear(
+    deployed: DeployedChain,
+) -> None:
     x402 = deployed.contracts["x402_adapter"]
-    assert deployed.reader.adapter_readings([x402], address(9)) == {x402: AdapterReading(0, 0, 0, is_linear=True)}
+    assert deployed.reader.adapter_readings([x402], address(9)) == {
+        x402: AdapterReading(0, 0, 0, is_linear=True)
+    }

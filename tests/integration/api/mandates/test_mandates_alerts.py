@@ -1,4 +1,6 @@
-"""GET /mandate-wallet/me/alerts: an owner reads its own alerts, the newest first, withdrawn ones included."""
+"""GET /mandate-wallet/me/alerts: an owner reads its own alerts, the newest first, withdrawn ones
+included.
+"""
 
 from typing import Any
 
@@ -12,20 +14,41 @@ from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, addres
 
 def keeper_proposed(stage: Stage, mandate_id: str, n: int) -> None:
     """The indexer found a log of the factory in block `n`, and tells the mandate's owner."""
-    ref = ev.LogRef(CHAIN_ID, n, "0x" + f"{n:064x}", int(stage.clock.now.timestamp()), "0x" + f"{n:064x}", 0, address(1))
-    note = row_from_event(ev.KeeperProposed(KEEPER, 1_800_000_000), ref, KEEPER, address(2), None, usdc=address(3))
+    ref = ev.LogRef(
+        CHAIN_ID,
+        n,
+        "0x" + f"{n:064x}",
+        int(stage.clock.now.timestamp()),
+        "0x" + f"{n:064x}",
+        0,
+        address(1),
+    )
+    note = row_from_event(
+        ev.KeeperProposed(KEEPER, 1_800_000_000), ref, KEEPER, address(2), None, usdc=address(3)
+    )
     assert note is not None
     with stage.database.write() as session:
         mandate = mandates.find_mandate(session, mandate_id)
         assert mandate is not None
         payload = {key: note.payload[key] for key in ("event", "args")}
-        alerts.add(session, alerts.KEEPER_CHANGE, owners_of(session, [mandate.id]), note, payload, stage.clock.now)
+        alerts.add(
+            session,
+            alerts.KEEPER_CHANGE,
+            owners_of(session, [mandate.id]),
+            note,
+            payload,
+            stage.clock.now,
+        )
 
 
 def read(stage: Stage, **query: Any) -> dict[str, Any]:
     """Without that the stage's agent linked its wallet."""
     found = stage.get("/me/alerts", stage.owner, **query)
-    return found | {"alerts": [alert for alert in found["alerts"] if alert["kind"] != alerts.AGENT_WALLET_LINKED]}
+    return found | {
+        "alerts": [
+            alert for alert in found["alerts"] if alert["kind"] != alerts.AGENT_WALLET_LINKED
+        ]
+    }
 
 
 def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
@@ -34,7 +57,10 @@ def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
     assert alert.pop("id") > 0
     assert alert == {
         "kind": "keeper_change",
-        "message": "Who may mark and stop your vaults changes, or is about to. Nobody but you can withdraw.",
+        "message": (
+            "Who may mark and stop your vaults changes, or is about to. Nobody but you can "
+            "withdraw."
+        ),
         "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
         "mandate_id": None,
         "event": "KeeperProposed",
@@ -69,7 +95,10 @@ def test_alerts__come_newest_first_in_pages(stage: Stage) -> None:
     first = read(stage, limit=2)
     assert [alert["block_number"] for alert in first["alerts"]] == [9, 8]
     second = read(stage, limit=2, cursor=first["next_cursor"])
-    assert ([alert["block_number"] for alert in second["alerts"]], second["next_cursor"]) == ([7], None)
+    assert ([alert["block_number"] for alert in second["alerts"]], second["next_cursor"]) == (
+        [7],
+        None,
+    )
 
 
 def test_another_owners_alerts__are_not_shown(stage: Stage) -> None:

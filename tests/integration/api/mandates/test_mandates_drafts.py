@@ -25,8 +25,16 @@ def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) ->
         {"kind": "mandate_vault", "chain_id": 84532, "address": None},
         {"kind": "x402", "hosts": [], "payees": []},
     ]
-    assert (mandate["agent_id"], mandate["vault_address"], mandate["signed_at"]) == (None, None, None)
-    assert (mandate["on_floor"], mandate["open_board"], mandate["chain_id"]) == ("keep", False, 84532)
+    assert (mandate["agent_id"], mandate["vault_address"], mandate["signed_at"]) == (
+        None,
+        None,
+        None,
+    )
+    assert (mandate["on_floor"], mandate["open_board"], mandate["chain_id"]) == (
+        "keep",
+        False,
+        84532,
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +58,9 @@ def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) ->
         ({"api_secret": "x"}, "secret_field_refused", "api_secret"),
     ],
 )
-def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(stage: Stage, changes: dict[str, Any], kind: str, says: str) -> None:
+def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(
+    stage: Stage, changes: dict[str, Any], kind: str, says: str
+) -> None:
     answer = create(stage, **changes)
     assert reason(answer) == (400, kind)
     assert says in answer.json()["detail"]
@@ -61,8 +71,12 @@ def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(stage: St
     [*((CONTRACTS[key], name) for key, name in NEVER_TARGETS.items()), (PERMIT2, "Permit2")],
     ids=[*NEVER_TARGETS, "permit2"],
 )
-def test_create__a_contract_that_is_never_a_target__is_refused_by_its_name(stage: Stage, target: str, name: str) -> None:
-    """The factory's validator was let through: the factory refuses it, so the signed terms could never become a vault."""
+def test_create__a_contract_that_is_never_a_target__is_refused_by_its_name(
+    stage: Stage, target: str, name: str
+) -> None:
+    """The factory's validator was let through: the factory refuses it, so the signed terms could
+    never become a vault.
+    """
     functions = [{"signature": "transfer(address,uint256)", "recipient_word": 0}]
     answer = create(stage, allowed_targets=[{"address": target, "functions": functions}])
     assert reason(answer) == (400, "invalid_parameter")
@@ -75,7 +89,13 @@ def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Sta
 
 def test_create__33_rules__are_one_too_many(stage: Stage) -> None:
     functions = [{"selector": f"0x{n:08x}"} for n in range(1, 33)]
-    answer = create(stage, allowed_targets=[{"address": address(7), "functions": functions, "unpinned": True}, ADAPTER])
+    answer = create(
+        stage,
+        allowed_targets=[
+            {"address": address(7), "functions": functions, "unpinned": True},
+            ADAPTER,
+        ],
+    )
     assert reason(answer) == (400, "invalid_parameter")
     assert "1 to 32" in answer.json()["detail"]
 
@@ -96,44 +116,79 @@ def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
     body = {**DRAFT, "budget_usdc": "500", "per_tx_cap_usdc": None, "daily_cap_usdc": None}
     answer = stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, body)
     mandate = answer.json()["mandate"]
-    assert (mandate["budget_usdc"], mandate["per_tx_cap_usdc"], mandate["agent_id"]) == ("500.000000", None, stage.agent_id)
+    assert (mandate["budget_usdc"], mandate["per_tx_cap_usdc"], mandate["agent_id"]) == (
+        "500.000000",
+        None,
+        stage.agent_id,
+    )
     terms = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
     assert terms["digest"] != before
     assert (terms["terms"]["perTxCap"], terms["terms"]["dailyCap"]) == ("500000000", "500000000")
 
 
 @pytest.mark.parametrize("field", ["horizon_days", "stop_floor_bps", "budget_usdc"])
-def test_update__a_number_that_no_column_holds__is_refused_with_its_field(stage: Stage, field: str) -> None:
-    """It reached the database before it was judged: 503, as if the database were busy, for whoever sent it again."""
+def test_update__a_number_that_no_column_holds__is_refused_with_its_field(
+    stage: Stage, field: str
+) -> None:
+    """It reached the database before it was judged: 503, as if the database were busy, for whoever
+    sent it again.
+    """
     answer = stage.call("PUT", f"/mandates/{stage.draft()}", stage.owner, {**DRAFT, field: 2**53})
-    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_number"), field)
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == (
+        (400, "invalid_number"),
+        field,
+    )
 
 
 @pytest.mark.row("4 PUT /mandates/{id}")
 def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
     mandate_id = stage.signed()
-    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, DRAFT)) == (409, "wrong_status")
+    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, DRAFT)) == (
+        409,
+        "wrong_status",
+    )
 
 
 def test_assign__names_the_agent_and_its_wallet_in_the_terms(stage: Stage) -> None:
     mandate_id = stage.draft(agent_id=None, open_board=True)
-    mandate = stage.post(f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": stage.agent_id})["mandate"]
+    mandate = stage.post(
+        f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": stage.agent_id}
+    )["mandate"]
     assert (mandate["agent_id"], mandate["open_board"]) == (stage.agent_id, False)
-    assert stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"]["agent"] == stage.agent_wallet.address
+    assert (
+        stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"]["agent"]
+        == stage.agent_wallet.address
+    )
 
 
-def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call_that_helps(stage: Stage) -> None:
+def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call_that_helps(
+    stage: Stage,
+) -> None:
     agent_id, _ = stage.new_agent(stage.owner)
-    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id})
+    answer = stage.call(
+        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
+    )
     assert reason(answer) == (409, "agent_not_accepting")
     first = answer.json()["service"]["next"][0]
     assert (first["method"], first["path"]) == ("PUT", f"/mandate-wallet/agents/{agent_id}/policy")
     policy = stage.get(f"/agents/{agent_id}/policy", stage.owner)
-    assert first["body"] == {name: value for name, value in policy.items() if name not in ("agent_id", "policy_changelog")} | {
-        "accepts_mandates": True
-    }
-    assert stage.client.request(first["method"], first["path"], json=first["body"], headers=stage.owner).status_code == 200
-    assert stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}).status_code == 200
+    assert first["body"] == {
+        name: value
+        for name, value in policy.items()
+        if name not in ("agent_id", "policy_changelog")
+    } | {"accepts_mandates": True}
+    assert (
+        stage.client.request(
+            first["method"], first["path"], json=first["body"], headers=stage.owner
+        ).status_code
+        == 200
+    )
+    assert (
+        stage.call(
+            "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
+        ).status_code
+        == 200
+    )
 
 
 @pytest.mark.row("5 agent_owner_mismatch")
@@ -141,12 +196,16 @@ def test_assign__another_owners_agent__is_an_owner_mismatch(stage: Stage) -> Non
     other = stage.new_owner()
     agent_id, _ = stage.new_agent(other)
     stage.accept_mandates(agent_id, other)
-    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id})
+    answer = stage.call(
+        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
+    )
     assert reason(answer) == (403, "agent_owner_mismatch")
 
 
 def test_assign__an_unknown_agent__is_not_found(stage: Stage) -> None:
-    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": "999999"})
+    answer = stage.call(
+        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": "999999"}
+    )
     assert reason(answer) == (404, "not_found")
 
 
@@ -155,9 +214,17 @@ def test_a_strangers_calls__find_nothing(stage: Stage) -> None:
     _, other_agent = stage.new_agent()
     assert reason(stage.call("GET", f"/mandates/{mandate_id}", stranger)) == (404, "not_found")
     assert reason(stage.call("GET", f"/mandates/{mandate_id}", other_agent)) == (404, "not_found")
-    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stranger, DRAFT)) == (404, "not_found")
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}/terms", stranger)) == (404, "not_found")
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/events", other_agent, {"kind": "note"})) == (404, "not_found")
+    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stranger, DRAFT)) == (
+        404,
+        "not_found",
+    )
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/terms", stranger)) == (
+        404,
+        "not_found",
+    )
+    assert reason(
+        stage.call("POST", f"/mandates/{mandate_id}/events", other_agent, {"kind": "note"})
+    ) == (404, "not_found")
     assert reason(stage.call("GET", "/mandates/m_aaaaaaaaaa", stage.owner)) == (404, "not_found")
 
 

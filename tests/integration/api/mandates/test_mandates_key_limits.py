@@ -25,20 +25,40 @@ def test_a_call__of_the_orders_limit_is_built__and_above_it_refused(stage: Stage
     answer = build(stage, mandate_id, "50.000001")
     service = answer.json()["service"]
     assert reason(answer) == (403, "spend_limit_reached")
-    assert (service["remaining"], service["retry_safe"], service["who_fixes"]) == ({"per_order_usd": "50.000000"}, True, "owner")
+    assert (service["remaining"], service["retry_safe"], service["who_fixes"]) == (
+        {"per_order_usd": "50.000000"},
+        True,
+        "owner",
+    )
     assert "retry_at" not in service
     first = service["next"][0]
-    assert stage.client.request(first["method"], first["path"], headers=stage.agent).json()["per_order_usd"] == "50.000000"
+    assert (
+        stage.client.request(first["method"], first["path"], headers=stage.agent).json()[
+            "per_order_usd"
+        ]
+        == "50.000000"
+    )
 
 
-def test_the_day__counts_what_was_executed_and_what_was_reported_and_not_what_was_built(stage: Stage) -> None:
+def test_the_day__counts_what_was_executed_and_what_was_reported_and_not_what_was_built(
+    stage: Stage,
+) -> None:
     mandate_id = stage.working()
     limit(stage, per_day_usd="100")
     assert [build(stage, mandate_id, "100").status_code for _ in range(2)] == [200, 200]
     stage.executed(mandate_id, 60 * USDC, tx_hash="0x" + "aa" * 32)
-    report = {"kind": "buy", "amount_usdc": "60", "tx_hash": "0x" + "aa" * 32, "payload": {"target": ADAPTER}}
+    report = {
+        "kind": "buy",
+        "amount_usdc": "60",
+        "tx_hash": "0x" + "aa" * 32,
+        "payload": {"target": ADAPTER},
+    }
     stage.post(f"/mandates/{mandate_id}/events", stage.agent, report)
-    stage.post(f"/mandates/{mandate_id}/events", stage.agent, report | {"amount_usdc": "15", "tx_hash": "0x" + "bb" * 32})
+    stage.post(
+        f"/mandates/{mandate_id}/events",
+        stage.agent,
+        report | {"amount_usdc": "15", "tx_hash": "0x" + "bb" * 32},
+    )
     assert build(stage, mandate_id, "25.000000").status_code == 200
     answer = build(stage, mandate_id, "25.000001")
     assert reason(answer) == (403, "spend_limit_reached")

@@ -1,4 +1,6 @@
-"""An owner that is a contract wallet (ERC-1271) signs in, signs terms and funding, and alone gets the money back."""
+"""An owner that is a contract wallet (ERC-1271) signs in, signs terms and funding, and alone gets
+the money back.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,12 +37,19 @@ class ContractWallet:
 
 @pytest.fixture
 def wallet(deployed: DeployedChain) -> ContractWallet:
-    return ContractWallet(deployed.deploy("ERC1271Wallet", OWNER.address), Account.from_key(OWNER.private_key))
+    return ContractWallet(
+        deployed.deploy("ERC1271Wallet", OWNER.address), Account.from_key(OWNER.private_key)
+    )
 
 
 @pytest.fixture
 def stage(
-    deps: Deps, deployed: DeployedChain, database: Database, clock: Clock, chain: StageChain, wallet: ContractWallet
+    deps: Deps,
+    deployed: DeployedChain,
+    database: Database,
+    clock: Clock,
+    chain: StageChain,
+    wallet: ContractWallet,
 ) -> Iterator[Stage]:
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
@@ -53,14 +62,18 @@ def test_a_contract_wallet__owns_a_mandate_from_signature_to_withdrawal(
     stage: Stage,
     deployed: DeployedChain,
     wallet: ContractWallet,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     deployed.mint(wallet.address, BUDGET)
     mandate_id = stage.signed()
     path = f"/mandates/{mandate_id}"
     asked = stage.get(f"{path}/deploy-call", stage.owner, fund="authorization")
-    signature = wallet.sign_message(encode_typed_data(full_message=asked["typed_data"])).signature.to_0x_hex()
-    call = stage.get(f"{path}/deploy-call", stage.owner, fund="authorization", authorization_signature=signature)
+    signature = wallet.sign_message(
+        encode_typed_data(full_message=asked["typed_data"])
+    ).signature.to_0x_hex()
+    call = stage.get(
+        f"{path}/deploy-call", stage.owner, fund="authorization", authorization_signature=signature
+    )
     deployed.succeed(STRANGER, call["to"], call["data"])
     follower.catch_up()
     read = stage.get(path, stage.owner)
@@ -68,10 +81,16 @@ def test_a_contract_wallet__owns_a_mandate_from_signature_to_withdrawal(
     assert deployed.reader.owner(call["vault_address"]) == wallet.address
 
     def by_wallet(built: dict[str, Any]) -> None:
-        deployed.succeed(OWNER, wallet.address, call_by_signature("execute(address,bytes)", [built["to"], built["data"]]))
+        deployed.succeed(
+            OWNER,
+            wallet.address,
+            call_by_signature("execute(address,bytes)", [built["to"], built["data"]]),
+        )
 
     stop = stage.get(f"{path}/stop-call", stage.owner)
-    assert deployed.send(OWNER, stop["to"], stop["data"]).status == 0, "the wallet's key alone is not the owner"
+    assert deployed.send(OWNER, stop["to"], stop["data"]).status == 0, (
+        "the wallet's key alone is not the owner"
+    )
     by_wallet(stop)
     follower.catch_up()
     by_wallet(stage.get(f"{path}/withdraw-call", stage.owner))

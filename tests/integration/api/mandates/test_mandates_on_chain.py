@@ -22,7 +22,9 @@ from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, P
 
 
 @pytest.fixture
-def stage(deps: Deps, deployed: DeployedChain, database: Database, clock: Clock, chain: StageChain) -> Iterator[Stage]:
+def stage(
+    deps: Deps, deployed: DeployedChain, database: Database, clock: Clock, chain: StageChain
+) -> Iterator[Stage]:
     """People with anvil's accounts, and an API that reads the real chain."""
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
@@ -32,7 +34,7 @@ def stage(deps: Deps, deployed: DeployedChain, database: Database, clock: Clock,
 
 
 @pytest.fixture
-def working(stage: Stage, deployed: DeployedChain, follower: Follower) -> tuple[str, str]:  # noqa: F811
+def working(stage: Stage, deployed: DeployedChain, follower: Follower) -> tuple[str, str]:
     """A mandate whose vault was deployed and funded by the two calls of fund=approve."""
     deployed.mint(OWNER.address, BUDGET)
     mandate_id = stage.signed()
@@ -49,29 +51,55 @@ def send(deployed: DeployedChain, sender: Persona, call: dict[str, Any]) -> None
     deployed.succeed(sender, call["to"], call["data"])
 
 
-def execute(stage: Stage, deployed: DeployedChain, mandate_id: str, function: str, argument: int, amount: str) -> dict[str, Any]:
-    body = {"target": deployed.contracts["test_venue_adapter"], "function": function, "args": [str(argument)], "amount_usdc": amount}
+def execute(
+    stage: Stage,
+    deployed: DeployedChain,
+    mandate_id: str,
+    function: str,
+    argument: int,
+    amount: str,
+) -> dict[str, Any]:
+    body = {
+        "target": deployed.contracts["test_venue_adapter"],
+        "function": function,
+        "args": [str(argument)],
+        "amount_usdc": amount,
+    }
     return stage.post(f"/mandates/{mandate_id}/execute-call", stage.agent, body)
 
 
-def test_deploy_call__by_authorization__is_sent_by_anybody(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_deploy_call__by_authorization__is_sent_by_anybody(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     deployed.mint(OWNER.address, BUDGET)
     mandate_id = stage.signed()
     path = f"/mandates/{mandate_id}/deploy-call"
     asked = stage.get(path, stage.owner, fund="authorization")
-    signature = stage.owner_wallet.sign_message(encode_typed_data(full_message=asked["typed_data"])).signature.to_0x_hex()
-    send(deployed, STRANGER, stage.get(path, stage.owner, fund="authorization", authorization_signature=signature))
+    signature = stage.owner_wallet.sign_message(
+        encode_typed_data(full_message=asked["typed_data"])
+    ).signature.to_0x_hex()
+    send(
+        deployed,
+        STRANGER,
+        stage.get(path, stage.owner, fund="authorization", authorization_signature=signature),
+    )
     follower.catch_up()
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["cash"] == "1000.000000"
 
 
-def test_execute_call__is_checked_by_the_vault_itself(stage: Stage, deployed: DeployedChain, working: tuple[str, str]) -> None:
+def test_execute_call__is_checked_by_the_vault_itself(
+    stage: Stage, deployed: DeployedChain, working: tuple[str, str]
+) -> None:
     mandate_id, _ = working
     passes = execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000")
     assert (passes["check"]["ok"], passes["check"]["source"]) == (True, "chain")
     assert passes["gas"] > 21_000
     refused = execute(stage, deployed, mandate_id, "buy(uint256)", 201 * USDC, "201.000000")
-    assert (refused["check"]["ok"], refused["check"]["reason"], refused["gas"]) == (False, "OverPerTxCap", None)
+    assert (refused["check"]["ok"], refused["check"]["reason"], refused["gas"]) == (
+        False,
+        "OverPerTxCap",
+        None,
+    )
     assert deployed.send(AGENT, refused["to"], refused["data"]).status == 0
     assert deployed.send(AGENT, passes["to"], passes["data"]).status == 1
 
@@ -80,20 +108,37 @@ def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
     stage: Stage,
     deployed: DeployedChain,
     working: tuple[str, str],
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
-    """The card named the terms' agent and execute-call was checked as sent by the linked wallet, neither of which the vault obeys."""
+    """The card named the terms' agent and execute-call was checked as sent by the linked wallet,
+    neither of which the vault obeys.
+    """
     mandate_id, _ = working
     path = f"/mandates/{mandate_id}"
     removal = stage.get(f"{path}/set-agent-call", stage.owner)
-    assert (removal["action"], stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet="")) == ("pause", removal)
-    send(deployed, OWNER, stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address))
+    assert (
+        removal["action"],
+        stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=""),
+    ) == ("pause", removal)
+    send(
+        deployed,
+        OWNER,
+        stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address),
+    )
     follower.catch_up()
     read = stage.get(path, stage.owner)
-    assert (read["card_header"]["who"]["params"]["wallet"], read["chain_state"]["agent"]) == (STRANGER.address, STRANGER.address)
+    assert (read["card_header"]["who"]["params"]["wallet"], read["chain_state"]["agent"]) == (
+        STRANGER.address,
+        STRANGER.address,
+    )
     call = execute(stage, deployed, mandate_id, "buy(uint256)", USDC, "1.000000")
     check = call["check"]
-    assert (check["ok"], check["reason"], check["source"], check["agent"]) == (True, None, "chain", STRANGER.address)
+    assert (check["ok"], check["reason"], check["source"], check["agent"]) == (
+        True,
+        None,
+        "chain",
+        STRANGER.address,
+    )
     assert check["note"].startswith(f"The vault obeys {STRANGER.address}; not {AGENT.address}")
     assert deployed.send(AGENT, call["to"], call["data"]).status == 0
     assert deployed.send(STRANGER, call["to"], call["data"]).status == 1
@@ -102,31 +147,57 @@ def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
 def test_a_vault_of_terms_without_a_wallet__is_paused_until_its_owner_sets_the_agent(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
-    """Its agent had linked no wallet: the API said nothing before the signature, and not paused after it."""
+    """Its agent had linked no wallet: the API said nothing before the signature, and not paused
+    after it.
+    """
     deployed.mint(OWNER.address, BUDGET)
     agent_id, agent = stage.new_agent(stage.owner)
     stage.accept_mandates(agent_id)
     mandate_id = stage.draft(agent_id=agent_id)
     path = f"/mandates/{mandate_id}"
-    assert stage.get(f"{path}/terms", stage.owner)["notice"].startswith("These terms name no agent: quant has no linked wallet.")
+    assert stage.get(f"{path}/terms", stage.owner)["notice"].startswith(
+        "These terms name no agent: quant has no linked wallet."
+    )
     stage.post(f"{path}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)})
     for one in stage.get(f"{path}/deploy-call", stage.owner, fund="approve")["calls"]:
         send(deployed, OWNER, one)
     follower.catch_up()
 
     def said() -> tuple[Any, ...]:
-        read, held = stage.get(path, stage.owner), stage.get("/agents/me", agent)["agent_status"]["active_mandates"]
-        return read["mandate"]["paused"], held[0]["paused"], read["card_header"]["who"]["params"]["wallet"], read["how_to_act"]
+        read, held = (
+            stage.get(path, stage.owner),
+            stage.get("/agents/me", agent)["agent_status"]["active_mandates"],
+        )
+        return (
+            read["mandate"]["paused"],
+            held[0]["paused"],
+            read["card_header"]["who"]["params"]["wallet"],
+            read["how_to_act"],
+        )
 
-    assert said() == (True, True, None, "The vault obeys no agent. One can act once the owner sets it.")
+    assert said() == (
+        True,
+        True,
+        None,
+        "The vault obeys no agent. One can act once the owner sets it.",
+    )
     assert stage.get(path, stage.owner)["mandate"]["paused_at"] is not None
-    body = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
+    body = {
+        "target": deployed.contracts["test_venue_adapter"],
+        "function": "buy(uint256)",
+        "args": ["1"],
+        "amount_usdc": "1",
+    }
     for dry_run in (True, False):
         check = stage.post(f"{path}/execute-call", agent, {**body, "dry_run": dry_run})["check"]
         assert (check["ok"], check["reason"], check["agent"]) == (False, "NoAgent", None)
-    send(deployed, OWNER, stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address))
+    send(
+        deployed,
+        OWNER,
+        stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address),
+    )
     follower.catch_up()
     assert said()[:3] == (False, False, STRANGER.address)
 
@@ -144,7 +215,7 @@ def test_the_ledgers_model_and_the_vault__say_the_same(
     stage: Stage,
     deployed: DeployedChain,
     working: tuple[str, str],
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id, _ = working
     adapter = deployed.contracts["test_venue_adapter"]
@@ -156,9 +227,15 @@ def test_the_ledgers_model_and_the_vault__say_the_same(
     for amount in ("10.000000", "10.000001", "200.000001", "0"):
         path = f"/mandates/{mandate_id}/execute-call"
         asked = stage.post(path, stage.agent, {**body, "amount_usdc": amount})["check"]
-        modelled = stage.post(path, stage.agent, {**body, "amount_usdc": amount, "dry_run": False})["check"]
+        modelled = stage.post(path, stage.agent, {**body, "amount_usdc": amount, "dry_run": False})[
+            "check"
+        ]
         if asked["reason"] in ("OverPerTxCap", "OverDailyCap"):
-            assert (modelled["ok"], modelled["reason"], modelled["source"]) == (False, asked["reason"], "ledger")
+            assert (modelled["ok"], modelled["reason"], modelled["source"]) == (
+                False,
+                asked["reason"],
+                "ledger",
+            )
         else:
             assert modelled["ok"] is True
     left = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["used"]["left_today"]
@@ -166,31 +243,56 @@ def test_the_ledgers_model_and_the_vault__say_the_same(
     assert deployed.reader.remaining(working[1]).today == 10 * USDC
 
 
-@pytest.mark.row("4 GET /mandates/{id}/close-all-plan", "2.18 gets_back_est", "2.18 relay_positions_read")
+@pytest.mark.row(
+    "4 GET /mandates/{id}/close-all-plan", "2.18 gets_back_est", "2.18 relay_positions_read"
+)
 def test_leaving__stop_unwind_withdraw__brings_everything_home(
     stage: Stage,
     deployed: DeployedChain,
     working: tuple[str, str],
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id, vault = working
-    send(deployed, AGENT, execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000"))
+    send(
+        deployed,
+        AGENT,
+        execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000"),
+    )
     deployed.succeed(OPERATOR, deployed.contracts["test_venue"], test_venue.set_price(900_000))
     deployed.mint(vault, 7 * USDC)  # a donation: the owner's, never the agent's
     follower.catch_up()
     path = f"/mandates/{mandate_id}"
     plan = stage.get(f"{path}/close-all-plan", stage.owner)
     assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "withdraw"]
-    assert (plan["gets_back_est"], plan["exit_cost_est"], plan["relay_positions_read"]) == ("980.000000", "0.000000", True)
+    assert (plan["gets_back_est"], plan["exit_cost_est"], plan["relay_positions_read"]) == (
+        "980.000000",
+        "0.000000",
+        True,
+    )
     assert plan["steps"][1]["est_proceeds_usdc"] == "180.000000"
     send(deployed, OWNER, stage.get(f"{path}/stop-call", stage.owner))
     follower.catch_up()
     unwind = stage.post(f"{path}/unwind-call", stage.owner)
-    assert (unwind["check"]["ok"], unwind["units"], unwind["who_signs"]) == (True, str(200 * USDC), "owner")
+    assert (unwind["check"]["ok"], unwind["units"], unwind["who_signs"]) == (
+        True,
+        str(200 * USDC),
+        "owner",
+    )
     step = plan["steps"][1]
-    for name in (step["adapter"], step["venue"], step["adapter_address"], step["adapter_address"].lower()):
-        assert stage.post(f"{path}/unwind-call", stage.owner, {"adapter": name})["data"] == unwind["data"]
-    assert stage.call("POST", f"{path}/unwind-call", stage.owner, {"adapter": "nowhere"}).status_code == 400
+    for name in (
+        step["adapter"],
+        step["venue"],
+        step["adapter_address"],
+        step["adapter_address"].lower(),
+    ):
+        assert (
+            stage.post(f"{path}/unwind-call", stage.owner, {"adapter": name})["data"]
+            == unwind["data"]
+        )
+    assert (
+        stage.call("POST", f"{path}/unwind-call", stage.owner, {"adapter": "nowhere"}).status_code
+        == 400
+    )
     assert unwind["data"] == plan["steps"][1]["data"]
     send(deployed, OWNER, unwind)
     follower.catch_up()
@@ -200,11 +302,16 @@ def test_leaving__stop_unwind_withdraw__brings_everything_home(
     for thief in (AGENT, KEEPER, DEPLOYER):
         assert deployed.send(thief, call["to"], call["data"]).status == 0
     send(deployed, OWNER, call)
-    again = stage.get(f"{path}/withdraw-call", stage.owner)  # the record does not know yet: a withdrawal of 0 would revert
+    # the record does not know yet: a withdrawal of 0 would revert
+    again = stage.get(f"{path}/withdraw-call", stage.owner)
     assert (again["data"], again["reason"], again["amount_usdc"]) == (None, "nothing_left", None)
     follower.catch_up()
     read = stage.get(path, stage.owner)
     assert (read["lock"]["reason"], read["progress"]["cash"]) == ("nothing_left", "0.000000")
     flows = stage.get(f"{path}/statement", stage.owner)["flows"]
-    assert (flows["withdrawals"], flows["donated_withdrawn"], flows["unexplained"]) == ("980.000000", "7.000000", "0.000000")
+    assert (flows["withdrawals"], flows["donated_withdrawn"], flows["unexplained"]) == (
+        "980.000000",
+        "7.000000",
+        "0.000000",
+    )
     assert stage.faults(mandate_id) == []

@@ -30,11 +30,30 @@ LATER = NOW + timedelta(hours=SPAN_HOURS + 1)
 USDC = 1_000_000
 
 
-def row(luck: random.Random, kind: Kind, by: ReportedBy, key: str, tx: int, payload: dict[str, Any], **more: Any) -> NewRow:
-    on_chain = {"block_number": tx // 3, "block_hash": f"0x{tx // 3:064x}", "chain_id": 84532} if by is ReportedBy.CHAIN else {}
+def row(
+    luck: random.Random,
+    kind: Kind,
+    by: ReportedBy,
+    key: str,
+    tx: int,
+    payload: dict[str, Any],
+    **more: Any,
+) -> NewRow:
+    on_chain = (
+        {"block_number": tx // 3, "block_hash": f"0x{tx // 3:064x}", "chain_id": 84532}
+        if by is ReportedBy.CHAIN
+        else {}
+    )
     at = NOW + timedelta(hours=luck.randrange(SPAN_HOURS))
     return NewRow(
-        kind=kind, reported_by=by, occurred_at=at, base_key=f"{key}:{tx}", tx_hash=f"0x{tx:064x}", payload=payload, **on_chain, **more
+        kind=kind,
+        reported_by=by,
+        occurred_at=at,
+        base_key=f"{key}:{tx}",
+        tx_hash=f"0x{tx:064x}",
+        payload=payload,
+        **on_chain,
+        **more,
     )
 
 
@@ -48,7 +67,16 @@ def executed(luck: random.Random, tx: int) -> NewRow:
         "nonce": tx,
         "balance": "1.000000",
     }
-    return row(luck, Kind.MOVE, ReportedBy.CHAIN, "log", tx, {"executed": fact}, amount_usdc_e6=spent, cash_delta_usdc_e6=-spent)
+    return row(
+        luck,
+        Kind.MOVE,
+        ReportedBy.CHAIN,
+        "log",
+        tx,
+        {"executed": fact},
+        amount_usdc_e6=spent,
+        cash_delta_usdc_e6=-spent,
+    )
 
 
 def reported(luck: random.Random, tx: int) -> NewRow:
@@ -57,50 +85,91 @@ def reported(luck: random.Random, tx: int) -> NewRow:
     if luck.random() < 0.3:
         payload["violation"] = {"codes": ["per_tx_cap"], "detail": {}}
     return row(
-        luck, luck.choice((Kind.BUY, Kind.MOVE)), ReportedBy.AGENT, "report", tx, payload, amount_usdc_e6=luck.randrange(1, 9) * USDC
+        luck,
+        luck.choice((Kind.BUY, Kind.MOVE)),
+        ReportedBy.AGENT,
+        "report",
+        tx,
+        payload,
+        amount_usdc_e6=luck.randrange(1, 9) * USDC,
     )
 
 
 def refusal(luck: random.Random, tx: int) -> NewRow:
-    fact = {"reason": "OverPerTxCap", "source": "agent", "reason_source": "agent", "check": "reported"}
-    return row(luck, Kind.NOTE, ReportedBy.AGENT, "refusal", tx, {"refusal": fact, "why": "too much"})
+    fact = {
+        "reason": "OverPerTxCap",
+        "source": "agent",
+        "reason_source": "agent",
+        "check": "reported",
+    }
+    return row(
+        luck, Kind.NOTE, ReportedBy.AGENT, "refusal", tx, {"refusal": fact, "why": "too much"}
+    )
 
 
 def reverted(luck: random.Random, tx: int) -> NewRow:
-    fact = {"reason": "OverPerTxCap", "source": "chain", "reason_source": "replay", "check": "block_scan"}
+    fact = {
+        "reason": "OverPerTxCap",
+        "source": "chain",
+        "reason_source": "replay",
+        "check": "block_scan",
+    }
     return row(luck, Kind.NOTE, ReportedBy.CHAIN, "revert", tx, {"refusal": fact, "reverted": True})
 
 
 def control(luck: random.Random, tx: int) -> NewRow:
-    payload = luck.choice(({"agent_removed": {"agent": TARGET, "by": TARGET}}, {"agent_set": {"agent": TARGET}}))
+    payload = luck.choice(
+        ({"agent_removed": {"agent": TARGET, "by": TARGET}}, {"agent_set": {"agent": TARGET}})
+    )
     return row(luck, Kind.NOTE, ReportedBy.CHAIN, "log", tx, payload)
 
 
 def fee(luck: random.Random, tx: int) -> NewRow:
-    return row(luck, Kind.FEE, ReportedBy.AGENT, "fee", tx, {"fee_kind": "x402", "resource": "https://a"}, amount_usdc_e6=USDC)
+    return row(
+        luck,
+        Kind.FEE,
+        ReportedBy.AGENT,
+        "fee",
+        tx,
+        {"fee_kind": "x402", "resource": "https://a"},
+        amount_usdc_e6=USDC,
+    )
 
 
 WRITERS = (executed, executed, reported, reported, refusal, reverted, control, fee)
 
 
 def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
-    """A book in which transactions are told of by several rows, in any order, weeks apart, and blocks are reversed."""
+    """A book in which transactions are told of by several rows, in any order, weeks apart, and
+    blocks are reversed.
+    """
     luck = random.Random(seed)
     mandate_id = add_mandate(write)
     deposit = row(
-        luck, Kind.DEPOSIT, ReportedBy.CHAIN, "log", 9_999, {"from": TARGET}, amount_usdc_e6=100 * USDC, cash_delta_usdc_e6=100 * USDC
+        luck,
+        Kind.DEPOSIT,
+        ReportedBy.CHAIN,
+        "log",
+        9_999,
+        {"from": TARGET},
+        amount_usdc_e6=100 * USDC,
+        cash_delta_usdc_e6=100 * USDC,
     )
     mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposit], NOW)
     for _ in range(rows):
         if luck.random() < 0.06:
             mandate_ledger.reverse_blocks(write, [f"0x{luck.randrange(1, rows // 6):064x}"], LATER)
         else:
-            mandate_ledger.append(write, mandate_id, luck.choice(WRITERS)(luck, luck.randrange(3, rows // 2)), LATER)
+            mandate_ledger.append(
+                write, mandate_id, luck.choice(WRITERS)(luck, luck.randrange(3, rows // 2)), LATER
+            )
     return write.get_one(Mandate, mandate_id)
 
 
 def call_of(session: WriteSession) -> Call:
-    return Call(db=session, now=LATER, deps=cast("Any", SimpleNamespace()), request_id="test", client="test")
+    return Call(
+        db=session, now=LATER, deps=cast("Any", SimpleNamespace()), request_id="test", client="test"
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -118,15 +187,21 @@ def test_steps__page_by_page__are_those_of_the_whole_book(write: WriteSession, s
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_statement__of_each_week__is_that_of_the_whole_book(write: WriteSession, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement__of_each_week__is_that_of_the_whole_book(
+    write: WriteSession, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mandate = filled(write, seed, 90)
     monkeypatch.setattr(statements, "owned", lambda call, caller, public_id: mandate)
-    monkeypatch.setattr(statements, "terms_of", lambda one: SimpleNamespace(per_tx_cap=USDC, daily_cap=2 * USDC))
+    monkeypatch.setattr(
+        statements, "terms_of", lambda one: SimpleNamespace(per_tx_cap=USDC, daily_cap=2 * USDC)
+    )
     rows = mandate_ledger.load_rows(write, mandate.id)
     for days in range(-7, 22, 7):
         week = week_of(NOW + timedelta(days=days))
         command = cast("Any", SimpleNamespace(id=mandate.public_id, week=week.label, format="json"))
-        answer = statements.statement(call_of(write), cast("Any", None), command).body.model_dump(mode="json", exclude_unset=True)
+        answer = statements.statement(call_of(write), cast("Any", None), command).body.model_dump(
+            mode="json", exclude_unset=True
+        )
         about = statements._about(mandate)
         expected = statement_json(week_statement(rows, about, week, LATER))
         existed = mandate.created_at < week.end_at
@@ -150,7 +225,9 @@ def sent(database: Database) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("who", ["agent", "owner"])
-def test_read_of_a_mandate__takes_at_most_eight_statements(stage: Stage, sent: list[str], who: str) -> None:
+def test_read_of_a_mandate__takes_at_most_eight_statements(
+    stage: Stage, sent: list[str], who: str
+) -> None:
     mandate_id = stage.working(approval_above_usdc="1")  # the line is asked of too
     for _ in range(60):
         stage.executed(mandate_id, USDC // 100)
@@ -160,9 +237,17 @@ def test_read_of_a_mandate__takes_at_most_eight_statements(stage: Stage, sent: l
 
 
 @pytest.mark.parametrize(
-    ("path", "who"), [("/mandates", "owner"), ("/mandates", "agent"), ("/agents/me", "agent"), ("/me/statement", "owner")]
+    ("path", "who"),
+    [
+        ("/mandates", "owner"),
+        ("/mandates", "agent"),
+        ("/agents/me", "agent"),
+        ("/me/statement", "owner"),
+    ],
 )
-def test_a_list__takes_no_more_statements_for_more_mandates(stage: Stage, sent: list[str], path: str, who: str) -> None:
+def test_a_list__takes_no_more_statements_for_more_mandates(
+    stage: Stage, sent: list[str], path: str, who: str
+) -> None:
     stage.working()
     sent.clear()
     stage.get(path, getattr(stage, who))

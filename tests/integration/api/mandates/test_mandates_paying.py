@@ -1,4 +1,6 @@
-"""A vault pays for a page of this service, end to end: execute-call, the agent sends, X402Paid, the page; and what the guard refuses."""
+"""A vault pays for a page of this service, end to end: execute-call, the agent sends, X402Paid, the
+page; and what the guard refuses.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +27,15 @@ from core.payments import guard_signatures
 from core.payments.guard_signatures import Signed
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
-from tests.integration.api.payments.shop import GAS, NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
+from tests.integration.api.payments.shop import (
+    GAS,
+    NETWORK,
+    OTHER_PAGE,
+    PAGE,
+    PRICE,
+    decoded,
+    encoded,
+)
 from tests.integration.chain_fixtures import BUDGET, DeployedChain, free_port
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT, GUARD, OWNER, STRANGER
@@ -47,7 +57,14 @@ def paying(deps: Deps, deployed: DeployedChain) -> Deps:
         gas=GAS,
     )
     limits = Limits(free_reads_per_day=0, welcome_credits=0)
-    return replace(deps, chain=deployed.reader, contracts=deployed.contracts, rails=rails, guard=GUARD.signer, limits=limits)
+    return replace(
+        deps,
+        chain=deployed.reader,
+        contracts=deployed.contracts,
+        rails=rails,
+        guard=GUARD.signer,
+        limits=limits,
+    )
 
 
 @pytest.fixture
@@ -58,10 +75,12 @@ def stage(paying: Deps, database: Database, clock: Clock, chain: StageChain) -> 
         yield Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
 
 
-def working(stage: Stage, deployed: DeployedChain, follower: Follower, **draft: Any) -> str:  # noqa: F811
+def working(stage: Stage, deployed: DeployedChain, follower: Follower, **draft: Any) -> str:
     deployed.mint(OWNER.address, BUDGET)
     mandate_id = stage.signed(**draft)
-    for one in stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="approve")["calls"]:
+    for one in stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="approve")[
+        "calls"
+    ]:
         deployed.succeed(OWNER, one["to"], one["data"])
     follower.catch_up()
     return mandate_id
@@ -69,11 +88,18 @@ def working(stage: Stage, deployed: DeployedChain, follower: Follower, **draft: 
 
 def ask(stage: Stage, mandate_id: str, **body: Any) -> Any:
     sent = {"resource": RESOURCE, "amount_usdc": "0.010000"} | body
-    return stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, {k: v for k, v in sent.items() if v is not None})
+    return stage.call(
+        "POST",
+        f"/mandates/{mandate_id}/execute-call",
+        stage.agent,
+        {k: v for k, v in sent.items() if v is not None},
+    )
 
 
 def ask_theirs(stage: Stage, mandate_id: str, n: int = 0, **body: Any) -> Any:
-    """A payment for one of a stranger's pages, of a mandate with THEIR_TARGETS: it may cost anything."""
+    """A payment for one of a stranger's pages, of a mandate with THEIR_TARGETS: it may cost
+    anything.
+    """
     return ask(stage, mandate_id, **{"resource": f"{THEIR_HOST}/{n}", "pay_to": THEIRS} | body)
 
 
@@ -83,11 +109,17 @@ def offer(stage: Stage, path: str = PAGE) -> dict[str, Any]:
 
 
 def present(stage: Stage, tx_hash: str, path: str = PAGE) -> Any:
-    payment = {"x402Version": 2, "accepted": offer(stage, path), "payload": {"transaction": tx_hash}}
+    payment = {
+        "x402Version": 2,
+        "accepted": offer(stage, path),
+        "payload": {"transaction": tx_hash},
+    }
     return stage.client.get(path, headers={**stage.agent, "PAYMENT-SIGNATURE": encoded(payment)})
 
 
-def test_a_vault__pays_for_a_page_and_the_page_is_served_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_a_vault__pays_for_a_page_and_the_page_is_served_once(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     answer = ask(stage, mandate_id)
     assert answer.status_code == 200, answer.text
@@ -104,7 +136,9 @@ def test_a_vault__pays_for_a_page_and_the_page_is_served_once(stage: Stage, depl
     follower.catch_up()
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     assert (read["progress"]["cash"], stage.faults(mandate_id)) == ("999.990000", [])
-    assert [step["resource"] for step in read["steps"] if step["code"] == "research_paid"] == [RESOURCE]
+    assert [step["resource"] for step in read["steps"] if step["code"] == "research_paid"] == [
+        RESOURCE
+    ]
     assert present(stage, tx_hash).json()["service"]["reason"] == "settlement_pending"
     deployed.anvil.mine(SAFE_AFTER_BLOCKS)
     served = present(stage, tx_hash)
@@ -114,7 +148,9 @@ def test_a_vault__pays_for_a_page_and_the_page_is_served_once(stage: Stage, depl
     assert present(stage, tx_hash, OTHER_PAGE).json()["service"]["reason"] == "payment_invalid"
 
 
-def test_one_signature__is_sent_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_one_signature__is_sent_once(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     call = ask(stage, working(stage, deployed, follower)).json()
     assert deployed.send(AGENT, call["to"], call["data"]).status == 1
     assert deployed.send(AGENT, call["to"], call["data"]).status == 0
@@ -123,7 +159,7 @@ def test_one_signature__is_sent_once(stage: Stage, deployed: DeployedChain, foll
 def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signed(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
     refused = [
@@ -131,8 +167,12 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
         ask(stage, mandate_id, pay_to=AGENT.address),
     ]
     assert [reason(one) for one in refused] == [(403, "server_guard")] * 2
-    assert "does not list the host api.example.com; it lists testserver" in refused[0].json()["detail"]
-    assert f"does not list the payee {AGENT.address}; it lists {TILL}" in refused[1].json()["detail"]
+    assert (
+        "does not list the host api.example.com; it lists testserver" in refused[0].json()["detail"]
+    )
+    assert (
+        f"does not list the payee {AGENT.address}; it lists {TILL}" in refused[1].json()["detail"]
+    )
     assert all("guard_signature" not in one.text for one in refused)
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     notes = [step for step in read["steps"] if step.get("code") == "refused"]
@@ -142,14 +182,16 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
     stage.later(hours=1)
     ask(stage, mandate_id, resource="https://api.example.com/report", pay_to=TILL)
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert read["limits"]["breaches"]["refusals"]["count"] == 3, "one note a resource and hour: each ask wrote one"
+    assert read["limits"]["breaches"]["refusals"]["count"] == 3, (
+        "one note a resource and hour: each ask wrote one"
+    )
     assert stage.faults(mandate_id) == []
 
 
 def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     """An agent could write a row for each call that it made, without end."""
     mandate_id = working(stage, deployed, follower)
@@ -157,28 +199,36 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
         last = ask(stage, mandate_id, resource=f"https://api.example.com/{n}", pay_to=TILL)
         assert reason(last) == (403, "server_guard")
     assert last.json()["detail"].endswith("The record takes no more refusals today.")
-    count = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["breaches"]["refusals"]["count"]
+    count = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["breaches"]["refusals"][
+        "count"
+    ]
     assert count == REFUSAL_REPORTS_PER_DAY
 
 
 @pytest.mark.parametrize("url", [
-    BASE_URL, f"{BASE_URL}/", f"{BASE_URL}/mandate-wallet/door", f"{BASE_URL}/playbook/loop", f"{BASE_URL}/playbooks/agent/nope.md",
-    f"{BASE_URL}/playbooks/nope/loop.md", f"{BASE_URL}/../x", f"{BASE_URL}/x/..{PAGE}", f"{BASE_URL}/{PAGE}", f"{RESOURCE}/",
-    f"{RESOURCE}?x=1", f"{RESOURCE}?", RESOURCE.replace("http:", "HTTP:"), RESOURCE.replace("http:", "https:"),
+    BASE_URL, f"{BASE_URL}/", f"{BASE_URL}/mandate-wallet/door", f"{BASE_URL}/playbook/loop",
+    f"{BASE_URL}/playbooks/agent/nope.md",
+    f"{BASE_URL}/playbooks/nope/loop.md", f"{BASE_URL}/../x", f"{BASE_URL}/x/..{PAGE}",
+    f"{BASE_URL}/{PAGE}", f"{RESOURCE}/",
+    f"{RESOURCE}?x=1", f"{RESOURCE}?", RESOURCE.replace("http:", "HTTP:"), RESOURCE.replace("http:",
+        "https:"),
     RESOURCE.replace("testserver", "TestServer"), RESOURCE.replace("testserver", "testserver:80"),
-    RESOURCE.replace("playbooks", "%70laybooks"), RESOURCE.replace("loop", "l%6Fop"), RESOURCE.replace("loop", "LOOP"),
+    RESOURCE.replace("playbooks", "%70laybooks"), RESOURCE.replace("loop", "l%6Fop"),
+    RESOURCE.replace("loop", "LOOP"),
 ])  # fmt: skip
 def test_what_this_service_does_not_sell__is_not_signed_for(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     url: str,
 ) -> None:
     """The vault was debited, and no call could be served for it."""
     mandate_id = working(stage, deployed, follower)
     refused = ask(stage, mandate_id, resource=url, pay_to=TILL)
     assert reason(refused) == (400, "invalid_parameter")
-    assert refused.json()["detail"].startswith("resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it.")
+    assert refused.json()["detail"].startswith(
+        "resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it."
+    )
     assert "GET /playbooks/{pb}/{path} for 0.010000 USDC" in refused.json()["detail"]
 
 
@@ -186,15 +236,19 @@ def test_what_this_service_does_not_sell__is_not_signed_for(
 def test_another_amount_than_the_price__is_not_signed(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     amount: str,
 ) -> None:
     refused = ask(stage, working(stage, deployed, follower), amount_usdc=amount)
     assert reason(refused) == (400, "invalid_number")
-    assert refused.json()["detail"].startswith("amount_usdc: this resource costs 0.010000 USDC; write exactly that")
+    assert refused.json()["detail"].startswith(
+        "amount_usdc: this resource costs 0.010000 USDC; write exactly that"
+    )
 
 
-def test_another_payee_of_this_services_page__is_not_signed_for(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_another_payee_of_this_services_page__is_not_signed_for(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     targets = [{"kind": "x402", "hosts": ["testserver"], "payees": [THEIRS]}]
     refused = ask(stage, working(stage, deployed, follower, allowed_targets=targets), pay_to=THEIRS)
     assert reason(refused) == (400, "invalid_parameter")
@@ -204,20 +258,28 @@ def test_another_payee_of_this_services_page__is_not_signed_for(stage: Stage, de
 def test_a_payment_that_is_asked_for_again__has_the_same_signature_and_counts_once(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
-    """An answer that was lost could only be asked for again as another payment, which counted too."""
+    """An answer that was lost could only be asked for again as another payment, which counted
+    too.
+    """
     mandate_id = working(stage, deployed, follower)
     limit(stage, per_day_usd="0.01")
     first, again = ask(stage, mandate_id).json(), ask(stage, mandate_id)
-    assert (again.status_code, again.json()["payment"], again.json()["data"]) == (200, first["payment"], first["data"])
+    assert (again.status_code, again.json()["payment"], again.json()["data"]) == (
+        200,
+        first["payment"],
+        first["data"],
+    )
     with stage.database.read() as session:
         assert len(guard_signatures.outstanding(session, int(stage.agent_id), 0)) == 1
     other = ask(stage, mandate_id, resource=f"{BASE_URL}{OTHER_PAGE}")
     assert reason(other) == (403, "spend_limit_reached")
 
 
-def test_once_it_is_mined__the_same_is_paid_by_another_signature(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_once_it_is_mined__the_same_is_paid_by_another_signature(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     """At once: the chain is asked, whatever the record has."""
     mandate_id = working(stage, deployed, follower)
     calls = list[dict[str, Any]]()
@@ -232,7 +294,7 @@ def test_once_it_is_mined__the_same_is_paid_by_another_signature(stage: Stage, d
 def test_a_signature_that_is_about_to_end__is_not_answered_again(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     left_s: int,
     is_same: bool,
 ) -> None:
@@ -244,7 +306,9 @@ def test_a_signature_that_is_about_to_end__is_not_answered_again(
     assert (ask(stage, mandate_id).json()["payment"] == first) is is_same
 
 
-def test_the_same_payment_asked_for_at_once__is_signed_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_the_same_payment_asked_for_at_once__is_signed_once(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     limit(stage, per_day_usd="0.01")
     with ThreadPoolExecutor(8) as pool:
@@ -257,14 +321,16 @@ def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
     paying: Deps,
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     """The second call looks before the first has counted, and is a block later."""
     mandate_id = working(stage, deployed, follower)
     inside = list[Any]()
 
     class Slow:
-        """A guard during whose first signature the same payment is asked for in a later block, and answered."""
+        """A guard during whose first signature the same payment is asked for in a later block, and
+        answered.
+        """
 
         address = GUARD.signer.address
 
@@ -287,22 +353,35 @@ def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
         assert len(guard_signatures.outstanding(session, int(stage.agent_id), 0)) == 1
 
 
-def test_a_listed_host_and_payee__are_paid_by_their_own(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_a_listed_host_and_payee__are_paid_by_their_own(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
-    call = ask(stage, mandate_id, resource="https://api.example.com/report?id=1", pay_to=THEIRS, amount_usdc="2.5").json()
+    call = ask(
+        stage,
+        mandate_id,
+        resource="https://api.example.com/report?id=1",
+        pay_to=THEIRS,
+        amount_usdc="2.5",
+    ).json()
     assert call["check"]["ok"] is True
     deployed.succeed(AGENT, call["to"], call["data"])
     assert deployed.reader.usdc_balance(THEIRS) == 2_500_000
     assert reason(ask(stage, mandate_id, pay_to=TILL)) == (403, "server_guard")
 
 
-def test_lists_that_the_owner_did_not_sign__count_for_nothing(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_lists_that_the_owner_did_not_sign__count_for_nothing(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     with stage.database.write() as session:
         found = mandates.find_mandate(session, mandate_id)
         assert found is not None
         found.guard_targets = [{"kind": "x402", "hosts": [], "payees": [AGENT.address]}]
-    assert "not those that its owner signed" in ask(stage, mandate_id, pay_to=AGENT.address).json()["detail"]
+    assert (
+        "not those that its owner signed"
+        in ask(stage, mandate_id, pay_to=AGENT.address).json()["detail"]
+    )
 
 
 def refused_by_check(answer: Any, why: str) -> None:
@@ -315,24 +394,32 @@ def refused_by_check(answer: Any, why: str) -> None:
 def test_above_a_cap__nothing_is_signed_and_nothing_counts(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     dry_run: bool,
 ) -> None:
-    """A signature that the check said no to was out all the same, for a day on which the cap has room again."""
+    """A signature that the check said no to was out all the same, for a day on which the cap has
+    room again.
+    """
     mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="300")
-    refused_by_check(ask_theirs(stage, mandate_id, amount_usdc="200.000001", dry_run=dry_run), "OverPerTxCap")
-    assert ask_theirs(stage, mandate_id, amount_usdc="200", dry_run=dry_run).status_code == 200, "the refused one counts nothing"
+    refused_by_check(
+        ask_theirs(stage, mandate_id, amount_usdc="200.000001", dry_run=dry_run), "OverPerTxCap"
+    )
+    assert ask_theirs(stage, mandate_id, amount_usdc="200", dry_run=dry_run).status_code == 200, (
+        "the refused one counts nothing"
+    )
 
 
 def test_another_guard_than_the_factorys__signs_nothing(
     paying: Deps,
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
-    with TestClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
+    with TestClient(
+        create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL
+    ) as client:
         stage.client = client
         refused_by_check(ask(stage, mandate_id), "BadSignature")
 
@@ -352,7 +439,7 @@ def test_another_guard_than_the_factorys__signs_nothing(
 def test_a_payment_that_is_asked_for_wrongly__names_the_field(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     body: dict[str, Any],
     field: str,
 ) -> None:
@@ -360,7 +447,9 @@ def test_a_payment_that_is_asked_for_wrongly__names_the_field(
     assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field)
 
 
-def test_without_a_guard__nothing_is_signed(paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_without_a_guard__nothing_is_signed(
+    paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     with TestClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
         stage.client = client
@@ -371,7 +460,7 @@ def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
     paying: Deps,
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
 
@@ -382,7 +471,9 @@ def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
 
         def sign_digest(self, digest: bytes) -> bytes:
             with ThreadPoolExecutor(1) as owner:
-                rotated = owner.submit(stage.client.post, f"/agents/{stage.agent_id}/keys/rotate", headers=stage.owner).result()
+                rotated = owner.submit(
+                    stage.client.post, f"/agents/{stage.agent_id}/keys/rotate", headers=stage.owner
+                ).result()
             assert rotated.status_code == 200, rotated.text
             return GUARD.signer.sign_digest(digest)
 
@@ -394,36 +485,56 @@ def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
 
 
 def limit(stage: Stage, **limits: Any) -> None:
-    answer = stage.client.put(f"/agents/{stage.agent_id}/scopes", json={"scopes": None, **limits}, headers=stage.owner)
+    answer = stage.client.put(
+        f"/agents/{stage.agent_id}/scopes", json={"scopes": None, **limits}, headers=stage.owner
+    )
     assert answer.status_code == 200, answer.text
 
 
-def test_a_key_without_spend__gets_no_signature(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_a_key_without_spend__gets_no_signature(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     limit(stage, scopes=["read", "tx"])
     refused = ask(stage, mandate_id)
     assert reason(refused) == (403, "scope_denied")
     assert refused.json()["service"]["missing"] == "spend"
     assert "guard_signature" not in refused.text
-    plain = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
-    assert stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain).status_code == 200
+    plain = {
+        "target": deployed.contracts["test_venue_adapter"],
+        "function": "buy(uint256)",
+        "args": ["1"],
+        "amount_usdc": "1",
+    }
+    assert (
+        stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain).status_code
+        == 200
+    )
     limit(stage, scopes=["read", "spend"])
     assert ask(stage, mandate_id).status_code == 200
 
 
-def test_what_the_guard_signed__counts_until_it_is_mined(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    """Each signature was built against the same limit: a key of 1 USD a day could take any number of them and pay each."""
+def test_what_the_guard_signed__counts_until_it_is_mined(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
+    """Each signature was built against the same limit: a key of 1 USD a day could take any number
+    of them and pay each.
+    """
     mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="0.03")
     signed = [ask_theirs(stage, mandate_id, n).json() for n in range(3)]
     fourth = ask_theirs(stage, mandate_id, 3)
     assert reason(fourth) == (403, "spend_limit_reached")
-    assert "has 0.000000 left, beside 0.030000 that is signed and not mined" in fourth.json()["detail"]
+    assert (
+        "has 0.000000 left, beside 0.030000 that is signed and not mined" in fourth.json()["detail"]
+    )
     first_ends = datetime.fromtimestamp(min(one["payment"]["deadline"] for one in signed) + 1, UTC)
     assert datetime.fromisoformat(fourth.json()["service"]["retry_at"]) == first_ends
     deployed.succeed(AGENT, signed[0]["to"], signed[0]["data"])
     follower.catch_up()
-    assert reason(ask_theirs(stage, mandate_id, 3)) == (403, "spend_limit_reached"), "it is mined and counts as spent, once"
+    assert reason(ask_theirs(stage, mandate_id, 3)) == (403, "spend_limit_reached"), (
+        "it is mined and counts as spent, once"
+    )
     limit(stage, per_day_usd="0.04")
     assert ask_theirs(stage, mandate_id, 3).status_code == 200
     assert reason(ask_theirs(stage, mandate_id, 4)) == (403, "spend_limit_reached")
@@ -439,8 +550,12 @@ def signed_before(stage: Stage, deployed: DeployedChain, count: int) -> int:
     return ends_at
 
 
-def test_a_mined_signature_after_many_others__counts_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    """The chain was asked about the first hundred alone: this one counted as spent and as outstanding."""
+def test_a_mined_signature_after_many_others__counts_once(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
+    """The chain was asked about the first hundred alone: this one counted as spent and as
+    outstanding.
+    """
     mandate_id = working(stage, deployed, follower)
     limit(stage, per_day_usd="0.02")
     signed_before(stage, deployed, 150)
@@ -454,7 +569,7 @@ def test_a_mined_signature_after_many_others__counts_once(stage: Stage, deployed
 def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     limits: dict[str, str],
 ) -> None:
     mandate_id = working(stage, deployed, follower)
@@ -464,11 +579,15 @@ def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     refused = ask(stage, mandate_id, resource=f"{BASE_URL}{OTHER_PAGE}")
     assert reason(refused) == (429, "rate_limited")
     assert "200 is the most at a time" in refused.json()["detail"]
-    assert datetime.fromisoformat(refused.json()["service"]["retry_at"]) == datetime.fromtimestamp(ends_at + 1, UTC)
+    assert datetime.fromisoformat(refused.json()["service"]["retry_at"]) == datetime.fromtimestamp(
+        ends_at + 1, UTC
+    )
     assert "guard_signature" not in refused.text
 
 
-def test_what_is_mined_and_not_in_the_record_yet__counts(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_what_is_mined_and_not_in_the_record_yet__counts(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower)
     limit(stage, per_day_usd="0.01")
     call = ask(stage, mandate_id).json()
@@ -476,7 +595,9 @@ def test_what_is_mined_and_not_in_the_record_yet__counts(stage: Stage, deployed:
     assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
     deployed.rpc.call("evm_increaseTime", [HOLDS_S + 1])
     deployed.anvil.mine()
-    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached"), "the record's time counts, not the node's"
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached"), (
+        "the record's time counts, not the node's"
+    )
     follower.catch_up()
     assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
 
@@ -484,7 +605,7 @@ def test_what_is_mined_and_not_in_the_record_yet__counts(stage: Stage, deployed:
 def test_what_was_signed_and_not_sent__is_free_again_after_its_deadline(
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
     limit(stage, per_day_usd="0.01")
@@ -496,16 +617,28 @@ def test_what_was_signed_and_not_sent__is_free_again_after_its_deadline(
         assert ask(stage, mandate_id).status_code == status, second
 
 
-def test_a_call_without_payment__has_what_is_left_beside_signed_ones(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_a_call_without_payment__has_what_is_left_beside_signed_ones(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="1")
     assert ask_theirs(stage, mandate_id, amount_usdc="0.4").status_code == 200
-    plain = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "0.600001"}
+    plain = {
+        "target": deployed.contracts["test_venue_adapter"],
+        "function": "buy(uint256)",
+        "args": ["1"],
+        "amount_usdc": "0.600001",
+    }
     refused = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain)
-    assert (reason(refused), refused.json()["service"]["remaining"]) == ((403, "spend_limit_reached"), {"per_day_usd": "0.600000"})
+    assert (reason(refused), refused.json()["service"]["remaining"]) == (
+        (403, "spend_limit_reached"),
+        {"per_day_usd": "0.600000"},
+    )
 
 
-def test_twenty_calls_at_once__are_signed_up_to_the_limit(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+def test_twenty_calls_at_once__are_signed_up_to_the_limit(
+    stage: Stage, deployed: DeployedChain, follower: Follower
+) -> None:
     mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="0.07")
     with ThreadPoolExecutor(20) as pool:
@@ -518,7 +651,7 @@ def test_while_no_node_answers__what_is_signed_counts(
     paying: Deps,
     stage: Stage,
     deployed: DeployedChain,
-    follower: Follower,  # noqa: F811
+    follower: Follower,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
@@ -529,6 +662,8 @@ def test_while_no_node_answers__what_is_signed_counts(
     monkeypatch.setattr(paying.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
     other = {"resource": f"{BASE_URL}{OTHER_PAGE}"}
     assert reason(ask(stage, mandate_id, **other)) == (403, "spend_limit_reached")
-    assert ask(stage, mandate_id).json()["payment"] == call["payment"], "it pays once, whenever it is sent"
+    assert ask(stage, mandate_id).json()["payment"] == call["payment"], (
+        "it pays once, whenever it is sent"
+    )
     monkeypatch.undo()
     assert ask(stage, mandate_id, **other).status_code == 200

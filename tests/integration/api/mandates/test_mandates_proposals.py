@@ -1,4 +1,6 @@
-"""POST /mandate-wallet/proposals: an agent proposes, its owner edits and signs; and what is refused."""
+"""POST /mandate-wallet/proposals: an agent proposes, its owner edits and signs; and what is
+refused.
+"""
 
 from typing import Any
 
@@ -6,7 +8,13 @@ import pytest
 
 from tests.integration.api.mandates.stage import Stage, reason
 
-GOAL = {"budget_usdc": "250.000000", "horizon_days": 14, "stop_floor_bps": 800, "per_tx_cap_usdc": "20", "daily_cap_usdc": 60}
+GOAL = {
+    "budget_usdc": "250.000000",
+    "horizon_days": 14,
+    "stop_floor_bps": 800,
+    "per_tx_cap_usdc": "20",
+    "daily_cap_usdc": 60,
+}
 
 
 def proposal(stage: Stage, **changes: Any) -> dict[str, Any]:
@@ -15,21 +23,46 @@ def proposal(stage: Stage, **changes: Any) -> dict[str, Any]:
 
 def test_propose__makes_a_draft_of_the_owner_that_names_its_agent(stage: Stage) -> None:
     made = stage.post("/proposals", stage.agent, proposal(stage), status=201)["mandate"]
-    assert (made["status"], made["agent_id"], made["proposed_by_agent_id"]) == ("draft", stage.agent_id, stage.agent_id)
-    assert (made["purpose"], made["budget_usdc"], made["stop_floor_usdc"]) == ("Lend at the test venue", "250.000000", "230.000000")
-    assert (made["per_tx_cap_usdc"], made["daily_cap_usdc"], made["horizon_days"]) == ("20.000000", "60.000000", 14)
+    assert (made["status"], made["agent_id"], made["proposed_by_agent_id"]) == (
+        "draft",
+        stage.agent_id,
+        stage.agent_id,
+    )
+    assert (made["purpose"], made["budget_usdc"], made["stop_floor_usdc"]) == (
+        "Lend at the test venue",
+        "250.000000",
+        "230.000000",
+    )
+    assert (made["per_tx_cap_usdc"], made["daily_cap_usdc"], made["horizon_days"]) == (
+        "20.000000",
+        "60.000000",
+        14,
+    )
     assert made["id"] in [one["id"] for one in stage.get("/mandates", stage.owner)["mandates"]]
 
 
 def test_proposed_draft__is_edited_and_signed_by_the_owner_alone(stage: Stage) -> None:
     mandate_id = stage.post("/proposals", stage.agent, proposal(stage), status=201)["mandate"]["id"]
-    by_agent = stage.call("POST", f"/mandates/{mandate_id}/sign", stage.agent, {"signature": "0x" + "11" * 65})
+    by_agent = stage.call(
+        "POST", f"/mandates/{mandate_id}/sign", stage.agent, {"signature": "0x" + "11" * 65}
+    )
     assert reason(by_agent) == (403, "scope_denied")
-    edited = {"purpose": "Lend less", "budget_usdc": "100", "horizon_days": 7, "stop_floor_bps": 500}
+    edited = {
+        "purpose": "Lend less",
+        "budget_usdc": "100",
+        "horizon_days": 7,
+        "stop_floor_bps": 500,
+    }
     assert stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, edited).status_code == 200
-    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)})
+    stage.post(
+        f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)}
+    )
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)["mandate"]
-    assert (read["status"], read["budget_usdc"], read["proposed_by_agent_id"]) == ("signed", "100.000000", stage.agent_id)
+    assert (read["status"], read["budget_usdc"], read["proposed_by_agent_id"]) == (
+        "signed",
+        "100.000000",
+        stage.agent_id,
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,22 +78,35 @@ def test_proposed_draft__is_edited_and_signed_by_the_owner_alone(stage: Stage) -
         ({"goal": None}, (400, "invalid_parameter")),
     ],
 )
-def test_propose__bad_input__is_refused_and_nothing_is_written(stage: Stage, changes: dict[str, Any], expected: tuple[int, str]) -> None:
-    assert reason(stage.call("POST", "/proposals", stage.agent, proposal(stage, **changes))) == expected
+def test_propose__bad_input__is_refused_and_nothing_is_written(
+    stage: Stage, changes: dict[str, Any], expected: tuple[int, str]
+) -> None:
+    assert (
+        reason(stage.call("POST", "/proposals", stage.agent, proposal(stage, **changes)))
+        == expected
+    )
     assert stage.get("/mandates", stage.owner)["mandates"] == []
 
 
 def test_propose__without_an_owner__is_refused(stage: Stage) -> None:
     agent_id, key = stage.new_agent()
-    assert reason(stage.call("POST", "/proposals", key, proposal(stage, agent_id=agent_id))) == (403, "agent_owner_mismatch")
+    assert reason(stage.call("POST", "/proposals", key, proposal(stage, agent_id=agent_id))) == (
+        403,
+        "agent_owner_mismatch",
+    )
 
 
 def test_propose__needs_no_policy_that_accepts_mandates(stage: Stage) -> None:
-    """The owner decides by signing, and the agent's policy is asked when it accepts: a proposal commits nobody."""
+    """The owner decides by signing, and the agent's policy is asked when it accepts: a proposal
+    commits nobody.
+    """
     stage.accept_mandates(stage.agent_id, accepts=False)
     made = stage.post("/proposals", stage.agent, proposal(stage), status=201)["mandate"]
     assert (made["status"], made["agent_id"]) == ("draft", stage.agent_id)
 
 
 def test_propose__by_an_owner__needs_the_agents_key(stage: Stage) -> None:
-    assert reason(stage.call("POST", "/proposals", stage.owner, proposal(stage))) == (401, "auth_required")
+    assert reason(stage.call("POST", "/proposals", stage.owner, proposal(stage))) == (
+        401,
+        "auth_required",
+    )

@@ -17,16 +17,28 @@ def test_read__has_every_part_of_a_mandate(stage: Stage) -> None:
     mandate_id = stage.working()
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     assert [clause["key"] for clause in read["clauses"]] == list(CLAUSE_KEYS)
-    assert read["card_header"]["who"]["params"] == {"agent_id": stage.agent_id, "name": "quant", "wallet": stage.agent_wallet.address}
+    assert read["card_header"]["who"]["params"] == {
+        "agent_id": stage.agent_id,
+        "name": "quant",
+        "wallet": stage.agent_wallet.address,
+    }
     assert read["limits"]["used"] == {
         "left_today": {"value": "450.000000", "source": "chain", "basis": "daily_cap_rolling_24h"},
         "left_total": {"value": "1000.000000", "source": "chain", "basis": "own_cash"},
         "per_action_max": {"value": "200.000000", "source": "terms", "basis": "per_tx_cap"},
         "window_frees_at": {"value": None, "source": "chain", "basis": "window_empty"},
     }
-    assert read["chain_state"] == {"stopped": False, "settled": False, "agent": stage.agent_wallet.address, "agent_known": True}
+    assert read["chain_state"] == {
+        "stopped": False,
+        "settled": False,
+        "agent": stage.agent_wallet.address,
+        "agent_known": True,
+    }
     assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (False, "working")
-    assert (read["progress"]["cash"], read["progress"]["leave_now_est"]) == ("1000.000000", "1000.000000")
+    assert (read["progress"]["cash"], read["progress"]["leave_now_est"]) == (
+        "1000.000000",
+        "1000.000000",
+    )
     assert read["fees"] == read["progress"]["fees"]
     assert {step["code"] for step in read["steps"]} >= {"control_vaultcreated", "funding_deposit"}
     assert read["steps"][-1]["kind"] == "instruction"
@@ -45,18 +57,33 @@ def test_read__after_the_keepers_stop__has_the_shape_of_an_end(stage: Stage) -> 
     assert read["chain_state"]["stopped"] is True and read["chain_state"]["agent"] is None
     assert read["lock"]["message"].startswith("The keeper stopped it at 2026-11-21 12:00:00 UTC.")
     assert [rule["key"] for rule in read["progress"]["rules"] if not rule["ok"]] == ["stop_line"]
-    assert (read["progress"]["worth_est"], read["progress"]["worth_source"]) == ("940.000000", "chain_mark")
+    assert (read["progress"]["worth_est"], read["progress"]["worth_source"]) == (
+        "940.000000",
+        "chain_mark",
+    )
 
 
-def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_is_off(stage: Stage) -> None:
+def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_is_off(
+    stage: Stage,
+) -> None:
     venue, buy, sell = address(7), selector_of("buy(uint256)"), selector_of("sell(uint256)")
     functions = [{"signature": "buy(uint256)"}, {"signature": "sell(uint256)", "exit": True}]
-    mandate_id = stage.working(allowed_targets=[{"address": venue, "functions": functions, "unpinned": True}])
+    mandate_id = stage.working(
+        allowed_targets=[{"address": venue, "functions": functions, "unpinned": True}]
+    )
     path = f"/mandates/{mandate_id}"
-    assert stage.get(path, stage.owner)["progress"]["public_stop"] == {"on": True, "reason": None, "at_cost_usdc": "0.000000"}
+    assert stage.get(path, stage.owner)["progress"]["public_stop"] == {
+        "on": True,
+        "reason": None,
+        "at_cost_usdc": "0.000000",
+    }
     stage.chain_says(mandate_id, ev.Executed(0, venue, buy, 80 * USDC, 20 * USDC, 0))
     read = stage.get(path, stage.owner)
-    assert read["progress"]["public_stop"] == {"on": False, "reason": "money_out_unvalued", "at_cost_usdc": "60.000000"}
+    assert read["progress"]["public_stop"] == {
+        "on": False,
+        "reason": "money_out_unvalued",
+        "at_cost_usdc": "60.000000",
+    }
     assert f"While money is at {venue}" in read["clauses"][3]["text_en"]
     stage.chain_says(mandate_id, ev.Executed(1, venue, sell, 0, 60 * USDC, 0))
     assert stage.get(path, stage.agent)["progress"]["public_stop"]["on"] is True
@@ -65,7 +92,8 @@ def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_i
 def test_no_answer__carries_the_owners_internal_id(stage: Stage) -> None:
     mandate_id = stage.working()
     texts = [
-        stage.call("GET", f"/mandates/{mandate_id}{path}", stage.owner).text for path in ("", "/ledger", "/record", "/terms", "/steps")
+        stage.call("GET", f"/mandates/{mandate_id}{path}", stage.owner).text
+        for path in ("", "/ledger", "/record", "/terms", "/steps")
     ]
     assert not any("owner_id" in text for text in texts)
 
@@ -78,13 +106,21 @@ def test_steps__are_paged_without_loss(stage: Stage) -> None:
     whole = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=200)["steps"]
     paged, cursor = [], None
     while True:
-        page = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=3, **({} if cursor is None else {"cursor": cursor}))
+        page = stage.get(
+            f"/mandates/{mandate_id}/steps",
+            stage.owner,
+            limit=3,
+            **({} if cursor is None else {"cursor": cursor}),
+        )
         paged += page["steps"]
         cursor = page["next_cursor"]
         if cursor is None:
             break
     assert paged == whole
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}/steps", stage.owner, cursor="x")) == (400, "invalid_parameter")
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/steps", stage.owner, cursor="x")) == (
+        400,
+        "invalid_parameter",
+    )
 
 
 def test_ledger__is_paged_newest_first(stage: Stage) -> None:
@@ -103,18 +139,32 @@ def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(sta
     lines = answer.text.splitlines()
     first, *rows, last = map(json.loads, lines)
     assert [canonical_json(json.loads(line)).decode() for line in lines] == lines
-    assert first.keys() == FIRST_KEYS and (first["format"], first["version"], first["mandate_id"]) == ("mandate-record", 1, mandate_id)
+    assert first.keys() == FIRST_KEYS and (
+        first["format"],
+        first["version"],
+        first["mandate_id"],
+    ) == ("mandate-record", 1, mandate_id)
     before = first["genesis_hash"]
     for row in rows:
         assert row["prev_hash"] == before
         before = row_hash(before, canonical_json(row["body"]))
         assert row["row_hash"] == before
-    assert (last["head"]["seq"], last["head"]["row_hash"], last["head"]["as_of"]) == (4, before, None)
+    assert (last["head"]["seq"], last["head"]["row_hash"], last["head"]["as_of"]) == (
+        4,
+        before,
+        None,
+    )
     totals = last["head"]["totals"]
-    assert (totals["status"], totals["cash_usdc"], totals["spent_usdc"]) == ("working", "999.000000", "1.000000")
+    assert (totals["status"], totals["cash_usdc"], totals["spent_usdc"]) == (
+        "working",
+        "999.000000",
+        "1.000000",
+    )
 
 
-def test_record__of_more_rows_than_one_batch__has_each_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record__of_more_rows_than_one_batch__has_each_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mandate_record, "BATCH_ROWS", 2)
     mandate_id = stage.working()
     stage.executed(mandate_id, USDC)
@@ -124,7 +174,14 @@ def test_record__of_more_rows_than_one_batch__has_each_once(stage: Stage, monkey
 
 def test_record__counts_as_one_call_and_is_refused_to_a_stranger(stage: Stage) -> None:
     mandate_id = stage.working()
-    left = [int(stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent).headers["x-ratelimit-remaining"]) for _ in range(2)]
+    left = [
+        int(
+            stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent).headers[
+                "x-ratelimit-remaining"
+            ]
+        )
+        for _ in range(2)
+    ]
     assert left[0] - left[1] == 1
     assert stage.call("GET", f"/mandates/{mandate_id}/record", {}).status_code == 401
 
@@ -134,7 +191,10 @@ def test_approvals__are_reports_above_the_asking_line_and_nothing_waits(stage: S
     for amount in ("50", "50.000001"):
         body = {"kind": "buy", "amount_usdc": amount, "payload": {"target": ADAPTER}}
         stage.post(f"/mandates/{mandate_id}/events", stage.agent, body)
-    assert [one["amount_usdc"] for one in stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]] == ["50.000001"]
+    assert [
+        one["amount_usdc"]
+        for one in stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]
+    ] == ["50.000001"]
     assert stage.get(f"/mandates/{stage.working()}/approvals", stage.agent)["items"] == []
 
 
@@ -144,8 +204,16 @@ def test_statement__of_a_week_without_rows__is_all_zero_and_balances(stage: Stag
     empty = stage.get(f"/mandates/{mandate_id}/statement", stage.owner, week="2026-W48")
     assert empty["period"]["week"] == "2026-W48" and empty["period"]["is_complete"] is True
     assert set(empty["flows"].values()) == {"0.000000"}
-    assert (empty["result"], empty["steps"]) == ({"realized": "0.000000", "estimated": "0.000000"}, [])
-    assert [one["code"] for one in empty["disclosures"]] == ["net_of_fees", "past_results", "estimates", "off_switch"]
+    assert (empty["result"], empty["steps"]) == (
+        {"realized": "0.000000", "estimated": "0.000000"},
+        [],
+    )
+    assert [one["code"] for one in empty["disclosures"]] == [
+        "net_of_fees",
+        "past_results",
+        "estimates",
+        "off_switch",
+    ]
 
 
 def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> None:
@@ -154,9 +222,16 @@ def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> No
     stage.chain_says(mandate_id, ev.Executed(9, ADAPTER, SELL, 0, 50_000_001, 0))
     statement = stage.get(f"/mandates/{mandate_id}/statement", stage.owner)
     flows = statement["flows"]
-    assert (flows["deposits"], flows["spent"], flows["received"]) == ("1000.000000", "200.000000", "50.000001")
+    assert (flows["deposits"], flows["spent"], flows["received"]) == (
+        "1000.000000",
+        "200.000000",
+        "50.000001",
+    )
     assert (statement["cash"]["end"], flows["unexplained"]) == ("850.000001", "0.000000")
-    assert statement["allowed_vs_used"]["largest_move"] == {"used": "200.000000", "allowed": "200.000000"}
+    assert statement["allowed_vs_used"]["largest_move"] == {
+        "used": "200.000000",
+        "allowed": "200.000000",
+    }
     whole = stage.get("/me/statement", stage.owner, week="2026-W47")
     assert [one["mandate_id"] for one in whole["mandates"]] == [mandate_id]
     assert whole["totals"]["testnet"]["cash"]["end"] == "850.000001"
@@ -165,4 +240,6 @@ def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> No
 def test_statement__a_week_that_is_none_or_has_not_begun__is_refused(stage: Stage) -> None:
     mandate_id = stage.working()
     for week in ("2026-47", "2026-W54", "2027-W01"):
-        assert reason(stage.call("GET", f"/mandates/{mandate_id}/statement", stage.owner, week=week)) == (400, "invalid_parameter")
+        assert reason(
+            stage.call("GET", f"/mandates/{mandate_id}/statement", stage.owner, week=week)
+        ) == (400, "invalid_parameter")

@@ -10,10 +10,23 @@ from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, 
 TX = "0x" + "ab" * 32
 
 
-def report(stage: Stage, mandate_id: str, *, key: str | None = None, **fields: Any) -> httpx.Response:
-    body = {"kind": "buy", "amount_usdc": "10.000000", "tx_hash": TX, "payload": {"target": ADAPTER}, **fields}
+def report(
+    stage: Stage, mandate_id: str, *, key: str | None = None, **fields: Any
+) -> httpx.Response:
+    body = {
+        "kind": "buy",
+        "amount_usdc": "10.000000",
+        "tx_hash": TX,
+        "payload": {"target": ADAPTER},
+        **fields,
+    }
     headers = stage.agent | ({} if key is None else {"Idempotency-Key": key})
-    return stage.call("POST", f"/mandates/{mandate_id}/events", headers, {k: v for k, v in body.items() if v is not None})
+    return stage.call(
+        "POST",
+        f"/mandates/{mandate_id}/events",
+        headers,
+        {k: v for k, v in body.items() if v is not None},
+    )
 
 
 def events(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
@@ -25,21 +38,41 @@ def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage) -> None:
     answer = report(stage, mandate_id, why="The price holds.")
     assert answer.status_code == 200
     body = answer.json()
-    assert (body["violation"], body["recorded"], body["event"]["reported_by"]) == (False, True, "agent")
+    assert (body["violation"], body["recorded"], body["event"]["reported_by"]) == (
+        False,
+        True,
+        "agent",
+    )
     assert body["event"]["payload"]["why"] == "The price holds."
     step = stage.get(f"/mandates/{mandate_id}", stage.agent)["steps"][0]
-    assert (step["kind"], step["why"], step["tx_hash"], step["confirmed_on_chain"]) == ("action", "The price holds.", TX, False)
+    assert (step["kind"], step["why"], step["tx_hash"], step["confirmed_on_chain"]) == (
+        "action",
+        "The price holds.",
+        TX,
+        False,
+    )
 
 
 @pytest.mark.row("4 POST /mandates/{id}/events")
 def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(stage: Stage) -> None:
     mandate_id = stage.working()
-    answer = report(stage, mandate_id, kind="move", amount_usdc="250", payload={"target": {"address": address(9)}}, tx_hash=None)
+    answer = report(
+        stage,
+        mandate_id,
+        kind="move",
+        amount_usdc="250",
+        payload={"target": {"address": address(9)}},
+        tx_hash=None,
+    )
     assert answer.status_code == 202
     body = answer.json()
     assert (body["violation"], body["codes"]) == (True, ["target_not_allowed", "over_per_tx_cap"])
     assert body["event"]["payload"]["violation"]["codes"] == body["codes"]
-    broken = [rule["key"] for rule in stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["rules"] if not rule["ok"]]
+    broken = [
+        rule["key"]
+        for rule in stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["rules"]
+        if not rule["ok"]
+    ]
     assert broken == ["per_action", "markets"]
     assert stage.faults(mandate_id) == []
 
@@ -51,18 +84,29 @@ def test_event__with_a_target_of_another_shape__is_flagged_target_missing(stage:
 
 
 def test_event__the_tool_form_of_the_target__is_the_same_field(stage: Stage) -> None:
-    answer = report(stage, stage.working(), payload=None, detail={"target": {"kind": "contract", "chain_id": 84532, "address": ADAPTER}})
+    answer = report(
+        stage,
+        stage.working(),
+        payload=None,
+        detail={"target": {"kind": "contract", "chain_id": 84532, "address": ADAPTER}},
+    )
     assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.row("4 POST /mandates/{id}/events", "6 retries with the same key replay")
 def test_event__sent_again_with_its_key__is_answered_again_and_written_once(stage: Stage) -> None:
     mandate_id = stage.working()
-    first, second = report(stage, mandate_id, key="buy-1"), report(stage, mandate_id, key="buy-1", amount_usdc=10)
+    first, second = (
+        report(stage, mandate_id, key="buy-1"),
+        report(stage, mandate_id, key="buy-1", amount_usdc=10),
+    )
     assert second.json() == first.json()
     assert second.headers["Idempotent-Replay"] == "true"
     assert len([one for one in events(stage, mandate_id) if one["reported_by"] == "agent"]) == 1
-    assert reason(report(stage, mandate_id, key="buy-1", amount_usdc="11")) == (409, "idempotency_key_reused")
+    assert reason(report(stage, mandate_id, key="buy-1", amount_usdc="11")) == (
+        409,
+        "idempotency_key_reused",
+    )
 
 
 def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage) -> None:
@@ -70,10 +114,19 @@ def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage) -> No
     for kind in ("deposit", "withdraw", "signed", "stop", "payout", "gift"):
         assert reason(report(stage, mandate_id, kind=kind)) == (400, "invalid_parameter")
     assert reason(report(stage, mandate_id, amount_usdc="-1")) == (400, "invalid_number")
-    assert reason(report(stage, mandate_id, amount_usdc="1000000000000.000001")) == (400, "invalid_number")
+    assert reason(report(stage, mandate_id, amount_usdc="1000000000000.000001")) == (
+        400,
+        "invalid_number",
+    )
     assert reason(report(stage, mandate_id, tx_hash="0x12")) == (400, "invalid_parameter")
-    assert reason(report(stage, mandate_id, payload={"executed": {"spent": "1.000000"}})) == (400, "invalid_parameter")
-    assert reason(report(stage, mandate_id, payload={"deep": [{"api_key": "x"}]})) == (400, "secret_field_refused")
+    assert reason(report(stage, mandate_id, payload={"executed": {"spent": "1.000000"}})) == (
+        400,
+        "invalid_parameter",
+    )
+    assert reason(report(stage, mandate_id, payload={"deep": [{"api_key": "x"}]})) == (
+        400,
+        "secret_field_refused",
+    )
     assert [one["reported_by"] for one in events(stage, mandate_id)].count("agent") == 0
 
 
@@ -83,7 +136,10 @@ def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
 
 def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage) -> None:
     mandate_id = stage.working()
-    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    stage.chain_says(
+        mandate_id,
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+    )
     answer = report(stage, mandate_id)
     assert (answer.status_code, answer.json()["codes"][0]) == (202, "mandate_stopped")
 
@@ -98,21 +154,41 @@ def test_event__paper_after_a_stop__is_409_recorded_once_even_when_repeated(stag
     notes = [one for one in events(stage, mandate_id) if "refusal" in one["payload"]]
     assert len(notes) == 1
     refusal = notes[0]["payload"]["refusal"]
-    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == ("MandateStopped", "mandate_stopped", "confirmed")
+    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == (
+        "MandateStopped",
+        "mandate_stopped",
+        "confirmed",
+    )
     assert stage.faults(mandate_id) == []
 
 
 def test_event__paper__moves_cash_and_positions(stage: Stage) -> None:
     mandate_id = stage.paper()
-    report(stage, mandate_id, amount_usdc="100", payload={"target": ADAPTER, "position": {"id": "p1", "name": "Unit"}})
+    report(
+        stage,
+        mandate_id,
+        amount_usdc="100",
+        payload={"target": ADAPTER, "position": {"id": "p1", "name": "Unit"}},
+    )
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["progress"]["cash"], read["limits"]["used"]["left_today"]["value"]) == ("900.000000", "350.000000")
-    assert [(one["id"], one["cost_usdc"]) for one in read["progress"]["positions"]] == [("p1", "100.000000")]
+    assert (read["progress"]["cash"], read["limits"]["used"]["left_today"]["value"]) == (
+        "900.000000",
+        "350.000000",
+    )
+    assert [(one["id"], one["cost_usdc"]) for one in read["progress"]["positions"]] == [
+        ("p1", "100.000000")
+    ]
     stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
     after = stage.get(f"/mandates/{mandate_id}", stage.agent)
     assert after["progress"]["positions"] == []
-    assert after["progress"]["positions_void"] == [{"id": "p1", "name": "Unit", "status": "void", "cost_returned": "100.000000"}]
-    assert after["limits"]["used"]["left_total"] == {"value": None, "source": "none", "basis": "mandate_not_working"}
+    assert after["progress"]["positions_void"] == [
+        {"id": "p1", "name": "Unit", "status": "void", "cost_returned": "100.000000"}
+    ]
+    assert after["limits"]["used"]["left_total"] == {
+        "value": None,
+        "source": "none",
+        "basis": "mandate_not_working",
+    }
 
 
 def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(stage: Stage) -> None:
@@ -121,7 +197,10 @@ def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(stage:
     assert report(stage, mandate_id, why="As planned.").status_code == 200
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
     group = [step for step in read["steps"] if step["tx_hash"] == TX]
-    assert [(step["kind"], step["reported_by"]) for step in group] == [("action", "agent"), ("outcome", "chain")]
+    assert [(step["kind"], step["reported_by"]) for step in group] == [
+        ("action", "agent"),
+        ("outcome", "chain"),
+    ]
     assert read["limits"]["used"]["left_total"]["value"] == "990.000000"
 
 
@@ -130,24 +209,44 @@ def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(stage:
 
 def refuse(stage: Stage, mandate_id: str, **fields: Any) -> httpx.Response:
     body = {"reason": "OverPerTxCap", "tx_hash": TX, "amount_usdc": "250", **fields}
-    return stage.call("POST", f"/mandates/{mandate_id}/refusals", stage.agent, {k: v for k, v in body.items() if v is not None})
+    return stage.call(
+        "POST",
+        f"/mandates/{mandate_id}/refusals",
+        stage.agent,
+        {k: v for k, v in body.items() if v is not None},
+    )
 
 
 def chain_revert(stage: Stage, mandate_id: str, proves: int | None = None) -> None:
     at = int(stage.clock.now.timestamp())
     block = "0x" + "77" * 32
-    note = revert_note(chain_id=84532, tx_hash=TX, block_number=7, block_hash=block, at=at, reason="OverPerTxCap", proves_event_id=proves)
+    note = revert_note(
+        chain_id=84532,
+        tx_hash=TX,
+        block_number=7,
+        block_hash=block,
+        at=at,
+        reason="OverPerTxCap",
+        proves_event_id=proves,
+    )
     stage.append(mandate_id, note)
 
 
 def test_refusal__one_row_for_each_transaction(stage: Stage) -> None:
     mandate_id = stage.working()
-    first, second = refuse(stage, mandate_id), refuse(stage, mandate_id, tx_hash=TX.upper().replace("0X", "0x"))
+    first, second = (
+        refuse(stage, mandate_id),
+        refuse(stage, mandate_id, tx_hash=TX.upper().replace("0X", "0x")),
+    )
     assert first.status_code == second.status_code == 200
     assert (first.json()["is_new"], second.json()["is_new"]) == (True, False)
     assert first.json()["event"]["id"] == second.json()["event"]["id"]
     refusal = first.json()["refusal"]
-    assert (refusal["reason"], refusal["source"], refusal["check"]) == ("OverPerTxCap", "agent", "reported")
+    assert (refusal["reason"], refusal["source"], refusal["check"]) == (
+        "OverPerTxCap",
+        "agent",
+        "reported",
+    )
 
 
 def test_refusal__proven_later__is_shown_once_with_source_chain(stage: Stage) -> None:
@@ -194,23 +293,43 @@ def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(stage: Stage
 
 def worths(stage: Stage, mandate_id: str) -> tuple[str, str, list[tuple[str, str | None]]]:
     progress = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]
-    return progress["worth_est"], progress["worth_source"], [(one["id"], one["worth_est"]) for one in progress["positions"]]
+    return (
+        progress["worth_est"],
+        progress["worth_source"],
+        [(one["id"], one["worth_est"]) for one in progress["positions"]],
+    )
 
 
-@pytest.mark.parametrize("tx_hash", ["0x" + "99" * 32, None], ids=["of no transaction", "without one"])
-def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_worth(stage: Stage, tx_hash: str | None) -> None:
+@pytest.mark.parametrize(
+    "tx_hash", ["0x" + "99" * 32, None], ids=["of no transaction", "without one"]
+)
+def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_worth(
+    stage: Stage, tx_hash: str | None
+) -> None:
     mandate_id = stage.working()
-    held = {"target": ADAPTER, "position": {"id": "p1", "name": "Unit", "cost_usdc": "1000000.000000"}}
+    held = {
+        "target": ADAPTER,
+        "position": {"id": "p1", "name": "Unit", "cost_usdc": "1000000.000000"},
+    }
     answer = report(stage, mandate_id, tx_hash=tx_hash, payload=held)
     assert answer.status_code == 200, answer.text
     assert "moves no worth" in answer.json()["notice"]
     assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
-    report(stage, mandate_id, kind="note", amount_usdc=None, tx_hash=None, payload={"mark": {"position_id": "p1", "worth_usdc": "5000"}})
+    report(
+        stage,
+        mandate_id,
+        kind="note",
+        amount_usdc=None,
+        tx_hash=None,
+        payload={"mark": {"position_id": "p1", "worth_usdc": "5000"}},
+    )
     assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
     assert stage.faults(mandate_id) == []
 
 
-def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(stage: Stage) -> None:
+def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(
+    stage: Stage,
+) -> None:
     mandate_id = stage.working()
     held = {"target": ADAPTER, "position": {"id": "p1"}}
     report(stage, mandate_id, payload=held)
@@ -224,7 +343,9 @@ def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_co
 
 
 def test_event__reported_again_as_the_notice_says__costs_once(stage: Stage) -> None:
-    """The notice of an unseen report says to report it again; whoever did had a position that cost twice what left the vault."""
+    """The notice of an unseen report says to report it again; whoever did had a position that cost
+    twice what left the vault.
+    """
     mandate_id = stage.working()
     held = {"target": ADAPTER, "position": {"id": "p1"}}
     report(stage, mandate_id, payload=held)
@@ -235,4 +356,7 @@ def test_event__reported_again_as_the_notice_says__costs_once(stage: Stage) -> N
 
 
 def test_event__with_the_servers_own_word__is_refused(stage: Stage) -> None:
-    assert reason(report(stage, stage.working(), payload={"target": ADAPTER, "unseen": False})) == (400, "invalid_parameter")
+    assert reason(report(stage, stage.working(), payload={"target": ADAPTER, "unseen": False})) == (
+        400,
+        "invalid_parameter",
+    )

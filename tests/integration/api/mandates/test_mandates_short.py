@@ -1,4 +1,6 @@
-"""A mandate whose ledger is short of facts of the chain says so wherever it is shown, and shows no number that they may move."""
+"""A mandate whose ledger is short of facts of the chain says so wherever it is shown, and shows no
+number that they may move.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,8 +20,8 @@ from tests.integration.api.mandates.test_mandates_key_limits import build, limit
 from tests.integration.api.mandates.test_mandates_statement_files import exported, lines_of, text_of
 
 WHY = (
-    "The record is short of facts of the chain (1) from block 7 on; they are held back and not lost. "
-    "The chain itself is the truth meanwhile."
+    "The record is short of facts of the chain (1) from block 7 on; they are held back and not "
+    "lost. The chain itself is the truth meanwhile."
 )
 FACT = NewHeld(
     base_key="log:0x01:0",
@@ -40,7 +42,9 @@ def hold(stage: Stage, public_id: str) -> None:
     with stage.database.write() as session:
         mandate = find_mandate(session, public_id)
         assert mandate is not None
-        quarantine.hold(session, mandate.chain_id, quarantine.MANDATE, mandate.id, [FACT], stage.clock.now)
+        quarantine.hold(
+            session, mandate.chain_id, quarantine.MANDATE, mandate.id, [FACT], stage.clock.now
+        )
 
 
 @pytest.fixture
@@ -62,8 +66,12 @@ PLACES: dict[str, Callable[[Stage, str], dict[str, Any]]] = {
     "its progress": lambda stage, one: stage.get(f"/mandates/{one}", stage.owner)["progress"],
     "a list": lambda stage, one: stage.get("/mandates", stage.owner)["mandates"][0],
     "its statement": lambda stage, one: stage.get(f"/mandates/{one}/statement", stage.owner),
-    "the statement of all": lambda stage, one: stage.get("/me/statement", stage.owner)["mandates"][0],
-    "what the agent holds": lambda stage, one: stage.get("/agents/me", stage.agent)["agent_status"]["active_mandates"][0],
+    "the statement of all": lambda stage, one: stage.get("/me/statement", stage.owner)["mandates"][
+        0
+    ],
+    "what the agent holds": lambda stage, one: stage.get("/agents/me", stage.agent)["agent_status"][
+        "active_mandates"
+    ][0],
 }
 
 
@@ -98,12 +106,24 @@ def test_its_progress__is_null_where_the_gap_may_move_it(stage: Stage, short: st
 def test_its_lock_and_chain_state__are_not_known(stage: Stage, short: str) -> None:
     read = stage.get(f"/mandates/{short}", stage.owner)
     assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (None, "data_issue")
-    assert read["chain_state"] == {"stopped": None, "settled": None, "agent": None, "agent_known": False}
+    assert read["chain_state"] == {
+        "stopped": None,
+        "settled": None,
+        "agent": None,
+        "agent_known": False,
+    }
 
 
 def test_what_protects_the_owner__is_built(stage: Stage, short: str) -> None:
-    stop, pause = (stage.get(f"/mandates/{short}/{call}", stage.owner) for call in ("stop-call", "set-agent-call"))
-    assert stop["data"] is not None and "reverts and changes nothing" in stop["what_happens"] and stop["data_issue"] is True
+    stop, pause = (
+        stage.get(f"/mandates/{short}/{call}", stage.owner)
+        for call in ("stop-call", "set-agent-call")
+    )
+    assert (
+        stop["data"] is not None
+        and "reverts and changes nothing" in stop["what_happens"]
+        and stop["data_issue"] is True
+    )
     assert pause["data"] is not None and pause["data_issue"] is True
 
 
@@ -117,29 +137,49 @@ def test_a_report__is_not_held_against_cash_that_nobody_knows(stage: Stage) -> N
     assert stage.post(f"/mandates/{public_id}/events", stage.agent, body)["violation"] is False
 
 
-def test_a_key_with_a_limit_a_day__builds_nothing_while_the_day_is_not_known(stage: Stage, short: str) -> None:
+def test_a_key_with_a_limit_a_day__builds_nothing_while_the_day_is_not_known(
+    stage: Stage, short: str
+) -> None:
     limit(stage, per_day_usd="100")
     assert reason(build(stage, short, "1.000000")) == (503, "temporarily_unavailable")
 
 
 # Each operation about one mandate
 
-# Those that show no state of it: what was signed, the record, whose head names its gap, and the note that an agent wrote.
+# Those that show no state of it: what was signed, the record, whose head names its gap, and the
+# note that an agent wrote.
 WITHOUT_STATE = {"mandates.terms", "mandates.record", "mandates.report_refusal"}
 BODIES: dict[str, dict[str, Any]] = {
     "mandates.report_event": {"kind": "note", "why": "x"},
-    "mandates.execute_call": {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1.000000"},
+    "mandates.execute_call": {
+        "target": ADAPTER,
+        "function": "buy(uint256)",
+        "args": ["1"],
+        "amount_usdc": "1.000000",
+    },
 }
 QUERIES = {"mandates.deposit_call": {"amount_usdc": "1.000000"}}
-OF_ONE = [one for one in AREA.operations if "/mandates/{id}" in one.path and one.key not in WITHOUT_STATE]
+OF_ONE = [
+    one for one in AREA.operations if "/mandates/{id}" in one.path and one.key not in WITHOUT_STATE
+]
 
 
 @pytest.mark.parametrize("operation", OF_ONE, ids=lambda one: one.key)
-def test_each_operation__says_it_or_answers_nothing(stage: Stage, short: str, operation: Operation) -> None:
-    """A refusal names no state; 503 says that the chain cannot be asked. An answer says data_issue, wherever in it."""
-    path, is_agents = operation.path.format(id=short).removeprefix("/mandate-wallet"), operation.auth is auth.BY_KEY
+def test_each_operation__says_it_or_answers_nothing(
+    stage: Stage, short: str, operation: Operation
+) -> None:
+    """A refusal names no state; 503 says that the chain cannot be asked.
+
+    An answer says data_issue, wherever in it.
+    """
+    path, is_agents = (
+        operation.path.format(id=short).removeprefix("/mandate-wallet"),
+        operation.auth is auth.BY_KEY,
+    )
     who = stage.agent if is_agents else stage.owner
-    answer = stage.call(operation.method, path, who, BODIES.get(operation.key, {}), **QUERIES.get(operation.key, {}))
+    answer = stage.call(
+        operation.method, path, who, BODIES.get(operation.key, {}), **QUERIES.get(operation.key, {})
+    )
     if answer.status_code < 300:
         assert '"data_issue":true' in answer.text.replace(" ", "")
     else:
@@ -166,7 +206,13 @@ def block_at(stage: Stage, **after: float) -> None:
     with stage.database.write() as session:
         session.add(
             ChainBlock(
-                chain_id=CHAIN_ID, hash=b"\x07" * 32, number=7, parent_hash=b"\x06" * 32, ts=at, canonical=True, seen_at=stage.clock.now
+                chain_id=CHAIN_ID,
+                hash=b"\x07" * 32,
+                number=7,
+                parent_hash=b"\x06" * 32,
+                ts=at,
+                canonical=True,
+                seen_at=stage.clock.now,
             )
         )
 
@@ -184,7 +230,9 @@ def test_a_statement__has_no_figure_that_the_gap_may_move(stage: Stage, short: s
     assert (statement["status"], statement["worth"]["source"]) == (None, "none")
 
 
-def test_totals__of_which_one_mandate_is_short__are_null_and_say_so(stage: Stage, short: str) -> None:
+def test_totals__of_which_one_mandate_is_short__are_null_and_say_so(
+    stage: Stage, short: str
+) -> None:
     whole = stage.working()
     total = stage.get("/me/statement", stage.owner)["totals"]["testnet"]
     assert set(figures_of(total).values()) == {None}
@@ -200,7 +248,9 @@ def test_totals_of_whole_mandates__stay_as_they_are(stage: Stage, short: str) ->
 
 @pytest.mark.parametrize("form", ["csv", "pdf"])
 @pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
-def test_a_file__says_it_and_names_no_figure(stage: Stage, short: str, path: str, form: str) -> None:
+def test_a_file__says_it_and_names_no_figure(
+    stage: Stage, short: str, path: str, form: str
+) -> None:
     answer = exported(stage, path.format(id=short), form)
     if form == "pdf":
         text = text_of(answer)
@@ -208,10 +258,21 @@ def test_a_file__says_it_and_names_no_figure(stage: Stage, short: str, path: str
         assert "Unexplained unknown" in text and "Worth at the end, est unknown" in text
         return
     lines = lines_of(answer)
-    assert any(line["line"] == "caution" and line["name"] == "data_issue" and "not the whole truth" in line["value"] for line in lines)
-    told = [line for line in lines if line["line"] in ("figure", "total") and line["name"] in OF_A_WEEK]
+    assert any(
+        line["line"] == "caution"
+        and line["name"] == "data_issue"
+        and "not the whole truth" in line["value"]
+        for line in lines
+    )
+    told = [
+        line for line in lines if line["line"] in ("figure", "total") and line["name"] in OF_A_WEEK
+    ]
     assert {line["value"] for line in told} == {""}
-    assert not any(line["name"].startswith("data_issue") for line in lines if line["line"] in ("figure", "total"))
+    assert not any(
+        line["name"].startswith("data_issue")
+        for line in lines
+        if line["line"] in ("figure", "total")
+    )
 
 
 def test_a_week_before_the_gap__is_whole(stage: Stage) -> None:
@@ -221,8 +282,12 @@ def test_a_week_before_the_gap__is_whole(stage: Stage) -> None:
     hold(stage, public_id)
     block_at(stage, days=7)
     stage.later(days=8)
-    assert figures_of(stage.get(f"/mandates/{public_id}/statement", stage.owner, week="2026-W47")) == figures_of(before)
-    assert "data_issue" not in stage.get(f"/mandates/{public_id}/statement", stage.owner, week="2026-W47")
+    assert figures_of(
+        stage.get(f"/mandates/{public_id}/statement", stage.owner, week="2026-W47")
+    ) == figures_of(before)
+    assert "data_issue" not in stage.get(
+        f"/mandates/{public_id}/statement", stage.owner, week="2026-W47"
+    )
     in_it = stage.get(f"/mandates/{public_id}/statement", stage.owner, week="2026-W48")
     assert (in_it["cash"], in_it["data_issue"]) == ({"start": "800.000000", "end": None}, True)
     total = stage.get("/me/statement", stage.owner, week="2026-W47")["totals"]["testnet"]
@@ -231,4 +296,7 @@ def test_a_week_before_the_gap__is_whole(stage: Stage) -> None:
 
 def test_a_gap_whose_block_is_not_kept__takes_every_week(stage: Stage, short: str) -> None:
     stage.later(days=8)
-    assert stage.get(f"/mandates/{short}/statement", stage.owner, week="2026-W47")["data_issue"] is True
+    assert (
+        stage.get(f"/mandates/{short}/statement", stage.owner, week="2026-W47")["data_issue"]
+        is True
+    )

@@ -1,4 +1,6 @@
-"""While a record is held back, the owner gets out by what the chain says, and reads the chain's numbers or none."""
+"""While a record is held back, the owner gets out by what the chain says, and reads the chain's
+numbers or none.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +19,10 @@ from tests.personas import KEEPER, OWNER
 
 @dataclass
 class Held:
-    """A mandate at work whose record is held back from its second move on. The vault bought for 10, 20 (held), 5 and 100."""
+    """A mandate at work whose record is held back from its second move on.
+
+    The vault bought for 10, 20 (held), 5 and 100.
+    """
 
     live: Live
     mandate_id: str
@@ -44,7 +49,7 @@ class Held:
 
 
 @pytest.fixture
-def held(live: Live) -> Held:  # noqa: F811
+def held(live: Live) -> Held:
     mandate_id, vault = live.working()
     refusals = Refusals(live.follower.database)
     live.execute(mandate_id, "buy(uint256)", 10)
@@ -58,7 +63,8 @@ def held(live: Live) -> Held:  # noqa: F811
 
 
 def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
-    alert, *_ = held.stage.get("/me/alerts", held.stage.owner)["alerts"]  # before it, that the agent linked its wallet
+    # before it, that the agent linked its wallet
+    alert, *_ = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
     assert (alert["kind"], alert["mandate_id"]) == ("record_held", held.mandate_id)
     assert "Your money is in the vault" in alert["message"]
     assert "withdraw-call as always" in alert["next_step"]
@@ -79,7 +85,11 @@ def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None
     assert (unwind["check"]["ok"], unwind["data_issue"]) == (True, True)
     held.live.send(OWNER, unwind)
     call = held.owners("withdraw-call")
-    assert (call["amount_usdc"], call["source"], call["data_issue"]) == ("919.000000", "chain", True)
+    assert (call["amount_usdc"], call["source"], call["data_issue"]) == (
+        "919.000000",
+        "chain",
+        True,
+    )
     held.live.send(OWNER, call)
     assert held.live.deployed.reader.usdc_balance(held.vault) == 0
     assert held.owners("withdraw-call")["reason"] == "nothing_left"
@@ -119,7 +129,7 @@ def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:
     assert (call["data"], call["reason"], call["data_issue"]) == (None, "working", True)
 
 
-def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:  # noqa: F811
+def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:
     live.deployed.mint(OWNER.address, 1_000_000_000)
     mandate_id = live.stage.signed()
     refusals = Refusals(live.follower.database)
@@ -144,12 +154,25 @@ def test_a_read__shows_the_chains_numbers(held: Held) -> None:
     read = held.read()
     progress = read["progress"]
     assert (progress["worth_est"], progress["worth_source"]) == ("919.000000", "chain")
-    assert (progress["cash"], progress["positions_est"], progress["leave_now_est"]) == ("865.000000", "54.000000", "919.000000")
+    assert (progress["cash"], progress["positions_est"], progress["leave_now_est"]) == (
+        "865.000000",
+        "54.000000",
+        "919.000000",
+    )
     assert progress["fees"]["net_after_fees_est"]["value"] == "-81.000000"
     assert (read["mandate"]["status"], progress["status"]) == ("stopped", "stopped")
-    assert progress["public_stop"] == {"on": None, "reason": "mandate_not_working", "at_cost_usdc": "0.000000"}
+    assert progress["public_stop"] == {
+        "on": None,
+        "reason": "mandate_not_working",
+        "at_cost_usdc": "0.000000",
+    }
     assert read["lock"]["withdrawable"] is True
-    assert read["chain_state"] == {"stopped": True, "settled": False, "agent": None, "agent_known": True}
+    assert read["chain_state"] == {
+        "stopped": True,
+        "settled": False,
+        "agent": None,
+        "agent_known": True,
+    }
     assert read["how_to_act"] == "The mandate is stopped. The agent cannot act."
 
 
@@ -157,15 +180,34 @@ def test_a_read__states_nothing_that_only_the_missing_facts_could_tell(held: Hel
     read = held.read()
     progress = read["progress"]
     assert {rule["ok"] for rule in progress["rules"]} == {None}
-    assert (progress["realized"], progress["fees"]["tools"], progress["fees"]["realized_total"]) == (None, None, None)
+    assert (
+        progress["realized"],
+        progress["fees"]["tools"],
+        progress["fees"]["realized_total"],
+    ) == (None, None, None)
     breaches = read["limits"]["breaches"]
     assert (breaches["reverts"]["count"], breaches["refusals"]["count"]) == (None, None)
 
 
 def test_execute_call__of_a_vault_that_is_stopped__is_told_by_the_chain(held: Held) -> None:
     held.stop_by_keeper()
-    body = {"target": held.live.adapter, "function": "buy(uint256)", "args": ["1000000"], "amount_usdc": "1.000000"}
+    body = {
+        "target": held.live.adapter,
+        "function": "buy(uint256)",
+        "args": ["1000000"],
+        "amount_usdc": "1.000000",
+    }
     asked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body)
-    assert (asked["check"]["ok"], asked["check"]["source"], asked["data_issue"]) == (False, "chain", True)
-    unasked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body | {"dry_run": False})
-    assert (unasked["check"]["ok"], unasked["check"]["reason"], unasked["check"]["source"]) == (None, "data_issue", "none")
+    assert (asked["check"]["ok"], asked["check"]["source"], asked["data_issue"]) == (
+        False,
+        "chain",
+        True,
+    )
+    unasked = held.stage.post(
+        f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body | {"dry_run": False}
+    )
+    assert (unasked["check"]["ok"], unasked["check"]["reason"], unasked["check"]["source"]) == (
+        None,
+        "data_issue",
+        "none",
+    )

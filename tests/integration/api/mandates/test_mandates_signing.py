@@ -13,9 +13,13 @@ def test_terms__are_the_same_on_every_read_and_give_their_digest(stage: Stage) -
     mandate_id = stage.draft()
     first, second = (stage.get(f"/mandates/{mandate_id}/terms", stage.owner) for _ in range(2))
     assert first == second
-    assert terms_digest(terms_from_json(first["terms"]), CONTRACTS["factory"], 84532) == first["digest"]
+    assert (
+        terms_digest(terms_from_json(first["terms"]), CONTRACTS["factory"], 84532)
+        == first["digest"]
+    )
     assert first["typed_data"]["domain"] == {
-        "name": "Mandate Wallet", "version": "2", "chainId": 84532, "verifyingContract": CONTRACTS["factory"]
+        "name": "Mandate Wallet", "version": "2", "chainId": 84532,
+        "verifyingContract": CONTRACTS["factory"]
     }  # fmt: skip
     assert first["typed_data"]["message"]["stopFloor"] == "950000000"
     assert [rule["kind"] for rule in first["rules"]] == [2, 1, 3]
@@ -23,19 +27,34 @@ def test_terms__are_the_same_on_every_read_and_give_their_digest(stage: Stage) -
 
 def test_sign__with_the_owners_key__makes_it_signed(stage: Stage) -> None:
     mandate_id = stage.draft()
-    mandate = stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)})["mandate"]
+    mandate = stage.post(
+        f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)}
+    )["mandate"]
     assert (mandate["status"], mandate["signed_at"]) == ("signed", "2026-11-21T12:00:00Z")
     status = stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]
-    assert (status["signed"], status["version"], status["digest_matches"], status["signer_matches"]) == (True, 2, True, True)
+    assert (
+        status["signed"],
+        status["version"],
+        status["digest_matches"],
+        status["signer_matches"],
+    ) == (True, 2, True, True)
     assert stage.faults(mandate_id) == []
 
 
 @pytest.mark.row("5 signature_invalid")
 def test_sign__with_another_key__is_signature_invalid(stage: Stage) -> None:
     mandate_id = stage.draft()
-    answer = stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id, Account.create())})
+    answer = stage.call(
+        "POST",
+        f"/mandates/{mandate_id}/sign",
+        stage.owner,
+        {"signature": stage.sign_terms(mandate_id, Account.create())},
+    )
     assert reason(answer) == (400, "signature_invalid")
-    assert answer.json()["service"]["next"][0]["path"] == f"/mandate-wallet/mandates/{mandate_id}/terms"
+    assert (
+        answer.json()["service"]["next"][0]["path"]
+        == f"/mandate-wallet/mandates/{mandate_id}/terms"
+    )
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]["status"] == "draft"
 
 
@@ -44,19 +63,27 @@ def test_sign__for_another_chain__is_signature_invalid(stage: Stage) -> None:
     mandate_id = stage.draft()
     document = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["typed_data"]
     document["domain"]["chainId"] = 1
-    signature = stage.owner_wallet.sign_message(encode_typed_data(full_message=document)).signature.to_0x_hex()
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})) == (400, "signature_invalid")
+    signature = stage.owner_wallet.sign_message(
+        encode_typed_data(full_message=document)
+    ).signature.to_0x_hex()
+    assert reason(
+        stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
+    ) == (400, "signature_invalid")
 
 
 def test_sign__the_terms_of_an_older_draft__is_signature_invalid(stage: Stage) -> None:
     mandate_id = stage.draft()
     old = stage.sign_terms(mandate_id)
     stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, DRAFT)
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": old})) == (400, "signature_invalid")
+    assert reason(
+        stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": old})
+    ) == (400, "signature_invalid")
 
 
 def test_sign__no_hex__is_a_sentence(stage: Stage) -> None:
-    answer = stage.call("POST", f"/mandates/{stage.draft()}/sign", stage.owner, {"signature": "yes"})
+    answer = stage.call(
+        "POST", f"/mandates/{stage.draft()}/sign", stage.owner, {"signature": "yes"}
+    )
     assert reason(answer) == (400, "invalid_parameter")
 
 
@@ -64,25 +91,37 @@ def test_sign__twice__is_wrong_status(stage: Stage) -> None:
     mandate_id = stage.draft()
     signature = stage.sign_terms(mandate_id)
     stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})) == (409, "wrong_status")
+    assert reason(
+        stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
+    ) == (409, "wrong_status")
 
 
 def test_sign__by_a_contract_wallet__asks_the_wallet(stage: Stage) -> None:
     stage.owner = login(stage.client, stage.owner_wallet)
     mandate_id = stage.draft()
     stage.chain.wallets[stage.owner_wallet.address] = "0x" + "ab" * 70
-    refused = stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x" + "cd" * 70})
+    refused = stage.call(
+        "POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x" + "cd" * 70}
+    )
     assert reason(refused) == (400, "signature_invalid")
-    signed = stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x" + "ab" * 70})
+    signed = stage.post(
+        f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x" + "ab" * 70}
+    )
     assert signed["mandate"]["status"] == "signed"
-    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]["signer_matches"] is None
+    assert (
+        stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]["signer_matches"] is None
+    )
 
 
 def test_sign__paper__works_from_the_signature_on(stage: Stage) -> None:
     mandate_id = stage.paper()
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
     assert read["mandate"]["status"] == "working"
-    assert read["limits"]["used"]["left_total"] == {"value": "1000.000000", "source": "ledger", "basis": "own_cash"}
+    assert read["limits"]["used"]["left_total"] == {
+        "value": "1000.000000",
+        "source": "ledger",
+        "basis": "own_cash",
+    }
     assert read["lock"]["reason"] == "no_vault"
 
 
@@ -91,7 +130,10 @@ def test_cancel__a_signed_mandate__gives_the_call_that_voids_the_signature(stage
     answer = stage.post(f"/mandates/{mandate_id}/cancel", stage.owner)
     assert (answer["status"], answer["mandate"]["status"]) == ("signed", "signed")
     terms = terms_from_json(stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"])
-    assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == (CONTRACTS["factory"], calldata.cancel_terms(terms))
+    assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == (
+        CONTRACTS["factory"],
+        calldata.cancel_terms(terms),
+    )
     assert stage.faults(mandate_id) == []
 
 
@@ -99,7 +141,10 @@ def test_cancel__a_draft__needs_no_call_and_one_with_a_vault__is_refused(stage: 
     draft = stage.draft()
     assert stage.post(f"/mandates/{draft}/cancel", stage.owner)["cancel_call"] is None
     assert stage.get(f"/mandates/{draft}", stage.owner)["progress"]["status"] == "cancelled"
-    assert reason(stage.call("POST", f"/mandates/{stage.working()}/cancel", stage.owner)) == (409, "wrong_status")
+    assert reason(stage.call("POST", f"/mandates/{stage.working()}/cancel", stage.owner)) == (
+        409,
+        "wrong_status",
+    )
 
 
 def test_deploy_call__without_money__is_the_factorys_call_at_a_known_address(stage: Stage) -> None:
@@ -108,7 +153,9 @@ def test_deploy_call__without_money__is_the_factorys_call_at_a_known_address(sta
     terms = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
     assert (call["to"], call["value"], call["chain_id"]) == (CONTRACTS["factory"], 0, 84532)
     assert call["vault_address"] == stage.chain.predict_vault(terms["digest"])
-    assert call["data"].startswith(calldata.create_vault(terms_from_json(terms["terms"]), (), "0x")[:10])
+    assert call["data"].startswith(
+        calldata.create_vault(terms_from_json(terms["terms"]), (), "0x")[:10]
+    )
 
 
 def test_deploy_call__by_approval__approves_the_vault_to_be_first(stage: Stage) -> None:
@@ -117,19 +164,33 @@ def test_deploy_call__by_approval__approves_the_vault_to_be_first(stage: Stage) 
     assert call["calls"][0]["data"] == calldata.approve(call["vault_address"], 1_000_000_000)
 
 
-def test_deploy_call__by_authorization__asks_for_the_signature_and_then_carries_it(stage: Stage) -> None:
+def test_deploy_call__by_authorization__asks_for_the_signature_and_then_carries_it(
+    stage: Stage,
+) -> None:
     mandate_id = stage.signed()
     asked = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="authorization")
     assert (asked["data"], asked["reason"]) == (None, "authorization_signature_needed")
     message = asked["typed_data"]["message"]
-    assert (message["to"], message["value"], message["nonce"]) == (asked["vault_address"], "1000000000", asked["digest"])
+    assert (message["to"], message["value"], message["nonce"]) == (
+        asked["vault_address"],
+        "1000000000",
+        asked["digest"],
+    )
     signature = "0x" + "5a" * 65
-    sent = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="authorization", authorization_signature=signature)
+    sent = stage.get(
+        f"/mandates/{mandate_id}/deploy-call",
+        stage.owner,
+        fund="authorization",
+        authorization_signature=signature,
+    )
     assert "5a" * 65 in sent["data"]
 
 
 def test_deploy_call__of_a_draft__is_wrong_status(stage: Stage) -> None:
-    assert reason(stage.call("GET", f"/mandates/{stage.draft()}/deploy-call", stage.owner)) == (409, "wrong_status")
+    assert reason(stage.call("GET", f"/mandates/{stage.draft()}/deploy-call", stage.owner)) == (
+        409,
+        "wrong_status",
+    )
 
 
 def test_sign__with_an_empty_signature__asks_the_contract_wallet(stage: Stage) -> None:

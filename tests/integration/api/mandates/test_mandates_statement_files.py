@@ -1,4 +1,6 @@
-"""Statements as CSV and PDF through HTTP: the same figures as the JSON, a name to save under, and refusals that say what to do."""
+"""Statements as CSV and PDF through HTTP: the same figures as the JSON, a name to save under, and
+refusals that say what to do.
+"""
 
 import csv
 import io
@@ -21,7 +23,12 @@ def mandate_id(stage: Stage) -> str:
     """It spent 200 of 1000, and its agent says why in a way that a spreadsheet would run."""
     found = stage.working()
     stage.executed(found, 200 * USDC)
-    stage.post(f"/mandates/{found}/events", stage.agent, {"kind": "note", "why": "=HYPERLINK(1), 가격"}, status=200)
+    stage.post(
+        f"/mandates/{found}/events",
+        stage.agent,
+        {"kind": "note", "why": "=HYPERLINK(1), 가격"},
+        status=200,
+    )
     return found
 
 
@@ -36,7 +43,11 @@ def lines_of(answer: httpx.Response) -> list[dict[str, str]]:
 
 
 def text_of(answer: httpx.Response) -> str:
-    return " ".join(" ".join(page.extract_text() for page in PdfReader(io.BytesIO(answer.content)).pages).split())
+    return " ".join(
+        " ".join(
+            page.extract_text() for page in PdfReader(io.BytesIO(answer.content)).pages
+        ).split()
+    )
 
 
 def test_statement__as_csv__has_the_figures_of_the_json(stage: Stage, mandate_id: str) -> None:
@@ -46,47 +57,90 @@ def test_statement__as_csv__has_the_figures_of_the_json(stage: Stage, mandate_id
     told = dict(figures(stage.get(path, stage.owner, week=WEEK)))
     texts = {name: value for name, value in told.items() if isinstance(value, str)}
     assert {name: shown[name] for name in texts} == texts
-    assert (shown["flows.spent"], shown["flows.deposits"], len(shown)) == ("200.000000", "1000.000000", len(told))
+    assert (shown["flows.spent"], shown["flows.deposits"], len(shown)) == (
+        "200.000000",
+        "1000.000000",
+        len(told),
+    )
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    assert answer.headers["content-disposition"] == f'attachment; filename="statement-{mandate_id}-{WEEK}.csv"'
+    assert (
+        answer.headers["content-disposition"]
+        == f'attachment; filename="statement-{mandate_id}-{WEEK}.csv"'
+    )
     assert [line["why"] for line in lines_of(answer) if line["why"]] == ["'=HYPERLINK(1), 가격"]
 
 
-def test_statement__as_pdf__has_the_figures_of_the_json_and_the_records_head(stage: Stage, mandate_id: str) -> None:
+def test_statement__as_pdf__has_the_figures_of_the_json_and_the_records_head(
+    stage: Stage, mandate_id: str
+) -> None:
     path = f"/mandates/{mandate_id}/statement"
     answer = exported(stage, path, "pdf")
     text = text_of(answer)
     told = figures(stage.get(path, stage.owner, week=WEEK))
     assert [name for name, value in told if f"{WORDS[name]} {said(value)}" not in text] == []
     assert "TEST NETWORK: chain id 84532" in text and "=HYPERLINK(1), 가격" in text
-    head = json.loads(stage.call("GET", f"/mandates/{mandate_id}/record", stage.owner).text.splitlines()[-1])["head"]
+    head = json.loads(
+        stage.call("GET", f"/mandates/{mandate_id}/record", stage.owner).text.splitlines()[-1]
+    )["head"]
     assert f"{head['seq']}:{head['row_hash']}" in text
     assert answer.headers["content-type"] == "application/pdf"
-    assert answer.headers["content-disposition"] == f'attachment; filename="statement-{mandate_id}-{WEEK}.pdf"'
+    assert (
+        answer.headers["content-disposition"]
+        == f'attachment; filename="statement-{mandate_id}-{WEEK}.pdf"'
+    )
 
 
-def test_statement_of_all__as_csv_and_pdf__has_the_totals_of_the_json(stage: Stage, mandate_id: str) -> None:
+def test_statement_of_all__as_csv_and_pdf__has_the_totals_of_the_json(
+    stage: Stage, mandate_id: str
+) -> None:
     paper = stage.paper()
     told = stage.get("/me/statement", stage.owner, week=WEEK)
-    as_csv, as_pdf = exported(stage, "/me/statement", "csv"), exported(stage, "/me/statement", "pdf")
-    totals = {(line["market_mode"], line["name"]): line["value"] for line in lines_of(as_csv) if line["line"] == "total"}
-    assert totals == {(mode, name): str(value) for mode, total in told["totals"].items() for name, value in leaves(total)}
+    as_csv, as_pdf = (
+        exported(stage, "/me/statement", "csv"),
+        exported(stage, "/me/statement", "pdf"),
+    )
+    totals = {
+        (line["market_mode"], line["name"]): line["value"]
+        for line in lines_of(as_csv)
+        if line["line"] == "total"
+    }
+    assert totals == {
+        (mode, name): str(value)
+        for mode, total in told["totals"].items()
+        for name, value in leaves(total)
+    }
     text = text_of(as_pdf)
-    assert [name for total in told["totals"].values() for name, value in leaves(total) if f"{WORDS[name]} {said(value)}" not in text] == []
-    assert "PAPER: no money moved" in text and "TEST NETWORK" in text and paper in text and mandate_id in text
-    assert as_pdf.headers["content-disposition"] == f'attachment; filename="statement-all-{WEEK}.pdf"'
+    assert [
+        name
+        for total in told["totals"].values()
+        for name, value in leaves(total)
+        if f"{WORDS[name]} {said(value)}" not in text
+    ] == []
+    assert (
+        "PAPER: no money moved" in text
+        and "TEST NETWORK" in text
+        and paper in text
+        and mandate_id in text
+    )
+    assert (
+        as_pdf.headers["content-disposition"] == f'attachment; filename="statement-all-{WEEK}.pdf"'
+    )
 
 
 @pytest.mark.parametrize("form", ["xlsx", "PDF", ""])
 @pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
-def test_statement__in_another_form__is_refused_with_the_field_named(stage: Stage, mandate_id: str, path: str, form: str) -> None:
+def test_statement__in_another_form__is_refused_with_the_field_named(
+    stage: Stage, mandate_id: str, path: str, form: str
+) -> None:
     answer = stage.call("GET", path.format(id=mandate_id), stage.owner, format=form)
     assert reason(answer) == (400, "invalid_parameter")
     assert answer.json()["detail"] == "format: it should be 'json', 'csv' or 'pdf'."
 
 
 @pytest.mark.parametrize("form", ["csv", "pdf"])
-def test_statement__of_somebody_elses_mandate__is_not_found_in_any_form(stage: Stage, mandate_id: str, form: str) -> None:
+def test_statement__of_somebody_elses_mandate__is_not_found_in_any_form(
+    stage: Stage, mandate_id: str, form: str
+) -> None:
     answer = stage.call("GET", f"/mandates/{mandate_id}/statement", stage.new_owner(), format=form)
     assert reason(answer) == (404, "not_found")
 
@@ -99,13 +153,19 @@ def test_statement__as_pdf_without_the_library__is_refused_and_the_csv_still_com
     path = f"/mandates/{mandate_id}/statement"
     answer = stage.call("GET", path, stage.owner, format="pdf")
     assert reason(answer) == (503, "temporarily_unavailable")
-    assert "Ask for format=csv or json; its operator installs libpango-1.0-0" in answer.json()["detail"]
+    assert (
+        "Ask for format=csv or json; its operator installs libpango-1.0-0"
+        in answer.json()["detail"]
+    )
     assert exported(stage, path, "csv").content.startswith(b"line,name,value")
 
 
 def test_statement_of_all__of_an_owner_without_mandates__says_so(stage: Stage) -> None:
     assert "None was signed." in text_of(exported(stage, "/me/statement", "pdf"))
-    assert {line["line"] for line in lines_of(exported(stage, "/me/statement", "csv"))} == {"about", "disclosure"}
+    assert {line["line"] for line in lines_of(exported(stage, "/me/statement", "csv"))} == {
+        "about",
+        "disclosure",
+    }
 
 
 def test_statement__of_a_paper_mandate__says_paper(stage: Stage) -> None:

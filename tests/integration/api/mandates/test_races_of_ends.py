@@ -1,7 +1,8 @@
-"""Every pair of {deploy, fund, stop, cancel, index}, in both orders and in one block, with and without the vault in the record.
+"""Every pair of {deploy, fund, stop, cancel, index}, in both orders and in one block, with and
+without the vault in the record.
 
-Whatever came first: nothing is said to have ended that the chain does not hold at a safe block, the owner can always end it, and a vault
-that works is watched.
+Whatever came first: nothing is said to have ended that the chain does not hold at a safe block, the
+owner can always end it, and a vault that works is watched.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,10 +60,16 @@ class Race:
 
     def _built(self, path: str, **query: Any) -> Sent:
         answer = self.live.stage.call("GET", f"{self.path}/{path}", self.live.stage.owner, **query)
-        return [(OWNER, call) for call in answer.json().get("calls", [answer.json()])] if answer.status_code == 200 else []
+        return (
+            [(OWNER, call) for call in answer.json().get("calls", [answer.json()])]
+            if answer.status_code == 200
+            else []
+        )
 
     def stop(self) -> Sent:
-        return self._asked("stop", self.live.stage.agent, AGENT) + self._asked("stop", self.live.stage.owner, OWNER)
+        return self._asked("stop", self.live.stage.agent, AGENT) + self._asked(
+            "stop", self.live.stage.owner, OWNER
+        )
 
     def cancel(self) -> Sent:
         return self._asked("cancel", self.live.stage.owner, OWNER)
@@ -85,7 +92,9 @@ class Race:
         chain.rpc.call("evm_setAutomine", [False])
         for sender, call in sent:
             nonce = chain.reader.transaction_count(sender.address, "pending")
-            chain.rpc.call("eth_sendRawTransaction", [chain.sign(sender, call["to"], call["data"], nonce)])
+            chain.rpc.call(
+                "eth_sendRawTransaction", [chain.sign(sender, call["to"], call["data"], nonce)]
+            )
         chain.anvil.mine()
         chain.rpc.call("evm_setAutomine", [True])
 
@@ -100,7 +109,9 @@ class Race:
         return "cancelled" if any(answer) else "signed"
 
     def check(self) -> None:
-        """What is said now is not ahead of the chain; an end that was said for terms without money is safe."""
+        """What is said now is not ahead of the chain; an end that was said for terms without money
+        is safe.
+        """
         status = self.status
         if status in ENDED:
             assert self.said_by_chain("latest") == status
@@ -150,7 +161,7 @@ def finish(races: Sequence[Race]) -> None:
         assert race.status in ENDED
 
 
-def start(live: Live, *, is_seen: bool) -> Race:  # noqa: F811
+def start(live: Live, *, is_seen: bool) -> Race:
     """`is_seen`: the vault is made without money, and the indexer has it."""
     live.deployed.mint(OWNER.address, BUDGET)
     mandate_id = live.stage.signed()
@@ -163,7 +174,9 @@ def start(live: Live, *, is_seen: bool) -> Race:  # noqa: F811
 
 @pytest.mark.parametrize("is_seen", [False, True])
 @pytest.mark.parametrize("first", RACERS)
-def test_each_pair__one_after_the_other_or_in_one_block__says_no_more_than_the_chain(live: Live, first: str, is_seen: bool) -> None:  # noqa: F811
+def test_each_pair__one_after_the_other_or_in_one_block__says_no_more_than_the_chain(
+    live: Live, first: str, is_seen: bool
+) -> None:
     races = list[Race]()
     for second in sorted(RACERS.keys() - {first}):
         for is_one_block in (False, True) if "index" not in (first, second) else (False,):
@@ -180,8 +193,12 @@ def test_each_pair__one_after_the_other_or_in_one_block__says_no_more_than_the_c
 
 
 @pytest.mark.parametrize("path", ["stop", "cancel"])
-def test_the_indexer_at_work_while_the_owner_asks__ends_nothing_in_the_record(live: Live, path: str) -> None:  # noqa: F811
-    """Both at once, on one mandate's rows: the request waits for the block, or the block for the request."""
+def test_the_indexer_at_work_while_the_owner_asks__ends_nothing_in_the_record(
+    live: Live, path: str
+) -> None:
+    """Both at once, on one mandate's rows: the request waits for the block, or the block for the
+    request.
+    """
     races = [start(live, is_seen=False) for _ in range(3)]
     for race in races:
         race.mine(race.fund())
@@ -194,8 +211,10 @@ def test_the_indexer_at_work_while_the_owner_asks__ends_nothing_in_the_record(li
     finish(races)
 
 
-def test_an_agent_that_stops_before_the_money_lands__has_ended_nothing(live: Live) -> None:  # noqa: F811
-    """By the record alone it could: the vault that came with the next block worked, unwatched, under a record that said stopped."""
+def test_an_agent_that_stops_before_the_money_lands__has_ended_nothing(live: Live) -> None:
+    """By the record alone it could: the vault that came with the next block worked, unwatched,
+    under a record that said stopped.
+    """
     race = start(live, is_seen=False)
     answer = live.stage.post(f"{race.path}/stop", live.stage.agent)
     assert answer["status"] == "signed"

@@ -1,4 +1,6 @@
-"""A shop of one page and people who pay for it: a real chain, a real facilitator, and a facilitator that can be made to lie."""
+"""A shop of one page and people who pay for it: a real chain, a real facilitator, and a facilitator
+that can be made to lie.
+"""
 
 import base64
 import json
@@ -27,7 +29,8 @@ from tests.personas import STRANGER
 PAGE = "/playbooks/agent/loop.md"
 OTHER_PAGE = "/playbooks/agent/limits.md"
 PRICE = 10_000
-# The gas of a test's chain costs 1 gwei and more, so that a payment of a cent is worth 0.01 ether here.
+# The gas of a test's chain costs 1 gwei and more, so that a payment of a cent is worth 0.01 ether
+# here.
 GAS = GasBudget(wei_per_usdc=10**18, wei_per_day=10**20, contract_wei_per_day=10**20)
 NETWORK = f"eip155:{CHAIN_ID}"
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -49,7 +52,10 @@ Answer = Callable[[Callable[[], Any]], Any]
 
 @dataclass
 class WilfulSettler:
-    """The world outside: the real facilitator, unless the test says how it answers instead. Each is given the real call."""
+    """The world outside: the real facilitator, unless the test says how it answers instead.
+
+    Each is given the real call.
+    """
 
     real: Settler
     on_verify: Answer = lambda real: real()
@@ -85,17 +91,26 @@ class Shop:
 
     def open(self, **limits: int) -> TestClient:
         self.deps = replace(self.deps, limits=Limits(**limits))
-        self.client = TestClient(create_app(self.deps), base_url=BASE_URL, client=("203.0.113.9", 5000))
+        self.client = TestClient(
+            create_app(self.deps), base_url=BASE_URL, client=("203.0.113.9", 5000)
+        )
         return self.client
 
     # What the payer sends
 
-    def offer(self, scheme: str = "exact", path: str = PAGE, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def offer(
+        self, scheme: str = "exact", path: str = PAGE, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         accepts = self.client.get(path, headers=headers).json()["accepts"]
         return next(dict(one) for one in accepts if one["scheme"] == scheme)
 
-    def payment(self, *, accepted: Mapping[str, Any] | None = None, signed: bool = True, **changes: Any) -> dict[str, Any]:
-        """A payment as a client makes it. `changes` of the authorization are signed with it, unless `signed` is false."""
+    def payment(
+        self, *, accepted: Mapping[str, Any] | None = None, signed: bool = True, **changes: Any
+    ) -> dict[str, Any]:
+        """A payment as a client makes it.
+
+        `changes` of the authorization are signed with it, unless `signed` is false.
+        """
         now = int(time.time())
         plain = {
             "from": self.payer.address,
@@ -109,21 +124,40 @@ class Shop:
         return {
             "x402Version": 2,
             "accepted": {**self.offer(), **(accepted or {})},
-            "payload": {"authorization": authorization, "signature": self._signature(authorization if signed else plain)},
+            "payload": {
+                "authorization": authorization,
+                "signature": self._signature(authorization if signed else plain),
+            },
         }
 
     def _signature(self, authorization: Mapping[str, str]) -> str:
-        message = {name: int(value) if value.isdigit() else value for name, value in authorization.items()}
-        domain = {"name": "USDC", "version": "2", "chainId": CHAIN_ID, "verifyingContract": self.chain.contracts["usdc"]}
+        message = {
+            name: int(value) if value.isdigit() else value for name, value in authorization.items()
+        }
+        domain = {
+            "name": "USDC",
+            "version": "2",
+            "chainId": CHAIN_ID,
+            "verifyingContract": self.chain.contracts["usdc"],
+        }
         return str(self.payer.sign_typed_data(domain, TYPES, message).signature.to_0x_hex())
 
-    def get(self, payment: Mapping[str, Any] | None = None, path: str = PAGE, headers: Mapping[str, str] | None = None) -> Response:
+    def get(
+        self,
+        payment: Mapping[str, Any] | None = None,
+        path: str = PAGE,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
         sent = {} if payment is None else {"PAYMENT-SIGNATURE": encoded(payment)}
         return self.client.get(path, headers={**(headers or {}), **sent})
 
     def agent(self) -> dict[str, str]:
         """Headers of a new agent."""
-        return {KEY: self.client.post("/auth/agent/connect", json={"agent_name": "reader"}).json()["api_key"]}
+        return {
+            KEY: self.client.post("/auth/agent/connect", json={"agent_name": "reader"}).json()[
+                "api_key"
+            ]
+        }
 
     # What came of it
 
@@ -149,7 +183,9 @@ def decoded(header: str) -> dict[str, Any]:
 
 
 def usdc_where_stock_clients_know_it(chain: DeployedChain) -> None:
-    """The token stands where Base Sepolia has it: a stock client pays in no other without being told."""
+    """The token stands where Base Sepolia has it: a stock client pays in no other without being
+    told.
+    """
     code = chain.reader.code_at(chain.contracts["usdc"])
     chain.rpc.call("anvil_setCode", [BASE_SEPOLIA_USDC, "0x" + code.hex()])
     chain.contracts["usdc"] = BASE_SEPOLIA_USDC
@@ -160,8 +196,16 @@ def shop_on(chain: DeployedChain, deps: Deps, gas: GasBudget = GAS) -> Shop:
     payer, till = Account.create(), Account.create().address
     chain.mint(payer.address, USDC)
     settler = WilfulSettler(settler_in_process(STRANGER.private_key, chain.reader, NETWORK, gas))
-    rails = Rails(settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till, gas=gas)
-    return Shop(chain, replace(deps, rails=rails, chain=chain.reader, contracts=chain.contracts), settler, till, payer)
+    rails = Rails(
+        settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till, gas=gas
+    )
+    return Shop(
+        chain,
+        replace(deps, rails=rails, chain=chain.reader, contracts=chain.contracts),
+        settler,
+        till,
+        payer,
+    )
 
 
 def reason(answer: Response) -> tuple[int, str]:

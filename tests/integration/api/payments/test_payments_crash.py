@@ -1,4 +1,5 @@
-"""A call that dies anywhere between verify and serve: the same payment, sent again, is neither charged nor served twice.
+"""A call that dies anywhere between verify and serve: the same payment, sent again, is neither
+charged nor served twice.
 
 The table of docs/payments.md is what this test sees.
 """
@@ -90,12 +91,19 @@ def row_of_table(shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     assert reason(died) == (500, "internal_error")
     state, charged = ", ".join(shop.states()) or "none", shop.income // PRICE
     again = shown(shop.get(payment))
-    return f"| {name} | {state} | {charged} | {again} | {shop.income // PRICE} | {shown(shop.get(payment))} |"
+    return (
+        f"| {name} | {state} | {charged} | {again} | {shop.income // PRICE} | "
+        f"{shown(shop.get(payment))} |"
+    )
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_a_call__that_dies__leaves_a_payment_that_serves_at_most_once(shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.client = type(shop.client)(shop.client.app, base_url="http://testserver", raise_server_exceptions=False)
+def test_a_call__that_dies__leaves_a_payment_that_serves_at_most_once(
+    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.client = type(shop.client)(
+        shop.client.app, base_url="http://testserver", raise_server_exceptions=False
+    )
     row = row_of_table(shop, name, monkeypatch)
     print(row)
     assert row in DOCS.read_text().splitlines()
@@ -105,4 +113,6 @@ def test_a_call__that_dies__leaves_a_payment_that_serves_at_most_once(shop: Shop
 def test_the_table_of_the_docs__has_a_row_for_each_point() -> None:
     lines = DOCS.read_text().splitlines()
     start = lines.index(HEAD) + 2
-    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[start : start + len(POINTS)]] == list(POINTS)
+    assert [
+        line.split(" | ")[0].removeprefix("| ") for line in lines[start : start + len(POINTS)]
+    ] == list(POINTS)

@@ -1,4 +1,6 @@
-"""What a stranger can burn of the settler's gas: contract wallets that pay when they are asked and not in the block."""
+"""What a stranger can burn of the settler's gas: contract wallets that pay when they are asked and
+not in the block.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +42,9 @@ class Tell(IntEnum):
 
 @pytest.fixture
 def tight(market: DeployedChain, deps: Deps) -> Iterator[Shop]:
-    """A shop whose gas is worth its price, and which has eight settlements' worth a day, four of them for contracts."""
+    """A shop whose gas is worth its price, and which has eight settlements' worth a day, four of
+    them for contracts.
+    """
     market.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
     opened = shop_on(market, replace(deps, clock=lambda: datetime.now(UTC)), TIGHT)
     yield opened
@@ -82,9 +86,15 @@ def later(shop: Shop, **delta: int) -> None:
     shop.open()
 
 
-@pytest.mark.parametrize(("tell", "at"), [(Tell.GAS, 1_000_000), (Tell.FEE, 0), (Tell.ORIGIN, int(STRANGER.address, 16))])
-def test_a_wallet_that_burns_what_it_is_sent_with__is_seen_before_it_is_sent(shop: Shop, tell: Tell, at: int) -> None:
-    """It is asked with the gas, at the price and by the sender of the transaction that would follow."""
+@pytest.mark.parametrize(
+    ("tell", "at"), [(Tell.GAS, 1_000_000), (Tell.FEE, 0), (Tell.ORIGIN, int(STRANGER.address, 16))]
+)
+def test_a_wallet_that_burns_what_it_is_sent_with__is_seen_before_it_is_sent(
+    shop: Shop, tell: Tell, at: int
+) -> None:
+    """It is asked with the gas, at the price and by the sender of the transaction that would
+    follow.
+    """
     wallet, before = burner(shop, tell, at), ether(shop)
     assert [reason(pay(shop, wallet)) for _ in range(2)] == [(402, "payment_invalid")] * 2
     assert (before - ether(shop), shop.settler.settled, shop.states()) == (0, 0, [])
@@ -98,8 +108,13 @@ def test_a_wallet_that_reverts_in_the_block__does_so_once(shop: Shop) -> None:
     assert [row.bars_payer for row in settlement_rows(shop)] == [True]
     again = pay(shop, wallet)
     assert reason(again) == (402, "payment_invalid")
-    assert "is a contract, and reverted in the block what it allowed when it was asked" in again.json()["detail"]
-    assert datetime.fromisoformat(again.json()["service"]["retry_at"]) > datetime.now(UTC) + timedelta(days=29)
+    assert (
+        "is a contract, and reverted in the block what it allowed when it was asked"
+        in again.json()["detail"]
+    )
+    assert datetime.fromisoformat(again.json()["service"]["retry_at"]) > datetime.now(
+        UTC
+    ) + timedelta(days=29)
     later(shop, days=29)
     assert reason(shop.get(in_time(shop, wallet, 31))) == (402, "payment_invalid")
     assert before - ether(shop) == burned
@@ -124,9 +139,14 @@ def test_a_key_that_delegates_to_such_a_wallet__does_so_once(shop: Shop) -> None
 
 def test_a_contract__has_one_payment_under_way(shop: Shop) -> None:
     wallet = burner(shop, Tell.NUMBER, 2**255)
-    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    shop.settler.on_settle = lambda real: said(
+        error_reason="settlement_pending", transaction="0x" + "77" * 32
+    )
     with ThreadPoolExecutor(6) as pool:
-        answers = [pool.submit(shop.get, one) for one in [shop.payment(signed=False, **{"from": wallet}) for _ in range(6)]]
+        answers = [
+            pool.submit(shop.get, one)
+            for one in [shop.payment(signed=False, **{"from": wallet}) for _ in range(6)]
+        ]
         found = sorted(reason(one.result(CHAIN_S)) for one in answers)
     assert found == [(402, "payment_invalid")] * 5 + [(503, "settlement_pending")]
     assert len(settlement_rows(shop)) == 1
@@ -156,7 +176,8 @@ def test_gas_that_costs_more_than_the_payment_earns__is_not_bought(shop: Shop) -
 
 
 def test_the_fee_of_layer_1__is_part_of_what_gas_costs(shop: Shop) -> None:
-    answers_with = "0x7f" + f"{GAS.most_wei(PRICE):064x}" + "5f5260205ff3"  # a contract whose every answer is that number
+    # a contract whose every answer is that number
+    answers_with = "0x7f" + f"{GAS.most_wei(PRICE):064x}" + "5f5260205ff3"
     payment = shop.payment()
     shop.chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, answers_with])
     try:
@@ -176,7 +197,9 @@ def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
     return shop
 
 
-def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be(tight: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be(
+    tight: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each wallet is a new one: what bounds them all is the day."""
     before, answers = ether(tight), list[Response]()
     while not answers or answers[-1].status_code != 503:
@@ -185,21 +208,41 @@ def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be
     burned = before - ether(tight)
     last = answers[-1]
     assert reason(last) == (503, "temporarily_unavailable")
-    assert "Today's gas for settling payments of contract wallets is used up" in last.json()["detail"]
-    assert last.json()["service"]["retry_at"] == f"{datetime.now(UTC).date() + timedelta(days=1)}T00:00:00Z"
-    assert [one["path"] for one in last.json()["service"]["next"]][:2] == ["/auth/agent/connect", "/prices"]
+    assert (
+        "Today's gas for settling payments of contract wallets is used up" in last.json()["detail"]
+    )
+    assert (
+        last.json()["service"]["retry_at"]
+        == f"{datetime.now(UTC).date() + timedelta(days=1)}T00:00:00Z"
+    )
+    assert [one["path"] for one in last.json()["service"]["next"]][:2] == [
+        "/auth/agent/connect",
+        "/prices",
+    ]
     assert burned == used_today(tight) <= TIGHT.contract_wei_per_day < TIGHT.wei_per_day
     assert tight.get(tight.payment()).status_code == 200, "a plain payer has the rest of the day"
     with capsys.disabled():
         count = len(answers) - 1
-        print(f"\nburned by {count} contract wallets in a day: {burned} wei of a budget of {TIGHT.contract_wei_per_day}; before: no bound")
+        print(
+            "\n"
+            f"burned by {count} contract wallets in a day: {burned} wei of a budget of "
+            f"{TIGHT.contract_wei_per_day}; before: no bound"
+        )
 
 
-def test_what_all_processes_send_at_once__stays_within_the_budget(tight: Shop, deps: Deps, database_url: str) -> None:
+def test_what_all_processes_send_at_once__stays_within_the_budget(
+    tight: Shop, deps: Deps, database_url: str
+) -> None:
     """Two APIs with keys of their own and one database, twenty wallets at once."""
     gas = replace(TIGHT, contract_wei_per_day=TIGHT.wei_per_day)
     replace_gas(tight, gas)
-    second = Shop(tight.chain, replace(tight.deps, database=Database(database_url)), tight.settler, tight.pay_to, tight.payer)
+    second = Shop(
+        tight.chain,
+        replace(tight.deps, database=Database(database_url)),
+        tight.settler,
+        tight.pay_to,
+        tight.payer,
+    )
     assert second.deps.rails is not None
     other_key = OwnSettler(OPERATOR.signer, tight.chain.reader, NETWORK, gas)
     second.deps = replace(second.deps, rails=replace(second.deps.rails, settler=other_key))
@@ -238,29 +281,42 @@ def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop:
     shop.open(free_reads_per_day=0, welcome_credits=0)
     refused = shop.get(shop.payment()).json()
     assert refused["service"]["retry_safe"] is False
-    assert f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends before" in refused["detail"]
-    refused = shop.get(shop.payment(validBefore=str(int(datetime.now(UTC).timestamp()) + 2 * DAY_S))).json()
+    assert (
+        f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends "
+        "before"
+    ) in refused["detail"]
+    refused = shop.get(
+        shop.payment(validBefore=str(int(datetime.now(UTC).timestamp()) + 2 * DAY_S))
+    ).json()
     assert refused["service"]["retry_safe"] is True
-    assert f"or send this payment again from {refused['service']['retry_at']} on." in refused["detail"]
+    assert (
+        f"or send this payment again from {refused['service']['retry_at']} on." in refused["detail"]
+    )
 
 
 def test_when_the_day_is_used_up__nobody_is_led_to_a_call_that_takes_a_key(shop: Shop) -> None:
     replace_gas(shop, replace(GAS, wei_per_day=0))
     shop.open(free_reads_per_day=0, welcome_credits=0)
     answers = [shop.get(shop.payment()), shop.get(shop.payment(), headers=shop.agent())]
-    without, with_key = [[call["path"] for call in one.json()["service"]["next"]] for one in answers]
+    without, with_key = [
+        [call["path"] for call in one.json()["service"]["next"]] for one in answers
+    ]
     assert without == ["/auth/agent/connect", "/prices", "/agent/catalog"]
     assert with_key == ["/credits/balance", "/prices", "/agent/catalog"]
 
 
-def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     wallet = turncoat(shop)
     shop.chain.rpc.call("evm_setAutomine", [False])
     try:
         assert reason(pay(shop, wallet)) == (503, "settlement_pending")
         assert [row.cost_wei for row in settlement_rows(shop)] == [None]
-        assert used_today(shop) == GAS.most_wei(PRICE), "what is not known counts with the most that it can be"
+        assert used_today(shop) == GAS.most_wei(PRICE), (
+            "what is not known counts with the most that it can be"
+        )
     finally:
         shop.chain.rpc.call("evm_mine", [])
         shop.chain.rpc.call("evm_setAutomine", [True])
@@ -274,7 +330,9 @@ def left_open(shop: Shop, monkeypatch: pytest.MonkeyPatch, wallets: list[str]) -
     monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     shop.chain.rpc.call("evm_setAutomine", [False])
     try:
-        assert [reason(pay(shop, wallet)) for wallet in wallets] == [(503, "settlement_pending")] * len(wallets)
+        assert [reason(pay(shop, wallet)) for wallet in wallets] == [
+            (503, "settlement_pending")
+        ] * len(wallets)
     finally:
         shop.chain.rpc.call("evm_mine", [])
         shop.chain.rpc.call("evm_setAutomine", [True])
@@ -287,23 +345,31 @@ def job_of(shop: Shop) -> Settlements:
 AFTER = timedelta(minutes=2)
 
 
-def test_a_payer_that_never_comes_again__is_accounted_for_all_the_same(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payer_that_never_comes_again__is_accounted_for_all_the_same(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All that was reserved for it stayed used, and the payer stayed unbarred."""
     left_open(shop, monkeypatch, [turncoat(shop)])
     job = job_of(shop)
-    assert job.run(datetime.now(UTC)) == {"open": 0, "closed": 0}, "the call that sent it may still wait"
+    assert job.run(datetime.now(UTC)) == {"open": 0, "closed": 0}, (
+        "the call that sent it may still wait"
+    )
     assert job.run(datetime.now(UTC) + AFTER) == {"open": 1, "closed": 1}
     assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(shop)] == [(True, True)]
     assert 0 < used_today(shop) < GAS.most_wei(PRICE)
     assert job.run(datetime.now(UTC) + AFTER) == {"open": 0, "closed": 0}
 
 
-def test_settlements_that_were_lost__hold_up_none_behind_them(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settlements_that_were_lost__hold_up_none_behind_them(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("keeper.areas.payments.A_RUN", 1)
     left_open(shop, monkeypatch, [burner(shop, Tell.NUMBER, 2**255) for _ in range(2)])
     with shop.database.write() as session:
         first = select(func.min(X402Settlement.id)).scalar_subquery()
-        session.execute(update(X402Settlement).where(X402Settlement.id == first).values(tx_hash=b"\x77" * 32))
+        session.execute(
+            update(X402Settlement).where(X402Settlement.id == first).values(tx_hash=b"\x77" * 32)
+        )
     job = job_of(shop)
     runs = [job.run(datetime.now(UTC) + AFTER)["closed"] for _ in range(4)]
     assert runs == [0, 1, 0, 0]
@@ -319,8 +385,12 @@ def moved(shop: Shop) -> Iterator[Shop]:
     shop.chain.anvil.revert(before)
 
 
-def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(moved: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gas became dearer while it was under way: the wallet would have paid, and pays the next time."""
+def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(
+    moved: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gas became dearer while it was under way: the wallet would have paid, and pays the next
+    time.
+    """
     monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     wallet = burner(moved, Tell.NUMBER, 2**255)
     moved.chain.rpc.call("evm_setAutomine", [False])
@@ -333,15 +403,27 @@ def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(m
     monkeypatch.undo()
     later(moved, seconds=100)
     assert moved.get(in_time(moved, wallet, 1)).status_code == 200
-    assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(moved)] == [(False, False)] * 2
+    assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(moved)] == [
+        (False, False)
+    ] * 2
     assert all(row.cost_wei for row in settlement_rows(moved)), "it is paid for all the same"
 
 
 WRAPPED = "6492" * 16  # what EIP-6492 ends with
 
 
-@pytest.mark.parametrize("signature", ["0x" + "ff" * 4_096, "0x" + "ff" * 2_500, "0x" + "11" * 300 + WRAPPED, "0x" + "00" * 64 + WRAPPED])
-def test_a_signature_that_no_transaction_could_carry__is_the_payers_to_mend(shop: Shop, signature: str) -> None:
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "0x" + "ff" * 4_096,
+        "0x" + "ff" * 2_500,
+        "0x" + "11" * 300 + WRAPPED,
+        "0x" + "00" * 64 + WRAPPED,
+    ],
+)
+def test_a_signature_that_no_transaction_could_carry__is_the_payers_to_mend(
+    shop: Shop, signature: str
+) -> None:
     """503 would tell a client that waiting helps, and operators that a node fails."""
     payment = shop.payment()
     payment["payload"]["signature"] = signature
@@ -351,11 +433,21 @@ def test_a_signature_that_no_transaction_could_carry__is_the_payers_to_mend(shop
     assert (shop.states(), shop.settler.settled) == ([], 0)
 
 
-def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of_its_payer(shop: Shop) -> None:
+def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of_its_payer(
+    shop: Shop,
+) -> None:
     wallet = burner(shop, Tell.NUMBER, 2**255)
     payment = shop.payment(signed=False, **{"from": wallet})
     sent = payment["payload"]["authorization"]
-    fields = [wallet, shop.pay_to, PRICE, 0, int(sent["validBefore"]), sent["nonce"], payment["payload"]["signature"]]
+    fields = [
+        wallet,
+        shop.pay_to,
+        PRICE,
+        0,
+        int(sent["validBefore"]),
+        sent["nonce"],
+        payment["payload"]["signature"],
+    ]
     first = calldata.transfer_with_authorization(*fields)
     settler = shop.settler.real
     assert isinstance(settler, OwnSettler)
@@ -373,7 +465,9 @@ def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of
 
 
 def test_what_stands_beside_an_authorization__is_not_settled(shop: Shop) -> None:
-    """A facilitator takes `permit2Authorization` first: we would look at one payment and send another."""
+    """A facilitator takes `permit2Authorization` first: we would look at one payment and send
+    another.
+    """
     seen = list[Any]()
     payment = shop.payment()
     payment["payload"]["permit2Authorization"] = {"from": shop.payer.address}

@@ -1,4 +1,6 @@
-"""One idempotency key, however many payments are sent with it: the call is served and charged once."""
+"""One idempotency key, however many payments are sent with it: the call is served and charged
+once.
+"""
 
 import threading
 from collections import Counter
@@ -37,7 +39,9 @@ def slow_to_settle(shop: Shop) -> tuple[threading.Event, threading.Event]:
     return begun, may_end
 
 
-def while_it_settles(shop: Shop, agent: dict[str, str], first: dict[str, Any], second: dict[str, Any]) -> tuple[Response, Response]:
+def while_it_settles(
+    shop: Shop, agent: dict[str, str], first: dict[str, Any], second: dict[str, Any]
+) -> tuple[Response, Response]:
     begun, may_end = slow_to_settle(shop)
     with ThreadPoolExecutor(1) as pool:
         paying = pool.submit(shop.get, first, headers=agent)
@@ -47,7 +51,9 @@ def while_it_settles(shop: Shop, agent: dict[str, str], first: dict[str, Any], s
         return paying.result(30), beside
 
 
-def test_a_key__with_another_payment_while_one_settles__is_in_flight_before_anything_is_taken(shop: Shop, agent: dict[str, str]) -> None:
+def test_a_key__with_another_payment_while_one_settles__is_in_flight_before_anything_is_taken(
+    shop: Shop, agent: dict[str, str]
+) -> None:
     served, beside = while_it_settles(shop, agent, shop.payment(), shop.payment())
     assert reason(beside) == (409, "idempotency_in_flight")
     assert beside.json()["service"]["retry_safe"] is True
@@ -55,14 +61,18 @@ def test_a_key__with_another_payment_while_one_settles__is_in_flight_before_anyt
     assert shop.income == PRICE
 
 
-def test_a_key__with_the_same_payment_while_it_settles__is_in_flight_and_not_already_used(shop: Shop, agent: dict[str, str]) -> None:
+def test_a_key__with_the_same_payment_while_it_settles__is_in_flight_and_not_already_used(
+    shop: Shop, agent: dict[str, str]
+) -> None:
     payment = shop.payment()
     served, beside = while_it_settles(shop, agent, payment, payment)
     assert reason(beside) == (409, "idempotency_in_flight")
     assert (served.status_code, shop.income) == (200, PRICE)
 
 
-def test_a_key__with_another_payment_later__gets_the_first_answer_and_leaves_the_payment_alone(shop: Shop, agent: dict[str, str]) -> None:
+def test_a_key__with_another_payment_later__gets_the_first_answer_and_leaves_the_payment_alone(
+    shop: Shop, agent: dict[str, str]
+) -> None:
     first = shop.get(shop.payment(), headers=agent)
     again = shop.get(shop.payment(), headers=agent)
     assert (first.status_code, again.status_code, again.text == first.text) == (200, 200, True)
@@ -70,7 +80,9 @@ def test_a_key__with_another_payment_later__gets_the_first_answer_and_leaves_the
     assert shop.income == PRICE
 
 
-def test_a_key__with_eight_payments_at_once__is_charged_once(shop: Shop, agent: dict[str, str]) -> None:
+def test_a_key__with_eight_payments_at_once__is_charged_once(
+    shop: Shop, agent: dict[str, str]
+) -> None:
     many = [shop.payment() for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda one: shop.get(one, headers=agent), many))
@@ -82,7 +94,9 @@ def test_a_key__with_eight_payments_at_once__is_charged_once(shop: Shop, agent: 
     assert shop.income == PRICE
 
 
-def lost_after_settling(shop: Shop, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch, where: str) -> dict[str, Any]:
+def lost_after_settling(
+    shop: Shop, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch, where: str
+) -> dict[str, Any]:
     """The payment of a call that died when its payment had settled: at `where`."""
     payment = shop.payment()
     with monkeypatch.context() as patch:
@@ -133,14 +147,18 @@ def test_a_key__whose_payment_failed__takes_another(shop: Shop, agent: dict[str,
     assert (shop.get(shop.payment(), headers=agent).status_code, shop.income) == (200, PRICE)
 
 
-def test_another_key__or_none__is_another_call(shop: Shop, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_key__or_none__is_another_call(
+    shop: Shop, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lost_after_settling(shop, agent, monkeypatch, "mark_served")
     other = {**agent, "Idempotency-Key": "page-2"}
     assert (shop.get(shop.payment(), headers=other).status_code, shop.income) == (200, 2 * PRICE)
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_head__takes_no_payment_free_read_or_credit__and_says_what_get_costs(shop: Shop, keyed: bool) -> None:
+def test_head__takes_no_payment_free_read_or_credit__and_says_what_get_costs(
+    shop: Shop, keyed: bool
+) -> None:
     headers = shop.agent() if keyed else {}
     payment = shop.payment()
     answer = shop.client.head(PAGE, headers={**headers, "PAYMENT-SIGNATURE": encoded(payment)})

@@ -39,9 +39,17 @@ def test_a_payment__is_not_touched_while_a_free_read_covers_the_call(shop: Shop)
 def test_a_page_that_is_not_there__costs_nothing(shop: Shop) -> None:
     shop.open(free_reads_per_day=0)
     agent, payment = shop.agent(), shop.payment()
-    for path in ("/playbooks/agent/none.md", "/playbooks/none/loop.md", "/playbooks/agent/..%2F..%2Fmanifest.json", "/playbooks/agent/"):
+    for path in (
+        "/playbooks/agent/none.md",
+        "/playbooks/none/loop.md",
+        "/playbooks/agent/..%2F..%2Fmanifest.json",
+        "/playbooks/agent/",
+    ):
         answer = shop.get(payment, path, agent)
-        assert (answer.status_code, answer.json()["service"]["next"][0]["path"]) == (404, "/playbook")
+        assert (answer.status_code, answer.json()["service"]["next"][0]["path"]) == (
+            404,
+            "/playbook",
+        )
     assert balance(shop, agent)["available"] == 10
     assert (shop.states(), shop.income) == ([], 0)
 
@@ -94,7 +102,9 @@ def test_the_free_reads__return_at_midnight_utc(shop: Shop) -> None:
     assert shop.get(headers=agent).status_code == 200
 
 
-@pytest.mark.parametrize(("scopes", "expected"), [([], 403), (["tx"], 403), (["read"], 200), (["read", "spend"], 200)])
+@pytest.mark.parametrize(
+    ("scopes", "expected"), [([], 403), (["tx"], 403), (["read"], 200), (["read", "spend"], 200)]
+)
 def test_a_free_read__needs_the_scope_read(shop: Shop, scopes: list[str], expected: int) -> None:
     agent = shop.agent()
     narrow(shop, scopes)
@@ -106,7 +116,11 @@ def test_credits__need_the_scope_spend_too(shop: Shop) -> None:
     agent = shop.agent()
     narrow(shop, ["read"])
     refused = shop.get(headers=agent)
-    assert (refused.status_code, refused.json()["error"], refused.json()["scope"]) == (403, "agent_key_scope", "spend")
+    assert (refused.status_code, refused.json()["error"], refused.json()["scope"]) == (
+        403,
+        "agent_key_scope",
+        "spend",
+    )
 
 
 def narrow(shop: Shop, scopes: list[str]) -> None:
@@ -119,7 +133,11 @@ def test_without_key_and_payment__the_402_is_payable(shop: Shop) -> None:
     body = answer.json()
     assert reason(answer) == (402, "payment_required")
     assert list(body) == ["detail", "x402Version", "error", "resource", "accepts", "service"]
-    assert (body["x402Version"], body["resource"]["url"], body["resource"]["mimeType"]) == (2, f"http://testserver{PAGE}", "text/markdown")
+    assert (body["x402Version"], body["resource"]["url"], body["resource"]["mimeType"]) == (
+        2,
+        f"http://testserver{PAGE}",
+        "text/markdown",
+    )
     exact, vault = body["accepts"]
     assert exact == {
         "scheme": "exact",
@@ -130,7 +148,10 @@ def test_without_key_and_payment__the_402_is_payable(shop: Shop) -> None:
         "maxTimeoutSeconds": 60,
         "extra": {"name": "USDC", "version": "2"},
     }
-    assert (vault["scheme"], vault["extra"]["adapter"]) == ("vault", shop.chain.contracts["x402_adapter"])
+    assert (vault["scheme"], vault["extra"]["adapter"]) == (
+        "vault",
+        shop.chain.contracts["x402_adapter"],
+    )
     assert decoded(answer.headers["PAYMENT-REQUIRED"])["accepts"] == body["accepts"]
     assert answer.headers["Cache-Control"] == "no-store"
 
@@ -147,7 +168,14 @@ def test_an_invalid_key__is_401_and_not_an_offer(shop: Shop) -> None:
 
 
 def test_the_402__says_in_a_sentence_what_the_read_costs(shop: Shop) -> None:
-    assert shop.get().json()["detail"].startswith("This read costs 1 credit with an agent's key, or a payment as accepts says;")
+    assert (
+        shop.get()
+        .json()["detail"]
+        .startswith("This read costs 1 credit with an agent's key, or a payment as accepts says;")
+    )
     shop.open(free_reads_per_day=0, welcome_credits=0)
     refused = shop.get(headers=shop.agent()).json()["detail"]
-    assert refused.startswith("Today's free reads are used up and this read costs 1 credit; you have 0. Pay as accepts says, or read again")
+    assert refused.startswith(
+        "Today's free reads are used up and this read costs 1 credit; you have 0. Pay as "
+        "accepts says, or read again"
+    )

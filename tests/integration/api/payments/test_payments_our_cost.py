@@ -1,4 +1,6 @@
-"""What payers can make us send: each settlement is a transaction at our cost, so none goes out that is known to revert."""
+"""What payers can make us send: each settlement is a transaction at our cost, so none goes out that
+is known to revert.
+"""
 
 import threading
 import time
@@ -44,7 +46,9 @@ def test_a_failed_payment__is_verified_before_it_is_sent_again(shop: Shop) -> No
     for _ in range(3):
         answer = shop.get(payment)
         assert reason(answer) == (402, "payment_invalid")
-        assert f"{shop.payer.address} holds 0 base units, 10000 are needed" in answer.json()["detail"]
+        assert (
+            f"{shop.payer.address} holds 0 base units, 10000 are needed" in answer.json()["detail"]
+        )
     assert (shop.settler.settled, shop.income, shop.states()) == (0, 0, ["failed"])
 
 
@@ -83,8 +87,12 @@ def test_a_payment__that_keeps_failing__is_sent_three_times_and_no_more(shop: Sh
     assert len(sent) == 3
 
 
-def test_a_payment_of_long_ago__that_keeps_failing__is_sent_three_times_an_hour_and_no_more(shop: Shop) -> None:
-    """The hour ran from its first claim, so that after an hour each resend was a transaction at our cost, without end."""
+def test_a_payment_of_long_ago__that_keeps_failing__is_sent_three_times_an_hour_and_no_more(
+    shop: Shop,
+) -> None:
+    """The hour ran from its first claim, so that after an hour each resend was a transaction at our
+    cost, without end.
+    """
     sent = settlements_that_fail(shop)
     payment = shop.payment(validBefore=str(int(time.time()) + 10 * HOUR_S))
     shop.get(payment)
@@ -100,14 +108,17 @@ def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(shop.get, all_made))
     statuses = sorted(answer.status_code for answer in answers)
-    assert (statuses[0], set(statuses[1:]) - {503}) == (200, {402})  # 503: on a busy machine its turn does not come in time
+    # 503: on a busy machine its turn does not come in time
+    assert (statuses[0], set(statuses[1:]) - {503}) == (200, {402})
     assert (shop.settler.settled, shop.income) == (1, PRICE)
 
 
 def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Shop) -> None:
     spends_it(shop, USDC - PRICE)
     first, second = shop.payment(), shop.payment()
-    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    shop.settler.on_settle = lambda real: said(
+        error_reason="settlement_pending", transaction="0x" + "77" * 32
+    )
     assert reason(shop.get(first)) == (503, "settlement_pending")
     shop.settler.on_settle = lambda real: real()
     answer = shop.get(second)
@@ -117,7 +128,9 @@ def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Sh
     assert shop.get(first).status_code == 200
 
 
-def test_money_that_leaves_while_it_is_looked_at__pays_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_money_that_leaves_while_it_is_looked_at__pays_once(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other payment settles between the look at the purse and the look at its nonce."""
     spends_it(shop, USDC - PRICE)
     first, late = shop.payment(), list[Callable[[], Any]]()
@@ -164,7 +177,9 @@ def test_a_payment_that_settled_unseen__is_not_counted_twice(shop: Shop) -> None
 
 def test_a_promise_whose_time_is_over__is_none(shop: Shop) -> None:
     spends_it(shop, USDC - PRICE)
-    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    shop.settler.on_settle = lambda real: said(
+        error_reason="settlement_pending", transaction="0x" + "77" * 32
+    )
     assert reason(shop.get(shop.payment())) == (503, "settlement_pending")
     shop.settler.on_settle = lambda real: real()
     pass_(shop, 61)
@@ -178,7 +193,9 @@ def test_a_transaction_under_way__is_waited_for_and_not_sent_again(shop: Shop) -
     rpc.call("evm_setAutomine", [False])
     try:
         waiting = rpc.call("eth_sendTransaction", [tx])
-        shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction=waiting)
+        shop.settler.on_settle = lambda real: said(
+            error_reason="settlement_pending", transaction=waiting
+        )
         assert reason(shop.get(payment)) == (503, "settlement_pending")
         shop.settler.on_settle = lambda real: real()
         assert reason(shop.get(payment)) == (503, "settlement_pending")
@@ -203,7 +220,9 @@ def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
 
 
 def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: Shop) -> None:
-    """Those that find no place are refused with the time to come again, before anything is claimed or sent."""
+    """Those that find no place are refused with the time to come again, before anything is claimed
+    or sent.
+    """
     gate, settling = threading.Event(), threading.Semaphore(0)
 
     def stall(real: Any) -> Any:
@@ -217,15 +236,24 @@ def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: 
         answers = [pool.submit(shop.get, one) for one in offered]
         assert all(settling.acquire(timeout=WAIT_S) for _ in range(SETTLING_OF_ONE))
         began = time.monotonic()
-        assert [pool.submit(shop.client.get, "/prices").result(WAIT_S).status_code for _ in range(4)] == [200] * 4
+        assert [
+            pool.submit(shop.client.get, "/prices").result(WAIT_S).status_code for _ in range(4)
+        ] == [200] * 4
         assert time.monotonic() - began < SETTLING_WAIT_S
         until = time.monotonic() + WAIT_S
-        while sum(one.done() for one in answers) < 20 - SETTLING_OF_ONE and time.monotonic() < until:
+        while (
+            sum(one.done() for one in answers) < 20 - SETTLING_OF_ONE and time.monotonic() < until
+        ):
             time.sleep(0.05)
         refused = [one.result() for one in answers if one.done()]
         gate.set()
         served = [one.result(WAIT_S) for one in answers]
-    assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (20 - SETTLING_OF_ONE)
-    assert all(one.json()["service"]["retry_at"] and int(one.headers["Retry-After"]) in (4, 5) for one in refused)
+    assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (
+        20 - SETTLING_OF_ONE
+    )
+    assert all(
+        one.json()["service"]["retry_at"] and int(one.headers["Retry-After"]) in (4, 5)
+        for one in refused
+    )
     assert sum(one.status_code == 200 for one in served) == SETTLING_OF_ONE == shop.settler.settled
     assert shop.states() == ["served"] * SETTLING_OF_ONE

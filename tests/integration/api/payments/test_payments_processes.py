@@ -1,4 +1,6 @@
-"""Real processes: the stock x402 clients pay an API that uvicorn serves, and an API that is killed while it settles."""
+"""Real processes: the stock x402 clients pay an API that uvicorn serves, and an API that is killed
+while it settles.
+"""
 
 import asyncio
 import json
@@ -27,7 +29,14 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.payments.settlers import settler_in_process
-from tests.integration.api.payments.shop import GAS, NETWORK, PAGE, PRICE, encoded, usdc_where_stock_clients_know_it
+from tests.integration.api.payments.shop import (
+    GAS,
+    NETWORK,
+    PAGE,
+    PRICE,
+    encoded,
+    usdc_where_stock_clients_know_it,
+)
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
 from tests.personas import STRANGER
 
@@ -44,7 +53,12 @@ class Api:
     process: subprocess.Popen[bytes] = field(init=False)
 
     def start(self) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "api.main"], cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "api.main"],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+        )
         until = time.monotonic() + START_S
         while time.monotonic() < until:
             try:
@@ -86,8 +100,12 @@ def payer(till: Till) -> LocalAccount:
 @pytest.fixture
 def api(till: Till, database_url: str, tmp_path: Path) -> Iterator[Api]:
     port, record = free_port(), tmp_path / "deployment.json"
-    contracts = [{"name": name, "address": address} for name, address in till.chain.contracts.items()]
-    record.write_text(json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "", "contracts": contracts}))
+    contracts = [
+        {"name": name, "address": address} for name, address in till.chain.contracts.items()
+    ]
+    record.write_text(
+        json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "", "contracts": contracts})
+    )
     base_url = f"http://127.0.0.1:{port}"
     environment = {
         **os.environ,
@@ -113,8 +131,14 @@ def test_the_stock_clients__pay_unchanged(api: Api, till: Till, payer: LocalAcco
     client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(payer))
     with wrapRequestsWithPayment(requests.Session(), client) as session:
         answer = session.get(f"{api.base_url}{PAGE}", timeout=30)
-    assert (answer.status_code, answer.text.splitlines()[0], till.income) == (200, "# One turn of the loop", PRICE)
-    print(f"GET {PAGE} -> {answer.status_code}, PAYMENT-RESPONSE {answer.headers['PAYMENT-RESPONSE']}")
+    assert (answer.status_code, answer.text.splitlines()[0], till.income) == (
+        200,
+        "# One turn of the loop",
+        PRICE,
+    )
+    print(
+        f"GET {PAGE} -> {answer.status_code}, PAYMENT-RESPONSE {answer.headers['PAYMENT-RESPONSE']}"
+    )
 
     async def read() -> httpx.Response:
         paying = register_exact_evm_client(x402Client(), EthAccountSigner(payer))
@@ -127,7 +151,9 @@ def test_the_stock_clients__pay_unchanged(api: Api, till: Till, payer: LocalAcco
 
 @dataclass
 class HangingFacilitator:
-    """A facilitator behind HTTP that settles for real, and then keeps its first answer to itself."""
+    """A facilitator behind HTTP that settles for real, and then keeps its first answer to
+    itself.
+    """
 
     chain: DeployedChain
     has_settled: threading.Event = field(default_factory=threading.Event)
@@ -135,14 +161,19 @@ class HangingFacilitator:
     server: ThreadingHTTPServer = field(init=False)
 
     def __post_init__(self) -> None:
-        settler, owner = settler_in_process(STRANGER.private_key, self.chain.reader, NETWORK, GAS), self
+        settler, owner = (
+            settler_in_process(STRANGER.private_key, self.chain.reader, NETWORK, GAS),
+            self,
+        )
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 payload = PaymentPayload.model_validate(sent["paymentPayload"])
                 requirements = PaymentRequirements.model_validate(sent["paymentRequirements"])
-                answer: Any = (settler.verify if self.path == "/verify" else settler.settle)(payload, requirements)
+                answer: Any = (settler.verify if self.path == "/verify" else settler.settle)(
+                    payload, requirements
+                )
                 if self.path == "/settle":
                     owner.settles += 1
                     owner.has_settled.set()
@@ -225,25 +256,44 @@ def paying_agent(api: Api) -> dict[str, str]:
 
 def paid_with(api: Api, payer: LocalAccount, agent: dict[str, str]) -> dict[str, str]:
     required = httpx.get(f"{api.base_url}{PAGE}")
-    payment = register_exact_evm_client(x402ClientSync(), EthAccountSigner(payer)).create_payment_payload(payment_required(required))
-    return {**agent, "PAYMENT-SIGNATURE": encoded(payment.model_dump(by_alias=True, exclude_none=True))}
+    payment = register_exact_evm_client(
+        x402ClientSync(), EthAccountSigner(payer)
+    ).create_payment_payload(payment_required(required))
+    return {
+        **agent,
+        "PAYMENT-SIGNATURE": encoded(payment.model_dump(by_alias=True, exclude_none=True)),
+    }
 
 
 def test_two_processes__and_a_killed_one__take_one_payment_for_one_idempotency_key(
     api: Api, beside: Api, till: Till, payer: LocalAccount, facilitator: HangingFacilitator
 ) -> None:
     for process in (api, beside):
-        process.environment |= {"X402_FACILITATOR_URL": facilitator.url, "FREE_READS_PER_DAY": "0", "WELCOME_CREDITS": "0"}
+        process.environment |= {
+            "X402_FACILITATOR_URL": facilitator.url,
+            "FREE_READS_PER_DAY": "0",
+            "WELCOME_CREDITS": "0",
+        }
         process.start()
     agent = paying_agent(api)
-    lost = threading.Thread(target=lost_call, args=(f"{api.base_url}{PAGE}", paid_with(api, payer, agent)))
+    lost = threading.Thread(
+        target=lost_call, args=(f"{api.base_url}{PAGE}", paid_with(api, payer, agent))
+    )
     lost.start()
     assert facilitator.has_settled.wait(20)
-    refused = httpx.get(f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30)
-    assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "idempotency_in_flight")
+    refused = httpx.get(
+        f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30
+    )
+    assert (refused.status_code, refused.json()["service"]["reason"]) == (
+        409,
+        "idempotency_in_flight",
+    )
     api.kill()
     lost.join(10)
-    answers = [httpx.get(f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30) for _ in range(2)]
+    answers = [
+        httpx.get(f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30)
+        for _ in range(2)
+    ]
     assert [one.status_code for one in answers] == [200, 200]
     assert [one.headers.get("Idempotent-Replay") for one in answers] == [None, "true"]
     assert (till.income, facilitator.settles) == (PRICE, 1)

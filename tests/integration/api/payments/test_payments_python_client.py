@@ -1,4 +1,6 @@
-"""This project's own client pays the shop: a real facilitator and chain, answers that are lost, limits that hold."""
+"""This project's own client pays the shop: a real facilitator and chain, answers that are lost,
+limits that hold.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,22 +15,35 @@ from tests.integration.api.payments.shop import BASE_URL, KEY, PRICE, Shop
 
 @dataclass
 class Wire(httpx.BaseTransport):
-    """Carries calls to the shop. `lost_when_paid`: as many answers to paid calls are lost, after they were served."""
+    """Carries calls to the shop.
+
+    `lost_when_paid`: as many answers to paid calls are lost, after they were served.
+    """
 
     app: TestClient
     lost_when_paid: int = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = self.app.request(request.method, str(request.url), content=request.read(), headers=dict(request.headers))
+        answer = self.app.request(
+            request.method, str(request.url), content=request.read(), headers=dict(request.headers)
+        )
         if "payment-signature" in request.headers and self.lost_when_paid:
             self.lost_when_paid -= 1
             raise httpx.ReadError("the connection broke")
-        return httpx.Response(answer.status_code, content=answer.content, headers=dict(answer.headers))
+        return httpx.Response(
+            answer.status_code, content=answer.content, headers=dict(answer.headers)
+        )
 
 
 def reader(shop: Shop, key: str | None = None, *, losses: int = 0, **limits: Any) -> Client:
     payer = Payer(shop.payer, asset=shop.chain.contracts["usdc"], **limits)
-    return Client(BASE_URL, key, payer=payer, over=Wire(shop.client, losses), retries=Retries(sleep=lambda seconds: None))
+    return Client(
+        BASE_URL,
+        key,
+        payer=payer,
+        over=Wire(shop.client, losses),
+        retries=Retries(sleep=lambda seconds: None),
+    )
 
 
 def receipts(client: Client) -> list[tuple[str, bool]]:

@@ -1,4 +1,6 @@
-"""Every bad payment gets a 402 or a 503 that says what is wrong; nothing is served and nothing charged."""
+"""Every bad payment gets a 402 or a 503 that says what is wrong; nothing is served and nothing
+charged.
+"""
 
 import base64
 import time
@@ -19,21 +21,66 @@ from tests.personas import DEPLOYER
 
 ELSEWHERE = "0x" + "11" * 20
 BAD: dict[str, tuple[Callable[[Shop], dict[str, Any]], str]] = {
-    "expired": (lambda shop: shop.payment(validBefore=str(int(time.time()) - 1)), "authorization.validBefore is unix second"),
-    "not yet valid": (lambda shop: shop.payment(validAfter=str(int(time.time()) + 60)), "authorization.validAfter is unix second"),
-    "tampered after signing": (lambda shop: shop.payment(signed=False, nonce="0x" + "22" * 32), "invalid_exact_evm_payload_signature"),
-    "of somebody else's money": (lambda shop: shop.payment(**{"from": DEPLOYER.address}), "invalid_exact_evm_payload_signature"),
-    "on another network": (lambda shop: shop.payment(accepted={"network": "eip155:1"}), "accepted.network is eip155:1; pay eip155:84532"),
-    "in another asset": (lambda shop: shop.payment(accepted={"asset": ELSEWHERE}), f"accepted.asset is {ELSEWHERE}; pay 0x"),
-    "too little by its offer": (lambda shop: shop.payment(accepted={"amount": "9999"}), "accepted.amount is 9999; pay 10000"),
-    "too little as signed": (lambda shop: shop.payment(value="9999"), "authorization.value is 9999; pay exactly 10000 base units"),
-    "too much as signed": (lambda shop: shop.payment(value="10001"), "authorization.value is 10001; pay exactly 10000 base units"),
-    "to another payee by its offer": (lambda shop: shop.payment(accepted={"payTo": ELSEWHERE}), f"accepted.payTo is {ELSEWHERE}; pay 0x"),
-    "to another payee as signed": (lambda shop: shop.payment(to=ELSEWHERE), f"authorization.to is {ELSEWHERE}; pay 0x"),
-    "of another scheme": (lambda shop: shop.payment(accepted={"scheme": "upto"}), "the scheme is upto; pay with one of exact, vault"),
-    "of version 1": (lambda shop: {**shop.payment(), "x402Version": 1}, "x402Version is 1; this service speaks version 2"),
-    "without authorization": (lambda shop: {**shop.payment(), "payload": {}}, "payload.authorization is missing"),
-    "with a number that is none": (lambda shop: shop.payment(signed=False, value="1e4"), "value is not written as it must be"),
+    "expired": (
+        lambda shop: shop.payment(validBefore=str(int(time.time()) - 1)),
+        "authorization.validBefore is unix second",
+    ),
+    "not yet valid": (
+        lambda shop: shop.payment(validAfter=str(int(time.time()) + 60)),
+        "authorization.validAfter is unix second",
+    ),
+    "tampered after signing": (
+        lambda shop: shop.payment(signed=False, nonce="0x" + "22" * 32),
+        "invalid_exact_evm_payload_signature",
+    ),
+    "of somebody else's money": (
+        lambda shop: shop.payment(**{"from": DEPLOYER.address}),
+        "invalid_exact_evm_payload_signature",
+    ),
+    "on another network": (
+        lambda shop: shop.payment(accepted={"network": "eip155:1"}),
+        "accepted.network is eip155:1; pay eip155:84532",
+    ),
+    "in another asset": (
+        lambda shop: shop.payment(accepted={"asset": ELSEWHERE}),
+        f"accepted.asset is {ELSEWHERE}; pay 0x",
+    ),
+    "too little by its offer": (
+        lambda shop: shop.payment(accepted={"amount": "9999"}),
+        "accepted.amount is 9999; pay 10000",
+    ),
+    "too little as signed": (
+        lambda shop: shop.payment(value="9999"),
+        "authorization.value is 9999; pay exactly 10000 base units",
+    ),
+    "too much as signed": (
+        lambda shop: shop.payment(value="10001"),
+        "authorization.value is 10001; pay exactly 10000 base units",
+    ),
+    "to another payee by its offer": (
+        lambda shop: shop.payment(accepted={"payTo": ELSEWHERE}),
+        f"accepted.payTo is {ELSEWHERE}; pay 0x",
+    ),
+    "to another payee as signed": (
+        lambda shop: shop.payment(to=ELSEWHERE),
+        f"authorization.to is {ELSEWHERE}; pay 0x",
+    ),
+    "of another scheme": (
+        lambda shop: shop.payment(accepted={"scheme": "upto"}),
+        "the scheme is upto; pay with one of exact, vault",
+    ),
+    "of version 1": (
+        lambda shop: {**shop.payment(), "x402Version": 1},
+        "x402Version is 1; this service speaks version 2",
+    ),
+    "without authorization": (
+        lambda shop: {**shop.payment(), "payload": {}},
+        "payload.authorization is missing",
+    ),
+    "with a number that is none": (
+        lambda shop: shop.payment(signed=False, value="1e4"),
+        "value is not written as it must be",
+    ),
     "for another resource": (
         lambda shop: {**shop.payment(), "resource": {"url": f"http://testserver{OTHER_PAGE}"}},
         "the payment names another resource",
@@ -55,7 +102,10 @@ def test_a_payment__that_is_bad__is_refused_with_what_is_wrong(shop: Shop, name:
     assert nothing_happened(shop)
 
 
-@pytest.mark.parametrize("header", ["", "%%%", "bm8=", base64.b64encode(b"[" * 9_000).decode(), base64.b64encode(b"[]").decode()])
+@pytest.mark.parametrize(
+    "header",
+    ["", "%%%", "bm8=", base64.b64encode(b"[" * 9_000).decode(), base64.b64encode(b"[]").decode()],
+)
 def test_a_header__that_is_no_payment__is_refused(shop: Shop, header: str) -> None:
     answer = shop.client.get(PAGE, headers={"PAYMENT-SIGNATURE": header})
     assert reason(answer) == (402, "payment_invalid")
@@ -80,7 +130,10 @@ def test_a_payment__that_served__serves_no_second_time(shop: Shop) -> None:
     payment = shop.payment()
     assert shop.get(payment).status_code == 200
     for path in (PAGE, OTHER_PAGE):
-        assert reason(shop.get({**payment, "accepted": shop.offer(path=path)}, path)) == (402, "payment_already_used")
+        assert reason(shop.get({**payment, "accepted": shop.offer(path=path)}, path)) == (
+            402,
+            "payment_already_used",
+        )
     assert (shop.income, shop.states()) == (PRICE, ["served"])
 
 
@@ -104,8 +157,17 @@ def raising(error: Exception) -> Callable[[Any], Any]:
     return answer
 
 
-@pytest.mark.parametrize("error", [httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), ValueError("Facilitator verify failed (500)")])
-def test_a_facilitator__that_is_down_at_verify__is_503_and_nothing_is_claimed(shop: Shop, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("slow"),
+        ValueError("Facilitator verify failed (500)"),
+    ],
+)
+def test_a_facilitator__that_is_down_at_verify__is_503_and_nothing_is_claimed(
+    shop: Shop, error: Exception
+) -> None:
     payment = shop.payment()
     shop.settler.on_verify = raising(error)
     assert reason(shop.get(payment)) == (503, "temporarily_unavailable")
@@ -114,7 +176,9 @@ def test_a_facilitator__that_is_down_at_verify__is_503_and_nothing_is_claimed(sh
     assert shop.get(payment).status_code == 200
 
 
-def test_a_facilitator__that_is_down_at_settle__is_503_and_the_payment_serves_later(shop: Shop) -> None:
+def test_a_facilitator__that_is_down_at_settle__is_503_and_the_payment_serves_later(
+    shop: Shop,
+) -> None:
     payment = shop.payment()
     shop.settler.on_settle = raising(httpx.ReadTimeout("slow"))
     answer = shop.get(payment)
@@ -126,7 +190,9 @@ def test_a_facilitator__that_is_down_at_settle__is_503_and_the_payment_serves_la
 
 
 @pytest.mark.parametrize("transaction", ["0x" + "77" * 32, "", "0xnothex"])
-def test_a_facilitator__that_says_settled_and_lies__serves_nothing(shop: Shop, transaction: str) -> None:
+def test_a_facilitator__that_says_settled_and_lies__serves_nothing(
+    shop: Shop, transaction: str
+) -> None:
     payment = shop.payment()
     shop.settler.on_settle = lambda real: said(success=True, transaction=transaction)
     assert reason(shop.get(payment)) == (503, "settlement_pending")
@@ -135,7 +201,9 @@ def test_a_facilitator__that_says_settled_and_lies__serves_nothing(shop: Shop, t
 
 def test_a_facilitator__that_names_another_payments_transaction__serves_nothing(shop: Shop) -> None:
     paid = shop.get(shop.payment())
-    stolen = said(success=True, transaction=decoded(paid.headers["PAYMENT-RESPONSE"])["transaction"])
+    stolen = said(
+        success=True, transaction=decoded(paid.headers["PAYMENT-RESPONSE"])["transaction"]
+    )
     shop.settler.on_settle = lambda real: stolen
     assert reason(shop.get(shop.payment())) == (503, "settlement_pending")
     assert (shop.income, shop.states()) == (PRICE, ["claimed", "served"])
@@ -156,7 +224,10 @@ def test_a_settlement__that_failed__charges_nothing_and_may_be_tried_again(shop:
     shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
     answer = shop.get(payment)
     assert reason(answer) == (402, "payment_invalid")
-    assert "reverted; check that its nonce is unused (transaction_failed); nothing was charged" in answer.json()["detail"]
+    assert (
+        "reverted; check that its nonce is unused (transaction_failed); nothing was charged"
+        in answer.json()["detail"]
+    )
     assert decoded(answer.headers["PAYMENT-RESPONSE"])["success"] is False
     assert (shop.income, shop.states()) == (0, ["failed"])
     shop.settler.on_settle = lambda real: real()
@@ -195,7 +266,15 @@ def test_a_nonce__that_went_into_another_transfer__does_not_serve(shop: Shop) ->
     authorization, signature = elsewhere["authorization"], elsewhere["signature"]
     move = call_by_signature(
         "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
-        [shop.payer.address, ELSEWHERE, PRICE, 0, int(authorization["validBefore"]), nonce, signature],
+        [
+            shop.payer.address,
+            ELSEWHERE,
+            PRICE,
+            0,
+            int(authorization["validBefore"]),
+            nonce,
+            signature,
+        ],
     )
 
     def move_first(real: Any) -> Any:
@@ -220,7 +299,9 @@ def test_a_payment__of_another_account_or_signature__is_already_used(shop: Shop)
     assert reason(shop.get(forged, headers=agent)) == (402, "payment_already_used")
 
 
-def test_a_node__that_is_down__is_503_and_nothing_is_claimed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node__that_is_down__is_503_and_nothing_is_claimed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     payment = shop.payment()
     monkeypatch.setattr(shop.deps.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
     assert reason(shop.get(payment)) == (503, "temporarily_unavailable")
@@ -228,7 +309,9 @@ def test_a_node__that_is_down__is_503_and_nothing_is_claimed(shop: Shop, monkeyp
     assert nothing_happened(shop)
 
 
-def test_a_node__that_fails_after_the_settlement__is_503_and_the_payment_serves_later(shop: Shop) -> None:
+def test_a_node__that_fails_after_the_settlement__is_503_and_the_payment_serves_later(
+    shop: Shop,
+) -> None:
     payment, chain = shop.payment(), shop.deps.chain
     good = chain.rpc
 
@@ -252,9 +335,13 @@ def test_a_node__that_fails_after_the_settlement__is_503_and_the_payment_serves_
     ],
     ids=["5 s left", "3 s left", "not yet"],
 )
-def test_a_payment__out_of_time__names_the_field_and_the_rule(shop: Shop, changes: dict[str, int], sentence: str) -> None:
+def test_a_payment__out_of_time__names_the_field_and_the_rule(
+    shop: Shop, changes: dict[str, int], sentence: str
+) -> None:
     now = int(time.time())
-    answer = shop.get(shop.payment(**{name: str(now + seconds) for name, seconds in changes.items()}))
+    answer = shop.get(
+        shop.payment(**{name: str(now + seconds) for name, seconds in changes.items()})
+    )
     assert reason(answer) == (402, "payment_invalid")
     assert sentence in answer.json()["detail"]
     assert nothing_happened(shop)
@@ -268,7 +355,9 @@ def test_a_payment__signed_by_another__names_the_signature_and_what_to_sign(shop
     payment = shop.payment()
     stranger = Account.create()
     shop.payer, payer = stranger, shop.payer
-    payment["payload"]["signature"] = shop.payment(**payment["payload"]["authorization"])["payload"]["signature"]
+    payment["payload"]["signature"] = shop.payment(**payment["payload"]["authorization"])[
+        "payload"
+    ]["signature"]
     shop.payer = payer
     detail = shop.get(payment).json()["detail"]
     assert "payload.signature: it is not that of authorization.from" in detail

@@ -1,4 +1,5 @@
-"""A metered tool is paid in `_meta`: by hand, and by the stock x402 client over the official MCP client.
+"""A metered tool is paid in `_meta`: by hand, and by the stock x402 client over the official MCP
+client.
 
 No tool of the catalogue is metered yet, so the page of a playbook gets a tool here.
 """
@@ -24,7 +25,13 @@ from api.kernel.operation import Deps
 from api.kernel.tool import Profile, Tool, ToolKind
 from api.main import create_app
 from tests.integration.api.changed import catalogue_with
-from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on, usdc_where_stock_clients_know_it
+from tests.integration.api.payments.shop import (
+    PAGE,
+    PRICE,
+    Shop,
+    shop_on,
+    usdc_where_stock_clients_know_it,
+)
 from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 
@@ -34,7 +41,9 @@ ARGUMENTS = {"pb": "agent", "path": "loop.md"}
 
 @pytest.fixture
 def tooled(deployed: DeployedChain, deps: Deps) -> Iterator[Shop]:
-    """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock client knows."""
+    """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock
+    client knows.
+    """
     usdc_where_stock_clients_know_it(deployed)
     tool = Tool(TOOL, "Read a page", ToolKind.READ, Profile.CONNECTOR)
     with_tool = catalogue_with("playbooks.read", tool=tool)
@@ -43,17 +52,25 @@ def tooled(deployed: DeployedChain, deps: Deps) -> Iterator[Shop]:
         yield opened
 
 
-def called(shop: Shop, payment: Any = None, headers: dict[str, str] | None = None) -> dict[str, Any]:
+def called(
+    shop: Shop, payment: Any = None, headers: dict[str, str] | None = None
+) -> dict[str, Any]:
     meta = {} if payment is None else {"_meta": {"x402/payment": payment}}
     params = {"name": TOOL, "arguments": ARGUMENTS, **meta}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    answer = shop.client.post("/mcp", json=body, headers={"Accept": "application/json", **(headers or {})})
+    answer = shop.client.post(
+        "/mcp", json=body, headers={"Accept": "application/json", **(headers or {})}
+    )
     assert answer.status_code == 200, answer.text
     return dict(answer.json()["result"])
 
 
 def said(result: dict[str, Any]) -> tuple[bool, int, str]:
-    return result["isError"], result["_meta"]["service/status"], result["structuredContent"]["service"]["reason"]
+    return (
+        result["isError"],
+        result["_meta"]["service/status"],
+        result["structuredContent"]["service"]["reason"],
+    )
 
 
 def test_a_tool_unpaid__asks_for_payment_as_its_route_does(tooled: Shop) -> None:
@@ -68,7 +85,10 @@ def test_a_tool_unpaid__asks_for_payment_as_its_route_does(tooled: Shop) -> None
 def test_a_tool_paid_in_meta__answers_with_the_receipt_once(tooled: Shop) -> None:
     payment = tooled.payment()
     result = called(tooled, payment)
-    assert (result["isError"], result["structuredContent"]["text"].splitlines()[0]) == (False, "# One turn of the loop")
+    assert (result["isError"], result["structuredContent"]["text"].splitlines()[0]) == (
+        False,
+        "# One turn of the loop",
+    )
     receipt = result["_meta"]["x402/payment-response"]
     assert (receipt["success"], receipt["payer"]) == (True, tooled.payer.address)
     assert tooled.chain.reader.receipt(receipt["transaction"]) is not None
@@ -93,18 +113,27 @@ def test_what_is_no_payment__is_refused_and_nothing_served(tooled: Shop, sent: A
 
 def test_a_free_read__leaves_the_payment_alone(tooled: Shop) -> None:
     result = called(tooled, tooled.payment(), tooled.agent())
-    assert (result["isError"], "x402/payment-response" in result["_meta"], tooled.income) == (False, False, 0)
+    assert (result["isError"], "x402/payment-response" in result["_meta"], tooled.income) == (
+        False,
+        False,
+        0,
+    )
 
 
 @dataclass
 class Wire:
-    """What the stock x402 client takes for an MCP client: a call is its params, a result has the wire's names."""
+    """What the stock x402 client takes for an MCP client: a call is its params, a result has the
+    wire's names.
+    """
 
     client: Client
 
     async def call_tool(self, params: dict[str, Any], read_timeout_seconds: timedelta) -> Any:
         result = await self.client.call_tool(
-            params["name"], params["arguments"], read_timeout_seconds=read_timeout_seconds.total_seconds(), meta=params.get("_meta")
+            params["name"],
+            params["arguments"],
+            read_timeout_seconds=read_timeout_seconds.total_seconds(),
+            meta=params.get("_meta"),
         )
         return SimpleNamespace(**result.model_dump(by_alias=True, mode="json"))
 
@@ -124,20 +153,27 @@ def test_the_stock_x402_client__pays_a_tool_unchanged(url: str, tooled: Shop, mo
     async def story() -> Any:
         paying = register_exact_evm_client(x402Client(), EthAccountSigner(tooled.payer))
         async with Client(streamable_http_client(url), mode=mode) as client:
-            return await wrap_mcp_client_with_payment(Wire(client), paying).call_tool(TOOL, ARGUMENTS)
+            return await wrap_mcp_client_with_payment(Wire(client), paying).call_tool(
+                TOOL, ARGUMENTS
+            )
 
     result = asyncio.run(story())
     assert (result.is_error, result.payment_made, tooled.income) == (False, True, PRICE)
     assert result.payment_response.success is True
     assert "# One turn of the loop" in result.content[0]["text"]
-    print(f"tools/call {TOOL} ({PAGE}) -> paid {PRICE} base units, transaction {result.payment_response.transaction}")
+    print(
+        f"tools/call {TOOL} ({PAGE}) -> paid {PRICE} base units, transaction "
+        f"{result.payment_response.transaction}"
+    )
 
 
 def test_the_stock_x402_client__without_money__hears_why(url: str, tooled: Shop) -> None:
     async def story() -> Any:
         paying = register_exact_evm_client(x402Client(), EthAccountSigner(Account.create()))
         async with Client(streamable_http_client(url), mode="2026-07-28") as client:
-            return await wrap_mcp_client_with_payment(Wire(client), paying).call_tool(TOOL, ARGUMENTS)
+            return await wrap_mcp_client_with_payment(Wire(client), paying).call_tool(
+                TOOL, ARGUMENTS
+            )
 
     result = asyncio.run(story())
     assert (result.is_error, tooled.income) == (True, 0)

@@ -15,7 +15,16 @@ from core.mandate.chain.calldata import Call
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate
 from core.mandate.venues import x402
-from tests.integration.api.payments.shop import KEY, OTHER_PAGE, PAGE, PRICE, Shop, decoded, encoded, reason
+from tests.integration.api.payments.shop import (
+    KEY,
+    OTHER_PAGE,
+    PAGE,
+    PRICE,
+    Shop,
+    decoded,
+    encoded,
+    reason,
+)
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.core.rows import add_mandate
 from tests.integration.forger import forge_payment, list_forger
@@ -28,7 +37,10 @@ class PayingChain(DeployedChain):
     """Its vaults may pay through the x402 adapter too."""
 
     def rules(self) -> tuple[Rule, ...]:
-        both = (*DeployedChain.rules(self), *self.reader.adapter_rules(self.contracts["x402_adapter"]))
+        both = (
+            *DeployedChain.rules(self),
+            *self.reader.adapter_rules(self.contracts["x402_adapter"]),
+        )
         return tuple(sorted(both, key=lambda rule: (int(rule.target, 16), rule.selector)))
 
 
@@ -50,11 +62,15 @@ class Fund:
             "deadline": self.shop.chain.now + 600,
         } | changes
         adapter = offer["extra"]["adapter"]
-        guard = GUARD.signer.sign_digest(typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid))
+        guard = GUARD.signer.sign_digest(
+            typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid)
+        )
         data = calldata.execute(Call(adapter, paid["amount"], x402.pay(*paid.values(), guard)))
         return self.shop.chain.succeed(AGENT, self.vault, data)
 
-    def present(self, tx_hash: str, path: str = PAGE, headers: dict[str, str] | None = None, **accepted: Any) -> Response:
+    def present(
+        self, tx_hash: str, path: str = PAGE, headers: dict[str, str] | None = None, **accepted: Any
+    ) -> Response:
         own = self.headers if headers is None else headers
         offer = self.shop.offer("vault", path, own) | accepted
         payment = {"x402Version": 2, "accepted": offer, "payload": {"transaction": tx_hash}}
@@ -82,9 +98,17 @@ def test_a_payment_of_a_vault__serves_once_it_is_safe_and_never_again(fund: Fund
     assert (reason(early), early.headers["Retry-After"]) == ((503, "settlement_pending"), "10")
     fund.settle()
     served = fund.present(tx_hash)
-    assert (served.status_code, served.headers["content-type"]) == (200, "text/markdown; charset=utf-8")
+    assert (served.status_code, served.headers["content-type"]) == (
+        200,
+        "text/markdown; charset=utf-8",
+    )
     receipt = decoded(served.headers["PAYMENT-RESPONSE"])
-    assert receipt == {"success": True, "transaction": tx_hash, "network": "eip155:84532", "payer": fund.vault}
+    assert receipt == {
+        "success": True,
+        "transaction": tx_hash,
+        "network": "eip155:84532",
+        "payer": fund.vault,
+    }
     assert reason(fund.present(tx_hash)) == (402, "payment_already_used")
     assert fund.shop.income == PRICE
 
@@ -94,27 +118,39 @@ def test_a_transaction_that_no_node_knows__is_refused_and_not_waited_for(fund: F
     answer = fund.present("0x" + "12" * 32)
     assert reason(answer) == (402, "payment_invalid")
     assert answer.json()["service"]["retry_safe"] is False
-    assert answer.json()["detail"] == f"There is no such transaction on chain {CHAIN_ID}; send it again once it is mined."
+    assert (
+        answer.json()["detail"]
+        == f"There is no such transaction on chain {CHAIN_ID}; send it again once it is mined."
+    )
 
 
 def test_a_transaction_that_waits_for_its_block__is_pending(fund: Fund) -> None:
     chain = fund.shop.chain
     chain.rpc.call("evm_setAutomine", [False])
     try:
-        waiting = chain.rpc.call("eth_sendTransaction", [{"from": AGENT.address, "to": AGENT.address, "value": "0x0"}])
+        waiting = chain.rpc.call(
+            "eth_sendTransaction", [{"from": AGENT.address, "to": AGENT.address, "value": "0x0"}]
+        )
         assert reason(fund.present(waiting)) == (503, "settlement_pending")
     finally:
         chain.rpc.call("evm_setAutomine", [True])
         chain.anvil.mine()
 
 
-def test_while_no_node_says_whether_it_knows_a_transaction__it_is_pending(fund: Fund, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_no_node_says_whether_it_knows_a_transaction__it_is_pending(
+    fund: Fund, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Rpc, "batch_of_each", lambda *_, **__: {})
     assert reason(fund.present("0x" + "12" * 32)) == (503, "settlement_pending")
 
 
-@pytest.mark.parametrize("changes", [{"amount": PRICE - 1}, {"pay_to": "0x" + "12" * 20}, {"resource_hash": "0x" + "34" * 32}])
-def test_a_payment_of_a_vault__of_something_else__does_not_serve(fund: Fund, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{"amount": PRICE - 1}, {"pay_to": "0x" + "12" * 20}, {"resource_hash": "0x" + "34" * 32}],
+)
+def test_a_payment_of_a_vault__of_something_else__does_not_serve(
+    fund: Fund, changes: dict[str, Any]
+) -> None:
     tx_hash = fund.pay(**changes).tx_hash
     fund.settle()
     answer = fund.present(tx_hash)
@@ -125,7 +161,13 @@ def test_a_payment_of_a_vault__of_something_else__does_not_serve(fund: Fund, cha
 def test_a_payment_that_another_listed_adapter_forges__does_not_serve(fund: Fund) -> None:
     offer = fund.shop.offer("vault", headers=fund.headers)
     list_forger(fund.shop.chain)
-    forged = forge_payment(fund.shop.chain, fund.vault, offer["payTo"], int(offer["amount"]), offer["extra"]["resourceHash"])
+    forged = forge_payment(
+        fund.shop.chain,
+        fund.vault,
+        offer["payTo"],
+        int(offer["amount"]),
+        offer["extra"]["resourceHash"],
+    )
     assert len(forged.logs) == 1
     fund.settle()
     assert reason(fund.present(forged.tx_hash)) == (402, "payment_invalid")
@@ -142,7 +184,10 @@ def test_a_payment_of_a_vault__for_one_page__does_not_serve_another(fund: Fund) 
 def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) -> None:
     tx_hash = fund.pay().tx_hash
     fund.settle()
-    nobody, stranger = fund.present(tx_hash, headers={}), fund.present(tx_hash, headers=fund.shop.agent())
+    nobody, stranger = (
+        fund.present(tx_hash, headers={}),
+        fund.present(tx_hash, headers=fund.shop.agent()),
+    )
     assert [reason(nobody), reason(stranger)] == [(402, "payment_invalid")] * 2
     assert "presented by its agent" in nobody.json()["detail"]
     assert "of no mandate that names you" in stranger.json()["detail"]

@@ -15,14 +15,22 @@ def test_the_index__is_free_and_every_link_of_it_leads_to_a_guide(client: TestCl
     index = client.get("/playbook")
     assert (index.status_code, index.headers["content-type"]) == (200, MARKDOWN)
     links = re.findall(r"\]\(([^)]+)\)", index.text)
-    assert len(links) == len(shelf().atoms) + sum(len(book.pages) for book in shelf().playbooks.values()) == 9
+    assert (
+        len(links)
+        == len(shelf().atoms) + sum(len(book.pages) for book in shelf().playbooks.values())
+        == 9
+    )
     headers = {KEY: connect(client)["api_key"]}
     assert {client.get(link, headers=headers).status_code for link in links} == {200}
 
 
 def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
     answer = client.get("/playbook/first-call")
-    assert (answer.status_code, answer.headers["content-type"], answer.text.splitlines()[0]) == (200, MARKDOWN, "# Your first call")
+    assert (answer.status_code, answer.headers["content-type"], answer.text.splitlines()[0]) == (
+        200,
+        MARKDOWN,
+        "# Your first call",
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,7 +54,9 @@ def test_what_the_manifest_does_not_name__is_404(client: TestClient, path: str) 
 
 
 def test_the_manifest__names_every_file_of_the_folder_once() -> None:
-    files = {str(file.relative_to(FOLDER)) for file in FOLDER.rglob("*") if file.is_file()} - {MANIFEST}
+    files = {str(file.relative_to(FOLDER)) for file in FOLDER.rglob("*") if file.is_file()} - {
+        MANIFEST
+    }
     named = re.findall(r'"file": "([^"]+)"', (FOLDER / MANIFEST).read_text())
     assert sorted(named) == sorted(files)
 
@@ -56,5 +66,9 @@ def test_every_call_that_a_guide_names__is_of_the_catalogue() -> None:
     texts = [page.text for page in shelf().atoms.values()] + [
         page.text for book in shelf().playbooks.values() for page in book.pages.values()
     ]
-    named = {call.split("?")[0] for text in texts for call in re.findall(r"`((?:GET|POST|PUT) /[^` ]*)`", text)}
+    named = {
+        call.split("?")[0]
+        for text in texts
+        for call in re.findall(r"`((?:GET|POST|PUT) /[^` ]*)`", text)
+    }
     assert named - served == set()

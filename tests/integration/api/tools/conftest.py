@@ -14,19 +14,28 @@ def message(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-def send(client: TestClient, body: Any, headers: dict[str, str] | None = None, profile: str | None = "full") -> Any:
+def send(
+    client: TestClient,
+    body: Any,
+    headers: dict[str, str] | None = None,
+    profile: str | None = "full",
+) -> Any:
     """The HTTP answer to one message."""
     query = "" if profile is None else f"?profile={profile}"
     return client.post(f"/mcp{query}", json=body, headers={**JSON, **(headers or {})})
 
 
-def call(client: TestClient, tool: str, headers: dict[str, str] | None = None, /, **arguments: Any) -> dict[str, Any]:
+def call(
+    client: TestClient, tool: str, headers: dict[str, str] | None = None, /, **arguments: Any
+) -> dict[str, Any]:
     """The result of a tool's call."""
     answer = send(client, message("tools/call", name=tool, arguments=arguments), headers)
     assert answer.status_code == 200, answer.text
     return dict(answer.json()["result"])
 
 
-def listed(client: TestClient, headers: dict[str, str] | None = None, profile: str | None = "full") -> list[str]:
+def listed(
+    client: TestClient, headers: dict[str, str] | None = None, profile: str | None = "full"
+) -> list[str]:
     answer = send(client, message("tools/list"), headers, profile)
     return [tool["name"] for tool in answer.json()["result"]["tools"]]

@@ -1,4 +1,6 @@
-"""The official client of both protocol eras, over a socket, against the server that the product runs."""
+"""The official client of both protocol eras, over a socket, against the server that the product
+runs.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -17,10 +19,13 @@ from tests.integration.api.conftest import KEY
 from tests.integration.api.serving import served
 
 MODES = pytest.mark.parametrize(
-    ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")], ids=["legacy", "auto", "pinned"]
+    ("mode", "version"),
+    [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")],
+    ids=["legacy", "auto", "pinned"],
 )
 
-# initialize, notifications/initialized or server/discover, then tools/list and two calls (docs/mcp.md, Counting)
+# initialize, notifications/initialized or server/discover, then tools/list and two calls
+# (docs/mcp.md, Counting)
 MESSAGES = {"legacy": 5, "auto": 4, "2026-07-28": 3}
 
 
@@ -45,16 +50,24 @@ def test_a_client__registers_and_acts_with_its_new_key(url: str, mode: str, vers
         async with connected(url, mode) as nobody:
             assert nobody.protocol_version == version
             assert [tool.name for tool in (await nobody.list_tools()).tools] == ["agent_connect"]
-            made = (await nobody.call_tool("agent_connect", {"agent_name": "quant"})).structured_content
+            made = (
+                await nobody.call_tool("agent_connect", {"agent_name": "quant"})
+            ).structured_content
         async with connected(f"{url}?profile=full", mode, **{KEY: made["api_key"]}) as agent:
             tools = {tool.name: tool for tool in (await agent.list_tools()).tools}
             assert tools["mandate_get"].annotations is not None
             assert tools["mandate_get"].annotations.read_only_hint is True
             result = await agent.call_tool("mandate_list", {"limit": 5})
-            assert (result.is_error, result.structured_content) == (False, {"mandates": [], "next_cursor": None})
+            assert (result.is_error, result.structured_content) == (
+                False,
+                {"mandates": [], "next_cursor": None},
+            )
             refused = await agent.call_tool("mandate_get", {"id": "m_aaaaaaaaaa"})
             assert refused.meta is not None
-            assert int(refused.meta["service/headers"]["X-RateLimit-Remaining"]) == 2_000 - MESSAGES[mode]
+            assert (
+                int(refused.meta["service/headers"]["X-RateLimit-Remaining"])
+                == 2_000 - MESSAGES[mode]
+            )
 
     asyncio.run(story())
 
@@ -71,7 +84,9 @@ def test_a_client__reads_why_a_call_was_refused(url: str, mode: str, version: st
 
 
 @MODES
-def test_a_client_of_an_unknown_tool__hears_invalid_params(url: str, mode: str, version: str) -> None:
+def test_a_client_of_an_unknown_tool__hears_invalid_params(
+    url: str, mode: str, version: str
+) -> None:
     async def story() -> None:
         async with connected(url, mode) as nobody:
             with pytest.raises(MCPError, match="There is no tool 'order_place'") as raised:
@@ -87,7 +102,8 @@ def test_a_client_with_an_invalid_key__hears_so_when_it_connects(url: str, mode:
         async with connected(url, mode, **{KEY: "svc_key_x"}):
             pytest.fail("the key is not valid")
 
-    with pytest.raises(BaseException) as raised:  # the client wraps it in groups, in each mode others
+    # the client wraps it in groups, in each mode others
+    with pytest.raises(BaseException) as raised:
         asyncio.run(story())
     assert "is not valid" in "".join(_sentences(raised.value))
 
@@ -102,7 +118,9 @@ def _sentences(error: BaseException) -> Iterator[str]:
 def test_ten_clients_at_once__are_each_answered(url: str) -> None:
     async def one(number: int) -> int:
         async with connected(url, "legacy" if number % 2 else "auto") as client:
-            made = (await client.call_tool("agent_connect", {"agent_name": f"agent {number}"})).structured_content
+            made = (
+                await client.call_tool("agent_connect", {"agent_name": f"agent {number}"})
+            ).structured_content
             return int(made["user_id"])
 
     async def story() -> list[int]:

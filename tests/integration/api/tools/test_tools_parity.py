@@ -1,4 +1,6 @@
-"""A tool and its route are one call: the same body, the same refusal, the same idempotency scope (docs/rules.md#tools)."""
+"""A tool and its route are one call: the same body, the same refusal, the same idempotency scope
+(docs/rules.md#tools).
+"""
 
 import json
 from typing import Any
@@ -31,7 +33,12 @@ def mandate(stage: Stage) -> str:
     return mandate_id
 
 
-EXECUTE = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1000000"], "amount_usdc": "10.000000"}
+EXECUTE = {
+    "target": ADAPTER,
+    "function": "buy(uint256)",
+    "args": ["1000000"],
+    "amount_usdc": "10.000000",
+}
 
 
 @pytest.mark.parametrize(
@@ -50,9 +57,17 @@ EXECUTE = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1000000"], "
 def test_a_read__answers_what_its_route_answers(
     stage: Stage, mandate: str, tool: str, method: str, path: str, body: dict[str, Any]
 ) -> None:
-    ids = {"id": mandate} if "{mandate}" in path else {"id": stage.agent_id} if "{agent}" in path else {}
+    ids = (
+        {"id": mandate}
+        if "{mandate}" in path
+        else {"id": stage.agent_id}
+        if "{agent}" in path
+        else {}
+    )
     filled = path.format(mandate=mandate, agent=stage.agent_id)
-    answer = stage.call(method, filled, stage.agent, **({"body": body} if method == "POST" else body))
+    answer = stage.call(
+        method, filled, stage.agent, **({"body": body} if method == "POST" else body)
+    )
     same(call(stage.client, tool, stage.agent, **ids, **body), answer)
 
 
@@ -61,14 +76,25 @@ def test_an_unknown_value__stays_null(stage: Stage) -> None:
     assert result["structuredContent"]["total_cap_usdc"] is None
 
 
-@pytest.mark.parametrize("row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name)
-@pytest.mark.parametrize("headers", [{}, {KEY: "svc_key_x"}, bearer("x")], ids=["nobody", "an unknown key", "an unknown session"])
+@pytest.mark.parametrize(
+    "row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name
+)
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {KEY: "svc_key_x"}, bearer("x")],
+    ids=["nobody", "an unknown key", "an unknown session"],
+)
 def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
     client: TestClient, row: Operation, headers: dict[str, str]
 ) -> None:
     assert row.tool is not None
     ids = {"id": "1" if "/agents/" in row.path else "m_aaaaaaaaaa"} if "{id}" in row.path else {}
-    answer = client.request(row.method, row.path.format(**ids), json={} if row.method != "GET" else None, headers=headers)
+    answer = client.request(
+        row.method,
+        row.path.format(**ids),
+        json={} if row.method != "GET" else None,
+        headers=headers,
+    )
     same(call(client, row.tool.name, headers, **ids), answer)
 
 
@@ -89,29 +115,55 @@ def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
         ("agent_policy_set", {"id": "1", "accepts_mandates": True}, "scope_denied"),
     ],
 )
-def test_a_refused_call__says_why(stage: Stage, tool: str, arguments: dict[str, Any], reason: str) -> None:
+def test_a_refused_call__says_why(
+    stage: Stage, tool: str, arguments: dict[str, Any], reason: str
+) -> None:
     result = call(stage.client, tool, stage.agent, **arguments)
     assert result["isError"] is True
     assert result["structuredContent"]["service"]["reason"] == reason
 
 
 def test_the_owners_session__replaces_a_policy(stage: Stage) -> None:
-    result = call(stage.client, "agent_policy_set", stage.owner, id=stage.agent_id, accepts_mandates=True, per_tx_cap_usdc="2.5")
+    result = call(
+        stage.client,
+        "agent_policy_set",
+        stage.owner,
+        id=stage.agent_id,
+        accepts_mandates=True,
+        per_tx_cap_usdc="2.5",
+    )
     assert result["isError"] is False
     assert result["structuredContent"]["per_tx_cap_usdc"] == "2.500000"
 
 
 def test_a_new_agent__gets_the_key_that_its_next_calls_send(stage: Stage) -> None:
     made = call(stage.client, "agent_connect", agent_name="quant")["structuredContent"]
-    assert call(stage.client, "mandate_list", {KEY: made["api_key"]})["structuredContent"]["mandates"] == []
+    assert (
+        call(stage.client, "mandate_list", {KEY: made["api_key"]})["structuredContent"]["mandates"]
+        == []
+    )
 
 
-def test_a_tools_write_and_the_routes__share_the_idempotency_key(stage: Stage, mandate: str) -> None:
+def test_a_tools_write_and_the_routes__share_the_idempotency_key(
+    stage: Stage, mandate: str
+) -> None:
     event = {"kind": "note", "why": "rates moved"}
-    path, headers = f"/mandate-wallet/mandates/{mandate}/events", {**stage.agent, "Idempotency-Key": "a"}
+    path, headers = (
+        f"/mandate-wallet/mandates/{mandate}/events",
+        {**stage.agent, "Idempotency-Key": "a"},
+    )
     first = stage.client.post(path, json=event, headers=headers)
-    again = call(stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="a", **event)
-    other = call(stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="a", **{**event, "why": "else"})
+    again = call(
+        stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="a", **event
+    )
+    other = call(
+        stage.client,
+        "mandate_report_event",
+        stage.agent,
+        id=mandate,
+        idempotency_key="a",
+        **{**event, "why": "else"},
+    )
     same(again, first)
     assert again["_meta"][HEADERS]["Idempotent-Replay"] == "true"
     assert other["structuredContent"]["service"]["reason"] == "idempotency_key_reused"
@@ -120,8 +172,13 @@ def test_a_tools_write_and_the_routes__share_the_idempotency_key(stage: Stage, m
 
 def test_a_routes_write_after_the_tools__is_a_replay_too(stage: Stage, mandate: str) -> None:
     event = {"kind": "note", "why": "rates moved"}
-    first = call(stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="b", **event)
-    path, headers = f"/mandate-wallet/mandates/{mandate}/events", {**stage.agent, "Idempotency-Key": "b"}
+    first = call(
+        stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="b", **event
+    )
+    path, headers = (
+        f"/mandate-wallet/mandates/{mandate}/events",
+        {**stage.agent, "Idempotency-Key": "b"},
+    )
     again = stage.client.post(path, json=event, headers=headers)
     same(first, again)
     assert again.headers["Idempotent-Replay"] == "true"
@@ -131,16 +188,29 @@ def test_a_routes_write_after_the_tools__is_a_replay_too(stage: Stage, mandate: 
 
 def notes(stage: Stage, mandate: str) -> list[str]:
     events = stage.get(f"/mandates/{mandate}/ledger", stage.agent)["events"]
-    return [event["payload"]["why"] for event in events if event["kind"] == "note" and "why" in event["payload"]]
+    return [
+        event["payload"]["why"]
+        for event in events
+        if event["kind"] == "note" and "why" in event["payload"]
+    ]
 
 
 @pytest.mark.parametrize(
-    ("literal", "kept"), [("1.10", "1.100000"), ("0.1000001", None), ("0.10000000000000000001", None), ("1e1", None), ("12", "12.000000")]
+    ("literal", "kept"),
+    [
+        ("1.10", "1.100000"),
+        ("0.1000001", None),
+        ("0.10000000000000000001", None),
+        ("1e1", None),
+        ("12", "12.000000"),
+    ],
 )
 def test_a_number__is_read_as_it_was_written(stage: Stage, literal: str, kept: str | None) -> None:
     text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent_policy_set","arguments":{"id":"%s","total_cap_usdc":%s}}}'
     headers = {**stage.owner, "Accept": "application/json", "Content-Type": "application/json"}
-    answer = stage.client.post("/mcp?profile=full", content=text % (stage.agent_id, literal), headers=headers)
+    answer = stage.client.post(
+        "/mcp?profile=full", content=text % (stage.agent_id, literal), headers=headers
+    )
     content = answer.json()["result"]["structuredContent"]
     if kept is None:
         assert content["service"]["reason"] == "invalid_number"
@@ -151,4 +221,8 @@ def test_a_number__is_read_as_it_was_written(stage: Stage, literal: str, kept: s
 def test_a_rule_break__is_stored_and_flagged_as_by_the_route(stage: Stage, mandate: str) -> None:
     over = {"kind": "buy", "amount_usdc": DRAFT["budget_usdc"], "tx_hash": TX}
     result = call(stage.client, "mandate_report_event", stage.agent, id=mandate, **over)
-    assert (result["isError"], result["_meta"][STATUS], result["structuredContent"]["violation"]) == (False, 202, True)
+    assert (
+        result["isError"],
+        result["_meta"][STATUS],
+        result["structuredContent"]["violation"],
+    ) == (False, 202, True)

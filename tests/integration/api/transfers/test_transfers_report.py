@@ -1,4 +1,6 @@
-"""POST /mandate-wallet/transfers/report: what is taken, what is refused, and what it leaves in the balances."""
+"""POST /mandate-wallet/transfers/report: what is taken, what is refused, and what it leaves in the
+balances.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,7 +21,13 @@ from tests.integration.api.conftest import KEY, Clock, connect, login
 
 PATH = "/mandate-wallet/transfers/report"
 TX = "0x" + "ab" * 32
-BODY: dict[str, Any] = {"chain_id": 84532, "asset": "USDC", "amount": "12.500000", "tx_hash": TX, "direction": "in"}
+BODY: dict[str, Any] = {
+    "chain_id": 84532,
+    "asset": "USDC",
+    "amount": "12.500000",
+    "tx_hash": TX,
+    "direction": "in",
+}
 USDC = 1_000_000
 
 
@@ -32,7 +40,9 @@ def key(agent: dict[str, Any]) -> dict[str, str]:
     return {KEY: agent["api_key"]}
 
 
-def send(client: TestClient, agent: dict[str, Any], headers: dict[str, str] | None = None, **changes: Any) -> httpx.Response:
+def send(
+    client: TestClient, agent: dict[str, Any], headers: dict[str, str] | None = None, **changes: Any
+) -> httpx.Response:
     body = {name: value for name, value in (BODY | changes).items() if value is not ...}
     answer: httpx.Response = client.post(PATH, json=body, headers=key(agent) | (headers or {}))
     return answer
@@ -54,7 +64,15 @@ def tx(number: int) -> str:
 
 
 def chain_confirms(database: Database, clock: Clock, tx_hash: str) -> None:
-    sighting = Sighting(block_hash=tx(9), block_number=9, at=0, is_safe=True, is_success=True, moved_e6=None, log_index=0)
+    sighting = Sighting(
+        block_hash=tx(9),
+        block_number=9,
+        at=0,
+        is_safe=True,
+        is_success=True,
+        moved_e6=None,
+        log_index=0,
+    )
     with database.write() as session:
         report = repository.find_report(session, 84532, tx_hash)
         assert report is not None
@@ -68,7 +86,9 @@ def chain_fails(database: Database, clock: Clock, tx_hash: str, failure: Failure
         transfer_reports.fail(session, report, failure, None, clock.now)
 
 
-def funded(client: TestClient, database: Database, clock: Clock, agent: dict[str, Any], amount: str) -> None:
+def funded(
+    client: TestClient, database: Database, clock: Clock, agent: dict[str, Any], amount: str
+) -> None:
     assert send(client, agent, amount=amount, tx_hash=tx(1)).status_code == 200
     chain_confirms(database, clock, tx(1))
 
@@ -140,7 +160,11 @@ def test_money_out_above_idle_by_a_millionth__is_refused_and_writes_nothing(
     entries = count(database, TransferEntry)
     answer = send(client, agent, amount="10.000001", direction="out")
     service = answer.json()["service"]
-    assert (answer.status_code, service["reason"], service["retry_safe"]) == (409, "insufficient_idle", False)
+    assert (answer.status_code, service["reason"], service["retry_safe"]) == (
+        409,
+        "insufficient_idle",
+        False,
+    )
     assert service["remaining"] == "10.000000"
     assert service["next"][0]["path"] == f"/mandate-wallet/agents/{agent['user_id']}/policy"
     assert client.get(service["next"][0]["path"], headers=key(agent)).status_code == 200
@@ -153,11 +177,18 @@ def test_money_in_transit__is_not_idle(client: TestClient, agent: dict[str, Any]
 
 
 @pytest.mark.row("2.16 override_reason", "3.3 outbound larger than idle")
-def test_money_out_above_idle__with_the_owners_leave__says_why_it_was_taken(client: TestClient, database: Database) -> None:
+def test_money_out_above_idle__with_the_owners_leave__says_why_it_was_taken(
+    client: TestClient, database: Database
+) -> None:
     owner = login(client, Account.from_key("0x" + "22" * 32))
     agent = connect(client, owner)
     policy = {"auto_vs_approval": {"allow_overdraft": True}}
-    assert client.put(f"/mandate-wallet/agents/{agent['user_id']}/policy", json=policy, headers=owner).status_code == 200
+    assert (
+        client.put(
+            f"/mandate-wallet/agents/{agent['user_id']}/policy", json=policy, headers=owner
+        ).status_code
+        == 200
+    )
     answer = send(client, agent, amount="3", direction="out")
     assert answer.status_code == 200
     assert answer.json()["transfer"]["override_reason"] == "allow_overdraft: idle was 0.000000"
@@ -192,7 +223,12 @@ def test_money_out_above_idle__with_the_owners_leave__says_why_it_was_taken(clie
     ],
 )
 def test_a_field_that_breaks_its_rule__is_named(
-    client: TestClient, database: Database, agent: dict[str, Any], changes: dict[str, Any], reason: str, field: str
+    client: TestClient,
+    database: Database,
+    agent: dict[str, Any],
+    changes: dict[str, Any],
+    reason: str,
+    field: str,
 ) -> None:
     answer = send(client, agent, **changes)
     assert (answer.status_code, answer.json()["service"]["reason"]) == (400, reason)
@@ -200,8 +236,13 @@ def test_a_field_that_breaks_its_rule__is_named(
     assert count(database, TransferReport) == 0
 
 
-def test_the_largest_amount_of_the_specification__is_taken(client: TestClient, agent: dict[str, Any]) -> None:
-    assert send(client, agent, amount="1000000000000").json()["balance"]["in_transit"] == "1000000000000.000000"
+def test_the_largest_amount_of_the_specification__is_taken(
+    client: TestClient, agent: dict[str, Any]
+) -> None:
+    assert (
+        send(client, agent, amount="1000000000000").json()["balance"]["in_transit"]
+        == "1000000000000.000000"
+    )
 
 
 def test_without_a_key__is_auth_required(client: TestClient) -> None:
@@ -220,7 +261,10 @@ def test_the_same_transaction_again__is_refused_and_shows_where_it_stands(
     chain_confirms(database, clock, TX)
     answer = send(client, agent, amount="99", direction="out", tx_hash="0x" + "AB" * 32)
     assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "duplicate_transfer")
-    assert (answer.json()["transfer"]["status"], answer.json()["transfer"]["amount"]) == ("confirmed", "12.500000")
+    assert (answer.json()["transfer"]["status"], answer.json()["transfer"]["amount"]) == (
+        "confirmed",
+        "12.500000",
+    )
     assert balance(database, agent) == FourStates(idle_e6=12_500_000)
 
 
@@ -244,7 +288,10 @@ def test_a_report_that_the_chain_contradicts__gives_its_transaction_free(
     chain_fails(database, clock, TX, Failure.CONTRADICTED)
     assert send(client, other).status_code == 200
     assert send(client, agent).status_code == 409
-    assert (balance(database, agent), balance(database, other)) == (FourStates(), FourStates(in_transit_e6=12_500_000))
+    assert (balance(database, agent), balance(database, other)) == (
+        FourStates(),
+        FourStates(in_transit_e6=12_500_000),
+    )
 
 
 @pytest.mark.parametrize("failure", [Failure.NOT_SEEN, Failure.REVERTED, Failure.BLOCK_REPLACED])
@@ -254,10 +301,16 @@ def test_a_report_that_may_come_back__keeps_its_transaction(
     send(client, agent)
     chain_fails(database, clock, TX, failure)
     answer = send(client, agent)
-    assert (answer.status_code, answer.json()["transfer"]["status"], answer.json()["transfer"]["failure"]) == (409, "failed", failure.value)
+    assert (
+        answer.status_code,
+        answer.json()["transfer"]["status"],
+        answer.json()["transfer"]["failure"],
+    ) == (409, "failed", failure.value)
 
 
-def test_the_same_key_and_body__answers_the_same_and_writes_nothing(client: TestClient, database: Database, agent: dict[str, Any]) -> None:
+def test_the_same_key_and_body__answers_the_same_and_writes_nothing(
+    client: TestClient, database: Database, agent: dict[str, Any]
+) -> None:
     once = {"Idempotency-Key": "report-1"}
     first, second = send(client, agent, once), send(client, agent, once, amount="12.5")
     assert (second.status_code, second.json()) == (200, first.json())
@@ -265,19 +318,28 @@ def test_the_same_key_and_body__answers_the_same_and_writes_nothing(client: Test
     assert (count(database, TransferReport), count(database, TransferEntry)) == (1, 1)
 
 
-def test_the_same_key_with_another_body__is_refused(client: TestClient, agent: dict[str, Any]) -> None:
+def test_the_same_key_with_another_body__is_refused(
+    client: TestClient, agent: dict[str, Any]
+) -> None:
     once = {"Idempotency-Key": "report-1"}
     send(client, agent, once)
     answer = send(client, agent, once, amount="13")
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "idempotency_key_reused")
+    assert (answer.status_code, answer.json()["service"]["reason"]) == (
+        409,
+        "idempotency_key_reused",
+    )
 
 
-def test_eight_reports_of_one_transaction_at_once__one_is_taken(client: TestClient, database: Database) -> None:
+def test_eight_reports_of_one_transaction_at_once__one_is_taken(
+    client: TestClient, database: Database
+) -> None:
     agents = [connect(client) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: send(client, agents[number % 4]), range(8)))
     assert sorted(answer.status_code for answer in answers) == [200] + [409] * 7
-    assert {answer.json()["service"]["reason"] for answer in answers if answer.status_code == 409} == {"duplicate_transfer"}
+    assert {
+        answer.json()["service"]["reason"] for answer in answers if answer.status_code == 409
+    } == {"duplicate_transfer"}
     assert sum(balance(database, agent).in_transit_e6 for agent in agents) == 12_500_000
 
 
@@ -289,7 +351,20 @@ def test_one_transaction_in_and_out_at_once__one_is_taken_and_none_waits_for_eve
     for number in range(6):
         with ThreadPoolExecutor(8) as pool:
             ways = ["in", "out"] * 4
-            taken = list(pool.map(lambda way: send(client, agent, tx_hash=tx(200 + number), amount="1", direction=way).status_code, ways))  # noqa: B023
+            taken = list(
+                pool.map(
+                    lambda way: (
+                        send(
+                            client,
+                            agent,
+                            tx_hash=tx(200 + number),  # noqa: B023
+                            amount="1",
+                            direction=way,
+                        ).status_code
+                    ),
+                    ways,
+                )
+            )
         assert sorted(taken) == [200] + [409] * 7
     balance(database, agent)
 
@@ -299,7 +374,14 @@ def test_eight_reports_of_money_out_at_once__take_no_more_than_idle(
 ) -> None:
     funded(client, database, clock, agent, "10")
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: send(client, agent, amount="4", direction="out", tx_hash=tx(100 + number)), range(8)))
+        answers = list(
+            pool.map(
+                lambda number: send(
+                    client, agent, amount="4", direction="out", tx_hash=tx(100 + number)
+                ),
+                range(8),
+            )
+        )
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [409] * 6
     assert balance(database, agent) == FourStates(idle_e6=2 * USDC, in_transit_e6=8 * USDC)
 
@@ -308,7 +390,9 @@ def test_eight_reports_of_money_out_at_once__take_no_more_than_idle(
 
 
 def balances_of(client: TestClient, agent_id: int, headers: dict[str, str]) -> httpx.Response:
-    answer: httpx.Response = client.get(f"/mandate-wallet/agents/{agent_id}/balances", headers=headers)
+    answer: httpx.Response = client.get(
+        f"/mandate-wallet/agents/{agent_id}/balances", headers=headers
+    )
     return answer
 
 
@@ -334,7 +418,9 @@ def test_balances__are_the_four_states_for_the_agent_and_its_owner(client: TestC
     assert balances_of(client, agent["user_id"], owner).json() == expected
 
 
-def test_balances__of_another_or_of_nobody__are_refused(client: TestClient, agent: dict[str, Any]) -> None:
+def test_balances__of_another_or_of_nobody__are_refused(
+    client: TestClient, agent: dict[str, Any]
+) -> None:
     stranger, owner = connect(client), login(client, Account.create())
     for headers in (key(stranger), owner):
         answer = balances_of(client, agent["user_id"], headers)
@@ -356,7 +442,11 @@ def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     assert [numbered(client, agent, n).status_code for n in range(20)] == [200] * 20
     refused = numbered(client, agent, 20)
     block = refused.json()["service"]
-    assert (refused.status_code, block["reason"], block["remaining"]) == (429, "rate_limited", {"open_transfer_reports": 0})
+    assert (refused.status_code, block["reason"], block["remaining"]) == (
+        429,
+        "rate_limited",
+        {"open_transfer_reports": 0},
+    )
     assert block["retry_at"] == "2026-11-21T13:00:00Z"
     assert block["next"][0]["path"] == f"/mandate-wallet/agents/{agent['user_id']}/balances"
     assert count(database, TransferReport) == 20
@@ -382,14 +472,18 @@ def test_another_agent_of_the_owner__has_twenty_of_its_own(client: TestClient) -
     assert numbered(client, second, 21).status_code == 200
 
 
-def test_while_no_report_can_have_ended__retry_at_is_later_than_now(client: TestClient, clock: Clock, agent: dict[str, Any]) -> None:
+def test_while_no_report_can_have_ended__retry_at_is_later_than_now(
+    client: TestClient, clock: Clock, agent: dict[str, Any]
+) -> None:
     for n in range(20):
         numbered(client, agent, n)
     clock.pass_(hours=3)
     assert numbered(client, agent, 20).json()["service"]["retry_at"] == "2026-11-21T15:01:00Z"
 
 
-def test_fifty_reports_at_once__exactly_twenty_are_taken(client: TestClient, database: Database, agent: dict[str, Any]) -> None:
+def test_fifty_reports_at_once__exactly_twenty_are_taken(
+    client: TestClient, database: Database, agent: dict[str, Any]
+) -> None:
     with ThreadPoolExecutor(50) as pool:
         statuses = sorted(pool.map(lambda n: numbered(client, agent, n).status_code, range(50)))
     assert statuses == [200] * 20 + [429] * 30
@@ -400,7 +494,11 @@ def test_fifty_reports_at_once__exactly_twenty_are_taken(client: TestClient, dat
 def watched(database: Database) -> list[str]:
     """Transactions that are still looked up, in the order of their reports."""
     with database.read() as session:
-        query = select(TransferReport.tx_hash).where(TransferReport.next_look_at.is_not(None)).order_by(TransferReport.id)
+        query = (
+            select(TransferReport.tx_hash)
+            .where(TransferReport.next_look_at.is_not(None))
+            .order_by(TransferReport.id)
+        )
         return ["0x" + one.hex() for one in session.scalars(query)]
 
 
@@ -409,7 +507,9 @@ def test_a_new_report__takes_the_place_of_the_oldest_that_failed_unseen(
 ) -> None:
     for n in range(20):
         numbered(client, agent, n)
-        chain_fails(database, clock, tx(1000 + n), Failure.NOT_SEEN if n else Failure.BLOCK_REPLACED)
+        chain_fails(
+            database, clock, tx(1000 + n), Failure.NOT_SEEN if n else Failure.BLOCK_REPLACED
+        )
     assert len(watched(database)) == 20
     assert [numbered(client, agent, n).status_code for n in (20, 21)] == [200, 200]
     assert watched(database) == [tx(1000), *(tx(1000 + n) for n in range(2, 22))]

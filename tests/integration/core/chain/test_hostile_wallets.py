@@ -1,4 +1,6 @@
-"""Contract wallets that are asked for a signature and would rather have the node's time (ERC-1271, ERC-6492)."""
+"""Contract wallets that are asked for a signature and would rather have the node's time (ERC-1271,
+ERC-6492).
+"""
 
 import time
 from contextlib import closing
@@ -30,10 +32,16 @@ MOST_S = 5.0  # on a loaded machine; one call without a cap may burn a node's wh
 
 
 @pytest.mark.parametrize("runtime", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_wallet__signs_nothing_and_no_node_is_blamed(deployed: DeployedChain, runtime: str) -> None:
-    """Out of gas and INVALID went by as a failed part outside the service, 503, and a loop used up all that the node allows a call."""
+def test_a_hostile_wallet__signs_nothing_and_no_node_is_blamed(
+    deployed: DeployedChain, runtime: str
+) -> None:
+    """Out of gas and INVALID went by as a failed part outside the service, 503, and a loop used up
+    all that the node allows a call.
+    """
     deployed.rpc.call("anvil_setCode", [WALLET, "0x" + runtime.replace(" ", "")])
-    counterfactual = call_by_signature("f(address,bytes,bytes)", [WALLET, b"\x01", bytes.fromhex(SIGNATURE[2:])])
+    counterfactual = call_by_signature(
+        "f(address,bytes,bytes)", [WALLET, b"\x01", bytes.fromhex(SIGNATURE[2:])]
+    )
     created = "0x" + counterfactual[10:] + ERC6492_MAGIC
     with closing(Rpc([deployed.anvil.url])) as rpc:
         reader, began = VaultReader(rpc, deployed.contracts), time.monotonic()

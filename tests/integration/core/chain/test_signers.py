@@ -1,4 +1,6 @@
-"""One contract for everything that signs: the key in memory, our fake remote signer, and anvil as a real one."""
+"""One contract for everything that signs: the key in memory, our fake remote signer, and anvil as a
+real one.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -51,7 +53,11 @@ def signer(request: pytest.FixtureRequest) -> Iterator[Signer]:
         if request.param == "in memory":
             yield KEEPER.signer
             return
-        url = request.getfixturevalue("fake").url if request.param == "fake remote" else request.getfixturevalue("anvil_url")
+        url = (
+            request.getfixturevalue("fake").url
+            if request.param == "fake remote"
+            else request.getfixturevalue("anvil_url")
+        )
         remote = RemoteSigner(url, KEEPER.address, answer_s=5)
         open_until_then.callback(remote.close)
         yield remote
@@ -119,19 +125,25 @@ def test_sign_transaction__another_field_signed__is_refused_by_name(
         remote.sign_transaction(TRANSACTION)
 
 
-def test_sign_transaction__access_list_added__is_refused(fake: FakeRemoteSigner, remote: RemoteSigner) -> None:
+def test_sign_transaction__access_list_added__is_refused(
+    fake: FakeRemoteSigner, remote: RemoteSigner
+) -> None:
     fake.altered = {"accessList": [{"address": STRANGER.address, "storageKeys": []}]}
     with pytest.raises(RemoteSignerError, match="another accessList"):
         remote.sign_transaction(TRANSACTION)
 
 
-def test_sign_transaction__another_key__is_refused(fake: FakeRemoteSigner, remote: RemoteSigner) -> None:
+def test_sign_transaction__another_key__is_refused(
+    fake: FakeRemoteSigner, remote: RemoteSigner
+) -> None:
     fake.signs_with = STRANGER.signer
     with pytest.raises(RemoteSignerError, match="signed with another key"):
         remote.sign_transaction(TRANSACTION)
 
 
-def test_sign_transaction__answer_of_clef__is_taken(fake: FakeRemoteSigner, remote: RemoteSigner) -> None:
+def test_sign_transaction__answer_of_clef__is_taken(
+    fake: FakeRemoteSigner, remote: RemoteSigner
+) -> None:
     fake.answers_as = lambda raw: {"raw": raw, "tx": {"nonce": "0x7"}}
     assert remote.sign_transaction(TRANSACTION) == KEEPER.signer.sign_transaction(TRANSACTION)
 
@@ -168,7 +180,9 @@ def _high_s(raw: str) -> str:
 
 
 @pytest.mark.parametrize("spoil", [_cut, _longer, _other_s, _high_s])
-def test_sign_transaction__spoiled_bytes__are_refused(fake: FakeRemoteSigner, remote: RemoteSigner, spoil: Callable[[str], str]) -> None:
+def test_sign_transaction__spoiled_bytes__are_refused(
+    fake: FakeRemoteSigner, remote: RemoteSigner, spoil: Callable[[str], str]
+) -> None:
     fake.answers_as = spoil
     with pytest.raises(RemoteSignerError):
         remote.sign_transaction(TRANSACTION)
@@ -188,11 +202,15 @@ def test_sign_transaction__refused__says_why(fake: FakeRemoteSigner, remote: Rem
 
 
 @pytest.mark.parametrize("method", ["sign_transaction", "require_key"])
-def test_a_signer_that_hangs__is_an_outside_error_within_the_bound(fake: FakeRemoteSigner, remote: RemoteSigner, method: str) -> None:
+def test_a_signer_that_hangs__is_an_outside_error_within_the_bound(
+    fake: FakeRemoteSigner, remote: RemoteSigner, method: str
+) -> None:
     fake.hangs_s = 3 * ANSWER_S
     begun = time.monotonic()
     with pytest.raises(OutsideError):
-        remote.sign_transaction(TRANSACTION) if method == "sign_transaction" else remote.require_key()
+        remote.sign_transaction(
+            TRANSACTION
+        ) if method == "sign_transaction" else remote.require_key()
     assert ANSWER_S <= time.monotonic() - begun < 2 * ANSWER_S
     assert len(fake.asked) == 1
 
@@ -212,7 +230,10 @@ def test_a_signer_that_is_down__is_an_outside_error_within_the_bound() -> None:
 
 def test_a_token__is_sent_and_never_told(fake: FakeRemoteSigner) -> None:
     fake.token = "a-secret-token"
-    wrong, right = (RemoteSigner(fake.url, KEEPER.address, token=token, answer_s=ANSWER_S) for token in ("a-wrong-token", "a-secret-token"))
+    wrong, right = (
+        RemoteSigner(fake.url, KEEPER.address, token=token, answer_s=ANSWER_S)
+        for token in ("a-wrong-token", "a-secret-token")
+    )
     with pytest.raises(RemoteSignerError, match="401") as told:
         wrong.require_key()
     right.require_key()

@@ -16,7 +16,9 @@ from tests.integration.core.rows import NOW, add_account
 LATER = NOW + timedelta(hours=1)
 
 
-def _post(session: WriteSession, account_id: int, key: str, deltas: Credits, kind: str = "spend") -> Posting:
+def _post(
+    session: WriteSession, account_id: int, key: str, deltas: Credits, kind: str = "spend"
+) -> Posting:
     return credit_ledger.post(session, account_id, kind, key, deltas, "sales", {"read": key}, NOW)
 
 
@@ -35,7 +37,11 @@ def test_post__the_whole_balance__leaves_zero_and_one_more_is_refused(write: Wri
     assert _post(write, account, "a", Credits(welcome=-10)).balance == Credits()
     with pytest.raises(CreditOverdraftError) as refused:
         _post(write, account, "b", Credits(welcome=-1))
-    assert (refused.value.bucket, refused.value.needed, refused.value.available) == ("welcome", 1, 0)
+    assert (refused.value.bucket, refused.value.needed, refused.value.available) == (
+        "welcome",
+        1,
+        0,
+    )
     assert credit_ledger.verify(write, account) == []
 
 
@@ -54,7 +60,10 @@ def test_spend__goes_through_welcome_earned_converted_in_one_posting(write: Writ
     credit_ledger.earn(write, account, 20, "earn", {}, NOW)
     credit_ledger.convert(write, account, 5, "convert", {}, NOW)
     spent = credit_ledger.spend(write, account, 32, "buy", {}, NOW)
-    assert (spent.deltas, spent.balance) == (Credits(welcome=-10, earned=-20, converted=-2), Credits(converted=3))
+    assert (spent.deltas, spent.balance) == (
+        Credits(welcome=-10, earned=-20, converted=-2),
+        Credits(converted=3),
+    )
     with pytest.raises(NotEnoughCreditsError) as refused:
         credit_ledger.spend(write, account, 4, "more", {}, NOW)
     assert (refused.value.needed, refused.value.available) == (4, 3)
@@ -65,10 +74,17 @@ def test_spend__the_same_key_again__takes_nothing(write: WriteSession) -> None:
     credit_ledger.grant_welcome(write, account, 10, NOW)
     first = credit_ledger.spend(write, account, 4, "buy", {}, NOW)
     again = credit_ledger.spend(write, account, 9, "buy", {}, NOW)
-    assert (first.is_new, again.is_new, again.id, again.balance) == (True, False, first.id, Credits(welcome=6))
+    assert (first.is_new, again.is_new, again.id, again.balance) == (
+        True,
+        False,
+        first.id,
+        Credits(welcome=6),
+    )
 
 
-def test_hold__never_takes_the_welcome_credit__and_release_gives_back_once(write: WriteSession) -> None:
+def test_hold__never_takes_the_welcome_credit__and_release_gives_back_once(
+    write: WriteSession,
+) -> None:
     account = add_account(write, "agent")
     credit_ledger.grant_welcome(write, account, 10, NOW)
     credit_ledger.earn(write, account, 3, "earn", {}, NOW)
@@ -78,7 +94,9 @@ def test_hold__never_takes_the_welcome_credit__and_release_gives_back_once(write
     held = credit_ledger.hold(write, account, 4, "post 1", {}, NOW)
     assert held.balance == Credits(welcome=10, converted=4, bonded=4)
     credit_ledger.spend(write, account, 1, "read", {}, NOW)
-    assert credit_ledger.release(write, account, "post 1", NOW).balance == Credits(welcome=9, earned=3, converted=5)
+    assert credit_ledger.release(write, account, "post 1", NOW).balance == Credits(
+        welcome=9, earned=3, converted=5
+    )
     assert not credit_ledger.release(write, account, "post 1", NOW).is_new
     with pytest.raises(InvalidParameterError):
         credit_ledger.release(write, account, "read", NOW)
@@ -106,18 +124,25 @@ def test_post__from_eight_threads__spends_no_credit_twice(database: Database) ->
 def test_post__a_float_in_the_payload__is_refused(write: WriteSession) -> None:
     account = add_account(write, "agent")
     with pytest.raises(InvalidParameterError):
-        credit_ledger.post(write, account, "earn", "k", Credits(earned=1), "sales", {"price": 0.5}, NOW)
+        credit_ledger.post(
+            write, account, "earn", "k", Credits(earned=1), "sales", {"price": 0.5}, NOW
+        )
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("update credit_entry set payload = '{}' where seq = 2", "seq 2: its content does not give its row_hash"),
+        (
+            "update credit_entry set payload = '{}' where seq = 2",
+            "seq 2: its content does not give its row_hash",
+        ),
         ("delete from credit_entry where seq = 1", "seq 2: expected seq 1"),
         ("update credit_head set welcome = 99", "head: welcome is not the sum of its rows"),
     ],
 )
-def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSession, change: str, named: str) -> None:
+def test_verify__after_a_change_behind_the_triggers__names_it(
+    write: WriteSession, change: str, named: str
+) -> None:
     account = add_account(write, "agent")
     credit_ledger.grant_welcome(write, account, 10, NOW)
     _post(write, account, "a", Credits(welcome=-1))

@@ -1,4 +1,5 @@
-"""Random histories of several accounts through the book in Postgres: it adds up after each, whatever was refused on the way.
+"""Random histories of several accounts through the book in Postgres: it adds up after each,
+whatever was refused on the way.
 
 `HYPOTHESIS_PROFILE=deep` looks at 2,000 histories.
 """
@@ -31,7 +32,13 @@ class Step:
     key: int
 
 
-STEPS = st.builds(Step, st.integers(0, ACCOUNTS - 1), st.sampled_from(KINDS), st.integers(1, 25), st.integers(0, 8))
+STEPS = st.builds(
+    Step,
+    st.integers(0, ACCOUNTS - 1),
+    st.sampled_from(KINDS),
+    st.integers(1, 25),
+    st.integers(0, 8),
+)
 
 
 @contextmanager
@@ -50,9 +57,14 @@ def take(session: WriteSession, account: int, step: Step) -> bool:
                 return credit_ledger.grant_welcome(session, account, 10, NOW).is_new
             case "release":
                 held = credit_ledger.load_balance(session, account).bonded
-                return held > 0 and credit_ledger.release(session, account, f"hold {step.key}", NOW).is_new
+                return (
+                    held > 0
+                    and credit_ledger.release(session, account, f"hold {step.key}", NOW).is_new
+                )
             case kind:
-                return getattr(credit_ledger, kind)(session, account, step.amount, key, {}, NOW).is_new
+                return getattr(credit_ledger, kind)(
+                    session, account, step.amount, key, {}, NOW
+                ).is_new
     except (NotEnoughCreditsError, InvalidParameterError):
         return False
 
@@ -72,9 +84,11 @@ def test_any_history__adds_up(database: Database, history: list[Step]) -> None:
         balances = [credit_ledger.load_balance(session, account) for account in accounts]
         sums = credit_ledger.trial_balance(session)
         assert sum(sums.values()) == 0
-        assert {bucket: sum(getattr(one, bucket) for one in balances) for bucket in BUCKETS if bucket != "owed"} == {
-            bucket: sums[f"accounts:{bucket}"] for bucket in BUCKETS if bucket != "owed"
-        }
+        assert {
+            bucket: sum(getattr(one, bucket) for one in balances)
+            for bucket in BUCKETS
+            if bucket != "owed"
+        } == {bucket: sums[f"accounts:{bucket}"] for bucket in BUCKETS if bucket != "owed"}
 
 
 @pytest.mark.parametrize("kind", ["spend", "hold"])

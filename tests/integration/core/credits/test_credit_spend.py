@@ -1,4 +1,6 @@
-"""The one statement that spends writes what the book's own writer writes, byte for byte, or nothing."""
+"""The one statement that spends writes what the book's own writer writes, byte for byte, or
+nothing.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +23,8 @@ from tests.integration.core.rows import NOW, add_account
 
 NAMES = {"kind": "spend", "base_key": "k", "counter": "sales"}
 HELD = st.integers(0, 9)
-TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=5)  # what Postgres can store
+# what Postgres can store
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=5)
 
 
 @contextmanager
@@ -42,13 +45,22 @@ def give(session: WriteSession, account: int, welcome: int, earned: int, convert
 
 def last_entry(session: WriteSession, account: int) -> dict[str, Any]:
     """All but its id."""
-    query = select(CreditEntry.__table__).where(CreditEntry.account_id == account).order_by(CreditEntry.seq.desc()).limit(1)
+    query = (
+        select(CreditEntry.__table__)
+        .where(CreditEntry.account_id == account)
+        .order_by(CreditEntry.seq.desc())
+        .limit(1)
+    )
     entry = session.execute(query).one()._asdict()
     return {name: value for name, value in entry.items() if name != "id"}
 
 
-def spent_both_ways(session: WriteSession, amount: int, payload: dict[str, Any], held: tuple[int, int, int]) -> list[dict[str, Any] | None]:
-    """The entry of the statement, then the writer's on the same account; None where it posts nothing."""
+def spent_both_ways(
+    session: WriteSession, amount: int, payload: dict[str, Any], held: tuple[int, int, int]
+) -> list[dict[str, Any] | None]:
+    """The entry of the statement, then the writer's on the same account; None where it posts
+    nothing.
+    """
     account = add_account(session, "agent")
     give(session, account, *held)
     rows: list[dict[str, Any] | None] = []
@@ -59,7 +71,9 @@ def spent_both_ways(session: WriteSession, amount: int, payload: dict[str, Any],
     return rows
 
 
-def _spent(session: WriteSession, account: int, amount: int, payload: dict[str, Any], *, by_statement: bool) -> dict[str, Any] | None:
+def _spent(
+    session: WriteSession, account: int, amount: int, payload: dict[str, Any], *, by_statement: bool
+) -> dict[str, Any] | None:
     if by_statement:
         if not spend_at_once(driver_of(session), account, amount, NAMES, payload, NOW):
             return None
@@ -109,7 +123,9 @@ def alone(database: Database, account: int, amount: int, key: str) -> bool:
     return True
 
 
-def test_spend_alone__takes_welcome_then_earned_then_converted(database: Database, account: int) -> None:
+def test_spend_alone__takes_welcome_then_earned_then_converted(
+    database: Database, account: int
+) -> None:
     credit_ledger.spend_alone(database, account, 32, "buy", {"page": "señal ✓"}, NOW)
     assert balance(database, account) == Credits(converted=3)
 
@@ -119,7 +135,9 @@ def test_spend_alone__the_same_key_again__moves_nothing(database: Database, acco
     assert balance(database, account) == Credits(welcome=6, earned=20, converted=5)
 
 
-def test_spend_alone__one_more_than_there_is__moves_nothing_and_says_what_there_is(database: Database, account: int) -> None:
+def test_spend_alone__one_more_than_there_is__moves_nothing_and_says_what_there_is(
+    database: Database, account: int
+) -> None:
     with pytest.raises(NotEnoughCreditsError) as refused:
         credit_ledger.spend_alone(database, account, 36, "buy", {}, NOW)
     assert (refused.value.needed, refused.value.available) == (36, 35)
@@ -146,7 +164,9 @@ def test_spend_alone__with_a_float__writes_nothing(database: Database, account: 
     assert balance(database, account).available == 35
 
 
-def test_spend_alone__of_sixteen_at_once_beside_the_writer__spends_no_credit_twice(database: Database, account: int) -> None:
+def test_spend_alone__of_sixteen_at_once_beside_the_writer__spends_no_credit_twice(
+    database: Database, account: int
+) -> None:
     def spend(number: int) -> bool:
         if number % 4:
             return alone(database, account, 1, f"spend {number}")

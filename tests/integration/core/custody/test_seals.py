@@ -1,4 +1,6 @@
-"""A restored backup holds seals of keys that were dropped since: which wallets these are is said, and what it costs to find out."""
+"""A restored backup holds seals of keys that were dropped since: which wallets these are is said,
+and what it costs to find out.
+"""
 
 from sqlalchemy import text
 from structlog.testing import capture_logs
@@ -40,16 +42,22 @@ def test_each_unknown_version__is_told_once_with_its_wallets(database: Database)
     sealed_with(database, NEW, 2)
     old, older = sealed_with(database, OLD, 2), sealed_with(database, OLDER, 1)
     expected = {
-        version_of(key): ", ".join(f"{account} {address}" for account, address in wallets) for key, wallets in ((OLD, old), (OLDER, older))
+        version_of(key): ", ".join(f"{account} {address}" for account, address in wallets)
+        for key, wallets in ((OLD, old), (OLDER, older))
     }
     assert {one["key_version"]: one["accounts"] for one in told(database, NEW)} == expected
 
 
-def test_many_wallets_of_an_unknown_version__are_counted_and_the_first_twenty_named(database: Database) -> None:
+def test_many_wallets_of_an_unknown_version__are_counted_and_the_first_twenty_named(
+    database: Database,
+) -> None:
     first = sealed_with(database, OLD, 23)[:20]
     [one] = told(database, NEW)
     assert one["wallets"] == 23
-    assert one["accounts"] == ", ".join(f"{account} {address}" for account, address in first) + " and 3 more"
+    assert (
+        one["accounts"]
+        == ", ".join(f"{account} {address}" for account, address in first) + " and 3 more"
+    )
 
 
 def test_without_any_key__every_wallet_is_told(database: Database) -> None:
@@ -63,10 +71,10 @@ def test_versions__are_found_without_reading_every_wallet(database: Database) ->
     with database.write() as session:
         session.execute(
             text(
-                "with made as (insert into account (kind, name, created_at)"
-                " select 'agent', 'a', now() from generate_series(1, 20000) returning id)"
-                " insert into custodial_wallet (account_id, address, ciphertext, key_version, created_at)"
-                " select id, decode(lpad(to_hex(id), 40, '0'), 'hex'), '', :version, now() from made"
+                "with made as (insert into account (kind, name, created_at) select 'agent', 'a', "
+                "now() from generate_series(1, 20000) returning id) insert into custodial_wallet "
+                "(account_id, address, ciphertext, key_version, created_at) select id, "
+                "decode(lpad(to_hex(id), 40, '0'), 'hex'), '', :version, now() from made"
             ),
             {"version": version_of(NEW)},
         )

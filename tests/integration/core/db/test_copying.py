@@ -32,7 +32,9 @@ def lines(session: WriteSession, at: int, use: Callable[[WriteSession], object])
 
 @pytest.mark.parametrize("at", [0, 500])
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_what_a_line_asks_of_the_connection__is_refused_at_once(copied: Database, use: Callable[[WriteSession], object], at: int) -> None:
+def test_what_a_line_asks_of_the_connection__is_refused_at_once(
+    copied: Database, use: Callable[[WriteSession], object], at: int
+) -> None:
     said: list[str] = []
 
     def copy() -> None:
@@ -45,7 +47,9 @@ def test_what_a_line_asks_of_the_connection__is_refused_at_once(copied: Database
     copier = Thread(target=copy, daemon=True)
     copier.start()
     copier.join(30)
-    assert said == ["the connection is copying into copied; nothing else may run on it until the COPY ends"]
+    assert said == [
+        "the connection is copying into copied; nothing else may run on it until the COPY ends"
+    ]
 
 
 def test_after_a_refused_line__the_savepoint_goes_and_the_session_goes_on(copied: Database) -> None:

@@ -1,4 +1,6 @@
-"""The embedded Postgres survives what happens to processes: a kill, a second start, a neighbour, a long path."""
+"""The embedded Postgres survives what happens to processes: a kill, a second start, a neighbour, a
+long path.
+"""
 
 import os
 import shutil
@@ -48,7 +50,9 @@ def test_start__of_a_running_server__is_the_same_server(data_dir: Path) -> None:
     assert (start(data_dir, durable=False), start(data_dir).pid) == (first, pid)
 
 
-def test_start__beside_another_instance__shares_nothing(data_dir: Path, postgres: EmbeddedPostgres) -> None:
+def test_start__beside_another_instance__shares_nothing(
+    data_dir: Path, postgres: EmbeddedPostgres
+) -> None:
     server = start(data_dir, durable=False)
     assert server.pid != postgres.pid
     server.stop()
@@ -58,9 +62,14 @@ def test_start__beside_another_instance__shares_nothing(data_dir: Path, postgres
 
 def test_server__is_reached_from_another_process(data_dir: Path) -> None:
     server = start(data_dir, durable=False)
-    program = "import psycopg, sys; print(psycopg.connect(sys.argv[1]).execute('select 1').fetchone())"
+    program = (
+        "import psycopg, sys; print(psycopg.connect(sys.argv[1]).execute('select 1').fetchone())"
+    )
     arguments = [sys.executable, "-c", program, server.url.replace("+psycopg", "")]
-    assert subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=30).stdout == "(1,)\n"
+    assert (
+        subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=30).stdout
+        == "(1,)\n"
+    )
 
 
 def test_start__with_a_path_too_long_for_a_socket__works(data_dir: Path) -> None:
@@ -75,7 +84,9 @@ def test_start__with_a_path_too_long_for_a_socket__works(data_dir: Path) -> None
 def test_start__when_the_lock_file_names_another_program__works(data_dir: Path) -> None:
     server = start(data_dir, durable=False)
     server.stop()
-    (data_dir / "cluster" / "postmaster.pid").write_text(f"{os.getppid()}\n{data_dir / 'cluster'}\n0\n5432\n\n\n")
+    (data_dir / "cluster" / "postmaster.pid").write_text(
+        f"{os.getppid()}\n{data_dir / 'cluster'}\n0\n5432\n\n\n"
+    )
     assert start(data_dir, durable=False).pid is not None
 
 
@@ -96,9 +107,13 @@ def test_start__where_a_file_stands_in_the_way__says_so(data_dir: Path) -> None:
 
 
 def test_database__carries_its_name_and_bounds_to_the_server(postgres: EmbeddedPostgres) -> None:
-    database = Database(postgres.url, application_name="indexer", bounds=Bounds(statement_s=7, lock_s=3))
+    database = Database(
+        postgres.url, application_name="indexer", bounds=Bounds(statement_s=7, lock_s=3)
+    )
     names = ("application_name", "statement_timeout", "lock_timeout", "timezone")
     with database.read() as session:
-        shown = [session.scalar(text("select current_setting(:name)"), {"name": name}) for name in names]
+        shown = [
+            session.scalar(text("select current_setting(:name)"), {"name": name}) for name in names
+        ]
     database.close()
     assert shown == ["indexer", "7s", "3s", "UTC"]

@@ -1,4 +1,6 @@
-"""The migrated database is the one that core.db.metadata describes, down to every index and constraint."""
+"""The migrated database is the one that core.db.metadata describes, down to every index and
+constraint.
+"""
 
 from sqlalchemy import text
 

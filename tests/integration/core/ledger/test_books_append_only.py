@@ -1,4 +1,6 @@
-"""The database itself refuses to change a book, even where no row would be touched, and grants the application less."""
+"""The database itself refuses to change a book, even where no row would be touched, and grants the
+application less.
+"""
 
 import pytest
 from sqlalchemy import text
@@ -13,14 +15,18 @@ from tests.integration.core.rows import NOW, add_mandate, note
 
 @pytest.mark.row("6 append-only")
 @pytest.mark.parametrize("book", append_only())
-@pytest.mark.parametrize("statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"])
+@pytest.mark.parametrize(
+    "statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"]
+)
 def test_book__changed_in_place__raises(write: WriteSession, book: str, statement: str) -> None:
     with pytest.raises(ProgrammingError, match=f"on {book} is refused: the book is append-only"):
         write.execute(text(statement.format(book)))
 
 
 @pytest.mark.row("6 append-only")
-@pytest.mark.parametrize("statement", ["update {} set kind = 'stop'", "delete from {}", "truncate {} cascade"])
+@pytest.mark.parametrize(
+    "statement", ["update {} set kind = 'stop'", "delete from {}", "truncate {} cascade"]
+)
 def test_book__with_a_row__keeps_it(database: Database, statement: str) -> None:
     with database.write() as session:
         mandate_id = add_mandate(session)
@@ -32,9 +38,16 @@ def test_book__with_a_row__keeps_it(database: Database, statement: str) -> None:
         assert mandate_ledger.verify(session, mandate_id) == []
 
 
-def test_application_role__may_append_to_a_book_and_change_other_tables_only(database: Database, database_url: str) -> None:
+def test_application_role__may_append_to_a_book_and_change_other_tables_only(
+    database: Database, database_url: str
+) -> None:
     with database.write() as session:
-        session.execute(text("do $$ begin create role mandate_app; exception when duplicate_object then null; end $$"))
+        session.execute(
+            text(
+                "do $$ begin create role mandate_app; exception when duplicate_object then "
+                "null; end $$"
+            )
+        )
     migrate.upgrade(database_url)
     privilege = text("select has_table_privilege('mandate_app', :of, :what)")
     with database.read() as session:
@@ -44,7 +57,9 @@ def test_application_role__may_append_to_a_book_and_change_other_tables_only(dat
             for what in ("select", "insert", "update", "delete", "truncate")
         }
     for book in append_only():
-        assert [allowed[book, what] for what in ("select", "insert", "update", "delete", "truncate")] == [True, True, False, False, False]
+        assert [
+            allowed[book, what] for what in ("select", "insert", "update", "delete", "truncate")
+        ] == [True, True, False, False, False]
     assert allowed["mandate", "update"]
 
 

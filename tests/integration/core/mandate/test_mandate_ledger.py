@@ -1,4 +1,6 @@
-"""The mandate book: one chain a mandate, each fact once, reversals as rows, head and projections with every row."""
+"""The mandate book: one chain a mandate, each fact once, reversals as rows, head and projections
+with every row.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,19 +17,42 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import EMPTY_STATE
 from core.mandate.rules.lifecycle import Status
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
-from tests.integration.core.rows import BLOCK_A, BLOCK_B, BUDGET, NOW, VAULT, add_mandate, deposited, log, note, signed, vault_created
+from tests.integration.core.rows import (
+    BLOCK_A,
+    BLOCK_B,
+    BUDGET,
+    NOW,
+    VAULT,
+    add_mandate,
+    deposited,
+    log,
+    note,
+    signed,
+    vault_created,
+)
 
 LATER = NOW + timedelta(hours=1)
 
 
 def test_append__a_fact__is_chained_folded_and_projected(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
-    answers = mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposited()], LATER)
-    assert [(answer.row.seq, answer.is_new) for answer in answers] == [(1, True), (2, True), (3, True)]
+    answers = mandate_ledger.append_many(
+        write, mandate_id, [signed(), vault_created(), deposited()], LATER
+    )
+    assert [(answer.row.seq, answer.is_new) for answer in answers] == [
+        (1, True),
+        (2, True),
+        (3, True),
+    ]
     mandate, head = write.get_one(Mandate, mandate_id), write.get_one(MandateHead, mandate_id)
     assert (mandate.status, mandate.signed_at, mandate.ended_at) == ("working", NOW, None)
     assert mandate.vault_address == bytes.fromhex(VAULT[2:])
-    assert (head.seq, head.cash_usdc_e6, head.deposited_usdc_e6, head.status) == (3, BUDGET, BUDGET, "working")
+    assert (head.seq, head.cash_usdc_e6, head.deposited_usdc_e6, head.status) == (
+        3,
+        BUDGET,
+        BUDGET,
+        "working",
+    )
     assert mandate_ledger.load_head(write, mandate_id).status is Status.WORKING
     assert mandate_ledger.verify(write, mandate_id) == []
 
@@ -35,14 +60,19 @@ def test_append__a_fact__is_chained_folded_and_projected(write: WriteSession) ->
 def test_append__returned_row__equals_the_row_read_back(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     upper = replace(deposited(), tx_hash="0x" + "AB" * 32)
-    written = [answer.row for answer in mandate_ledger.append_many(write, mandate_id, [signed(), upper], LATER)]
+    written = [
+        answer.row
+        for answer in mandate_ledger.append_many(write, mandate_id, [signed(), upper], LATER)
+    ]
     write.expire_all()
     assert mandate_ledger.load_rows(write, mandate_id) == written
     assert mandate_ledger.load_rows(write, mandate_id, since=1) == written[1:]
 
 
 @pytest.mark.row("6 one vault log is one row")
-def test_append__the_same_fact_again__answers_the_standing_row_and_writes_nothing(write: WriteSession) -> None:
+def test_append__the_same_fact_again__answers_the_standing_row_and_writes_nothing(
+    write: WriteSession,
+) -> None:
     mandate_id = add_mandate(write)
     first = mandate_ledger.append(write, mandate_id, deposited(), NOW)
     again = mandate_ledger.append(write, mandate_id, deposited(amount=5), LATER)
@@ -68,7 +98,9 @@ def test_append__one_by_one_and_at_once__give_the_same_state(write: WriteSession
     assert mandate_ledger.load_head(write, at_once) == mandate_ledger.load_head(write, one_by_one)
 
 
-def test_append__a_float_in_the_payload__is_refused_and_nothing_is_written(write: WriteSession) -> None:
+def test_append__a_float_in_the_payload__is_refused_and_nothing_is_written(
+    write: WriteSession,
+) -> None:
     mandate_id = add_mandate(write)
     with pytest.raises(InvalidParameterError):
         mandate_ledger.append(write, mandate_id, replace(note(1), payload={"worth": 0.1}), NOW)
@@ -99,19 +131,25 @@ def test_append__from_eight_threads__leaves_no_gap(database: Database) -> None:
     def write_some(thread: int) -> None:
         for step in range(5):
             with database.write() as session:
-                mandate_ledger.append_many(session, mandate_id, [note(thread * 100 + step), note(step)], NOW)
+                mandate_ledger.append_many(
+                    session, mandate_id, [note(thread * 100 + step), note(step)], NOW
+                )
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write_some, range(8)))
     with database.read() as after:
         rows = mandate_ledger.load_rows(after, mandate_id)
         assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
-        assert {row.base_key for row in rows} == {f"report:{thread * 100 + step}" for thread in range(8) for step in range(5)}
+        assert {row.base_key for row in rows} == {
+            f"report:{thread * 100 + step}" for thread in range(8) for step in range(5)
+        }
         assert len(rows) == 40
         assert mandate_ledger.verify(after, mandate_id) == []
 
 
-def test_append__beside_writers_that_hold_the_mandate_first__does_not_deadlock(database: Database) -> None:
+def test_append__beside_writers_that_hold_the_mandate_first__does_not_deadlock(
+    database: Database,
+) -> None:
     with database.write() as session:
         mandate_id = add_mandate(session)
 
@@ -135,7 +173,9 @@ def test_append__beside_writers_that_hold_the_mandate_first__does_not_deadlock(d
 
 def test_reverse_blocks__equals_a_book_without_the_block(write: WriteSession) -> None:
     mandate_id, untouched = add_mandate(write), add_mandate(write, "m_bbbbbbbbbb")
-    mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), note(1), deposited(), note(2)], NOW)
+    mandate_ledger.append_many(
+        write, mandate_id, [signed(), vault_created(), note(1), deposited(), note(2)], NOW
+    )
     mandate_ledger.append_many(write, untouched, [signed(), note(1), note(2)], NOW)
     assert mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) == 2
     assert mandate_ledger.load_head(write, mandate_id) == mandate_ledger.load_head(write, untouched)
@@ -152,7 +192,10 @@ def test_reverse_blocks__writes_compensating_rows_newest_first(write: WriteSessi
     assert [row.reverses_id for row in reversals] == [funded.id, created.id]
     assert [row.cash_delta_usdc_e6 for row in reversals] == [-BUDGET, 0]
     assert reversals[0].payload == {"reversal": True, "reverses_seq": funded.seq, "cause": "reorg"}
-    assert (reversals[0].kind, reversals[0].base_key) == (funded.kind, f"reversal:{funded.base_key}")
+    assert (reversals[0].kind, reversals[0].base_key) == (
+        funded.kind,
+        f"reversal:{funded.base_key}",
+    )
 
 
 def test_reverse_blocks__a_second_time__finds_nothing(write: WriteSession) -> None:
@@ -166,10 +209,16 @@ def test_reverse_blocks__reaches_every_book_of_the_block(write: WriteSession) ->
     for mandate_id in books:
         mandate_ledger.append_many(write, mandate_id, [vault_created(), deposited()], NOW)
     assert mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) == 6
-    assert [mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 for mandate_id in books] == [0, 0, 0]
+    assert [mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 for mandate_id in books] == [
+        0,
+        0,
+        0,
+    ]
 
 
-def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(write: WriteSession) -> None:
+def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(
+    write: WriteSession,
+) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append(write, mandate_id, deposited(block=BLOCK_A), NOW)
     mandate_ledger.reverse_blocks(write, [BLOCK_A], NOW)
@@ -191,7 +240,10 @@ def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(write: 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ('update mandate_event set payload = \'{"why": "other"}\' where seq = 2', "seq 2: row_hash"),
+        (
+            'update mandate_event set payload = \'{"why": "other"}\' where seq = 2',
+            "seq 2: row_hash",
+        ),
         ("update mandate_event set cash_delta_usdc_e6 = 1 where seq = 2", "seq 2: row_hash"),
         ("delete from mandate_event where seq = 2", "seq 3: expected seq 2"),
         ("delete from mandate_event where seq = 3", "head: seq is 3, the last row's is 2"),
@@ -199,7 +251,9 @@ def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(write: 
         ("update mandate set status = 'settled'", "mandate: status is not the fold's"),
     ],
 )
-def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSession, change: str, named: str) -> None:
+def test_verify__after_a_change_behind_the_triggers__names_it(
+    write: WriteSession, change: str, named: str
+) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append_many(write, mandate_id, [signed(), note(1), note(2)], NOW)
     write.execute(text("set local session_replication_role = replica"))
@@ -208,7 +262,9 @@ def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSessio
     assert any(fault.startswith(named) for fault in mandate_ledger.verify(write, mandate_id))
 
 
-def test_head_of_another_version__is_folded_again_by_a_read_and_by_the_next_row(write: WriteSession) -> None:
+def test_head_of_another_version__is_folded_again_by_a_read_and_by_the_next_row(
+    write: WriteSession,
+) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposited()], NOW)
     write.execute(text("update mandate_head set state = '{\"version\": 0}', cash_usdc_e6 = 7"))

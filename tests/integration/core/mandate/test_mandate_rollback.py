@@ -1,4 +1,6 @@
-"""The mandate book under rollbacks, pairs of rows and failed savepoints: whatever comes in whatever order, the head is the fold."""
+"""The mandate book under rollbacks, pairs of rows and failed savepoints: whatever comes in whatever
+order, the head is the fold.
+"""
 
 import random
 from collections.abc import Sequence
@@ -22,7 +24,9 @@ from tests.integration.core.rows import BUDGET, add_mandate
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, tzinfo=UTC)
-FACTS = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=BUDGET, positions=PositionRules())
+FACTS = MandateFacts(
+    market_mode=MarketMode.TESTNET, budget_usdc_e6=BUDGET, positions=PositionRules()
+)
 USDC = 1_000_000
 PAYMENTS = 200
 
@@ -31,9 +35,14 @@ def block(number: int) -> str:
     return f"0x{number:064x}"
 
 
-def row(kind: Kind, number: int, *, by: ReportedBy, at: datetime, block_number: int | None = None) -> NewRow:
+def row(
+    kind: Kind, number: int, *, by: ReportedBy, at: datetime, block_number: int | None = None
+) -> NewRow:
     """A row of transaction `number`: a fee of 1 USDC, a deposit of 1 USDC or a refusal."""
-    said: dict[str, Any] = {Kind.FEE: {"fee_kind": "x402"}, Kind.NOTE: {"refusal": {"reason": "OverPerTxCap"}}}.get(kind, {})
+    said: dict[str, Any] = {
+        Kind.FEE: {"fee_kind": "x402"},
+        Kind.NOTE: {"refusal": {"reason": "OverPerTxCap"}},
+    }.get(kind, {})
     is_chain = by is ReportedBy.CHAIN
     return NewRow(
         kind=kind,
@@ -52,7 +61,9 @@ def row(kind: Kind, number: int, *, by: ReportedBy, at: datetime, block_number: 
 
 def payments(seed: int) -> list[NewRow]:
     """Each payment told by the agent and by the chain, in any order, whoever comes first."""
-    order = [(number, by) for number in range(PAYMENTS) for by in (ReportedBy.AGENT, ReportedBy.CHAIN)]
+    order = [
+        (number, by) for number in range(PAYMENTS) for by in (ReportedBy.AGENT, ReportedBy.CHAIN)
+    ]
     random.Random(seed).shuffle(order)
     return [
         row(Kind.FEE, number, by=by, at=MONDAY + timedelta(minutes=index), block_number=index // 7)
@@ -72,7 +83,10 @@ def undo_faults(session: WriteSession, mandate_id: int) -> list[int]:
     return [
         one.seq
         for one in kept
-        if state_from_json(one.state) != fold([r for r in rows if r.seq < one.seq and r.id not in gone and not r.reverses_id], FACTS)
+        if state_from_json(one.state)
+        != fold(
+            [r for r in rows if r.seq < one.seq and r.id not in gone and not r.reverses_id], FACTS
+        )
     ]
 
 
@@ -81,7 +95,9 @@ def undo_faults(session: WriteSession, mandate_id: int) -> list[int]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("at_once", [1, 9, 400])
-def test_two_hundred_payments_in_any_order__count_each_once_however_they_are_appended(write: WriteSession, seed: int, at_once: int) -> None:
+def test_two_hundred_payments_in_any_order__count_each_once_however_they_are_appended(
+    write: WriteSession, seed: int, at_once: int
+) -> None:
     mandate_id, rows = add_mandate(write), payments(seed)
     for index in range(0, len(rows), at_once):
         mandate_ledger.append_books(write, {mandate_id: rows[index : index + at_once]}, LATER)
@@ -92,16 +108,28 @@ def test_two_hundred_payments_in_any_order__count_each_once_however_they_are_app
 def test_sixty_five_refusals_reported_then_proven__are_sixty_five(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     for by in (ReportedBy.AGENT, ReportedBy.CHAIN):
-        rows = [row(Kind.NOTE, number, by=by, at=MONDAY, block_number=number) for number in range(65)]
+        rows = [
+            row(Kind.NOTE, number, by=by, at=MONDAY, block_number=number) for number in range(65)
+        ]
         mandate_ledger.append_many(write, mandate_id, rows, LATER)
     assert mandate_ledger.load_head(write, mandate_id).refusals_count == 65
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
-def test_a_payment_that_is_reversed__leaves_its_report_and_comes_back_for_it(write: WriteSession) -> None:
-    mandate_id, proof = add_mandate(write), row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=5)
+def test_a_payment_that_is_reversed__leaves_its_report_and_comes_back_for_it(
+    write: WriteSession,
+) -> None:
+    mandate_id, proof = (
+        add_mandate(write),
+        row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=5),
+    )
     told = []
-    mandate_ledger.append(write, mandate_id, replace(row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), amount_usdc_e6=3 * USDC), LATER)
+    mandate_ledger.append(
+        write,
+        mandate_id,
+        replace(row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), amount_usdc_e6=3 * USDC),
+        LATER,
+    )
     for step in (
         lambda: mandate_ledger.append(write, mandate_id, proof, LATER),
         lambda: mandate_ledger.reverse_blocks(write, [block(5)], LATER),
@@ -115,10 +143,21 @@ def test_a_payment_that_is_reversed__leaves_its_report_and_comes_back_for_it(wri
 def test_a_late_proof__is_paired_in_every_later_week_and_only_there(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     weeks = [MONDAY + timedelta(days=7 * n) for n in range(4)]
-    mandate_ledger.append(write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=weeks[2]), LATER)
-    mandate_ledger.append(write, mandate_id, row(Kind.DEPOSIT, 2, by=ReportedBy.CHAIN, at=weeks[3], block_number=3), LATER)
-    mandate_ledger.append(write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=weeks[1], block_number=1), LATER)
-    before = [mandate_ledger.load_before(write, [mandate_id], at)[mandate_id].fees_usdc_e6 for at in weeks]
+    mandate_ledger.append(
+        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=weeks[2]), LATER
+    )
+    mandate_ledger.append(
+        write,
+        mandate_id,
+        row(Kind.DEPOSIT, 2, by=ReportedBy.CHAIN, at=weeks[3], block_number=3),
+        LATER,
+    )
+    mandate_ledger.append(
+        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=weeks[1], block_number=1), LATER
+    )
+    before = [
+        mandate_ledger.load_before(write, [mandate_id], at)[mandate_id].fees_usdc_e6 for at in weeks
+    ]
     assert (before, fees(write, mandate_id)) == ([0, 0, USDC, USDC], USDC)
     assert mandate_ledger.verify(write, mandate_id) == []
 
@@ -127,16 +166,31 @@ def test_a_late_proof__is_paired_in_every_later_week_and_only_there(write: Write
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds(write: WriteSession, seed: int) -> None:
+def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds(
+    write: WriteSession, seed: int
+) -> None:
     luck, books = random.Random(seed), [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
     for step in range(40):
         at, number = MONDAY + timedelta(hours=luck.randrange(-100, 500)), luck.randrange(1, 12)
-        kind, by = luck.choice([Kind.FEE, Kind.NOTE, Kind.DEPOSIT]), luck.choice([ReportedBy.AGENT, ReportedBy.CHAIN])
-        one = row(kind, luck.randrange(8), by=ReportedBy.CHAIN if kind is Kind.DEPOSIT else by, at=at, block_number=number)
+        kind, by = (
+            luck.choice([Kind.FEE, Kind.NOTE, Kind.DEPOSIT]),
+            luck.choice([ReportedBy.AGENT, ReportedBy.CHAIN]),
+        )
+        one = row(
+            kind,
+            luck.randrange(8),
+            by=ReportedBy.CHAIN if kind is Kind.DEPOSIT else by,
+            at=at,
+            block_number=number,
+        )
         match luck.randrange(6):
             case 0:
                 first = luck.randrange(1, 12)
-                mandate_ledger.reverse_blocks(write, [block(n) for n in range(first + luck.randrange(3), first - 1, -1)], LATER)
+                mandate_ledger.reverse_blocks(
+                    write,
+                    [block(n) for n in range(first + luck.randrange(3), first - 1, -1)],
+                    LATER,
+                )
             case 1:
                 mandate_ledger.append_books(write, {book: [one] for book in books}, LATER)
             case 2 if step % 3 == 0:
@@ -151,9 +205,16 @@ def grown_at_the_tip(session: WriteSession, rows: int) -> int:
     """A book with that many rows, the last one in a block of its own."""
     mandate_id = add_mandate(session, f"m_{rows:010d}")
     at = [MONDAY + timedelta(seconds=n) for n in range(rows)]
-    old = [row(Kind.DEPOSIT, n, by=ReportedBy.CHAIN, at=at[n], block_number=1_000 + n % 2) for n in range(rows - 1)]
+    old = [
+        row(Kind.DEPOSIT, n, by=ReportedBy.CHAIN, at=at[n], block_number=1_000 + n % 2)
+        for n in range(rows - 1)
+    ]
     mandate_ledger.append_books(session, {mandate_id: old}, LATER)
-    mandate_ledger.append_books(session, {mandate_id: [row(Kind.DEPOSIT, rows, by=ReportedBy.CHAIN, at=at[-1], block_number=9)]}, LATER)
+    mandate_ledger.append_books(
+        session,
+        {mandate_id: [row(Kind.DEPOSIT, rows, by=ReportedBy.CHAIN, at=at[-1], block_number=9)]},
+        LATER,
+    )
     return mandate_id
 
 
@@ -182,11 +243,16 @@ def test_a_rollback__reads_as_much_of_a_long_book_as_of_a_short_one(database: Da
     assert read[0] == read[1]
 
 
-def test_a_rollback__sends_as_many_statements_for_many_books_as_for_one(write: WriteSession) -> None:
+def test_a_rollback__sends_as_many_statements_for_many_books_as_for_one(
+    write: WriteSession,
+) -> None:
     counts = []
     for number, count in ((1, 1), (2, 30)):
         books = [add_mandate(write, f"m_{number}{n:09d}") for n in range(count)]
-        rows = {book: [row(Kind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)] for book in books}
+        rows = {
+            book: [row(Kind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)]
+            for book in books
+        }
         mandate_ledger.append_books(write, rows, LATER)
         sent: list[str] = []
         connection = write.connection()
@@ -226,7 +292,10 @@ def test_final_blocks__nothing_is_kept_to_go_back_behind_them(write: WriteSessio
 
 def bad(number: int) -> NewRow:
     """A row that the database refuses: an amount that no column holds."""
-    return replace(row(Kind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), amount_usdc_e6=10**90)
+    return replace(
+        row(Kind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=4),
+        amount_usdc_e6=10**90,
+    )
 
 
 @pytest.mark.parametrize("is_held", [False, True])
@@ -236,8 +305,14 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
 ) -> None:
     books = [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
     for book in books:
-        mandate_ledger.append(write, book, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY + timedelta(days=8)), LATER)
-    held: Sequence[Any] = [write.get_one(table, book) for table in (Mandate, MandateHead) for book in books] if is_held else []
+        mandate_ledger.append(
+            write, book, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY + timedelta(days=8)), LATER
+        )
+    held: Sequence[Any] = (
+        [write.get_one(table, book) for table in (Mandate, MandateHead) for book in books]
+        if is_held
+        else []
+    )
     if not is_held:
         write.expunge_all()
     at = MONDAY if late else MONDAY + timedelta(days=15)
@@ -247,7 +322,10 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
         row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=at, block_number=4),
         row(Kind.DEPOSIT, 3, by=ReportedBy.CHAIN, at=at, block_number=4),
     ]
-    for failing in ([*good, bad(9)], [*good, replace(good[2], base_key="float", payload={"worth": 0.1})]):
+    for failing in (
+        [*good, bad(9)],
+        [*good, replace(good[2], base_key="float", payload={"worth": 0.1})],
+    ):
         with pytest.raises((NumericValueOutOfRange, InvalidParameterError)), write.begin_nested():
             mandate_ledger.append_books(write, {books[0]: good, books[1]: failing}, LATER)
     assert mandate_ledger.append_books(write, dict.fromkeys(books, good), LATER).rows == 6
@@ -257,13 +335,19 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
     assert len(held) == 4 * is_held
 
 
-def test_an_append_that_succeeded_in_a_savepoint_that_is_rolled_back__leaves_held_objects_as_the_rows(write: WriteSession) -> None:
+def test_an_append_that_succeeded_in_a_savepoint_that_is_rolled_back__leaves_held_objects_as_the_rows(
+    write: WriteSession,
+) -> None:
     mandate_id = add_mandate(write)
-    mandate_ledger.append(write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), LATER)
+    mandate_ledger.append(
+        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), LATER
+    )
     mandate, head = write.get_one(Mandate, mandate_id), write.get_one(MandateHead, mandate_id)
     created = {"vault_created": {"vault": "0x" + "5A" * 20, "agent": None}}
     nested = write.begin_nested()
-    one = replace(row(Kind.NOTE, 7, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), payload=created)
+    one = replace(
+        row(Kind.NOTE, 7, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), payload=created
+    )
     mandate_ledger.append_books(write, {mandate_id: [one]}, LATER)
     assert (mandate.status, head.seq) == ("signed", 2)
     nested.rollback()

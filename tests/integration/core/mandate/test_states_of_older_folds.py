@@ -1,4 +1,6 @@
-"""A database that an older fold filled, two weeks a book: the migrations keep what still holds, and the rest is folded again."""
+"""A database that an older fold filled, two weeks a book: the migrations keep what still holds, and
+the rest is folded again.
+"""
 
 import json
 from datetime import timedelta
@@ -34,7 +36,9 @@ def tx(number: int) -> str:
 def fee(number: int, by: ReportedBy, days: float) -> NewRow:
     """One payment of 1 USDC, as its agent reports it or as the chain shows it."""
     is_chain = by is ReportedBy.CHAIN
-    where: dict[str, Any] = {"block_number": 7, "block_hash": BLOCK_A, "log_index": number} if is_chain else {}
+    where: dict[str, Any] = (
+        {"block_number": 7, "block_hash": BLOCK_A, "log_index": number} if is_chain else {}
+    )
     return NewRow(
         kind=Kind.FEE,
         reported_by=by,
@@ -49,7 +53,9 @@ def fee(number: int, by: ReportedBy, days: float) -> NewRow:
 
 
 def fill(database: Database, public_id: str, payments: int) -> int:
-    """A book over two weeks: all payments reported in the first, half of them shown by the chain in the second."""
+    """A book over two weeks: all payments reported in the first, half of them shown by the chain in
+    the second.
+    """
     with database.write() as session:
         mandate = add_mandate(session, public_id)
         rows = [signed(), *(fee(number, ReportedBy.AGENT, 1) for number in range(payments))]
@@ -65,21 +71,30 @@ def states(database: Database, mandate: int) -> dict[str, dict[str, Any]]:
 
 def make_older(database: Database, mandate: int, payments: int, **wrong: Any) -> None:
     """The states as the fold of version 3 wrote them. `wrong`: what it counted otherwise."""
-    seen = [{"tx_hash": tx(n), "fee_class": "x402", "amount_usdc_e6": 1_000_000, "by_agent": True} for n in range(payments)][-HELD:]
+    seen = [
+        {"tx_hash": tx(n), "fee_class": "x402", "amount_usdc_e6": 1_000_000, "by_agent": True}
+        for n in range(payments)
+    ][-HELD:]
     changed = json.dumps({"version": 3, "seen_fees": seen, "seen_refusals": [], **wrong})
     with database.write() as session:
         for table in ("mandate_head", "mandate_week"):
             session.execute(text(SET.format(table=table)), {"changed": changed, "id": mandate})
 
 
-COLUMNS = "select table_name, column_name from information_schema.columns where table_schema = 'public'"
-FILLED = ("account", "mandate", "mandate_event", "mandate_head", "mandate_week")  # in the order of their foreign keys
+COLUMNS = (
+    "select table_name, column_name from information_schema.columns where table_schema = 'public'"
+)
+# in the order of their foreign keys
+FILLED = ("account", "mandate", "mandate_event", "mandate_head", "mandate_week")
 
 
 def rewind(database_url: str) -> None:
     """The same rows in a database of migration 0003."""
     with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
-        rows = {table: connection.execute(f"select to_jsonb(one) from {table} one").fetchall() for table in FILLED}
+        rows = {
+            table: connection.execute(f"select to_jsonb(one) from {table} one").fetchall()
+            for table in FILLED
+        }
         connection.execute("drop schema public cascade")
         connection.execute("create schema public")
     migrate.upgrade(database_url, "0003")
@@ -89,9 +104,15 @@ def rewind(database_url: str) -> None:
             columns = ", ".join(f'"{column}"' for of, column in known if of == table)
             for (row,) in rows[table]:
                 one = f"jsonb_populate_record(null::{table}, %s)"
-                connection.execute(f"insert into {table} ({columns}) overriding system value select {columns} from {one}", (Jsonb(row),))
+                connection.execute(
+                    f"insert into {table} ({columns}) overriding system value select {columns} "
+                    f"from {one}",
+                    (Jsonb(row),),
+                )
             if (table, "id") in known:
-                connection.execute(f"select setval(pg_get_serial_sequence('{table}', 'id'), 1000000)")
+                connection.execute(
+                    f"select setval(pg_get_serial_sequence('{table}', 'id'), 1000000)"
+                )
 
 
 @pytest.mark.parametrize("payments", [2, 42])
@@ -107,7 +128,9 @@ def test_a_book_that_told_of_no_more_than_was_remembered__keeps_its_states_in_he
     assert states(database, mandate) == before
 
 
-def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(database: Database, database_url: str) -> None:
+def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(
+    database: Database, database_url: str
+) -> None:
     payments = HELD + 1
     mandate = fill(database, "m_aaaaaaaaaa", payments)
     make_older(database, mandate, payments, fees_network_usdc_e6=2 * payments * 1_000_000)
@@ -136,8 +159,12 @@ def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_book
     assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
 
 
-def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_start(database: Database, database_url: str) -> None:
-    """The auditor once wrote it down as findings of every upgrade: one more row healed the head, and never the weeks."""
+def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_start(
+    database: Database, database_url: str
+) -> None:
+    """The auditor once wrote it down as findings of every upgrade: one more row healed the head,
+    and never the weeks.
+    """
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database_url)
@@ -149,10 +176,15 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
         mandate_refold.refold(session, mandate)
     assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
     with database.read() as session:
-        assert (mandate_refold.older_books(session), mandate_ledger.verify(session, mandate)) == ([], [])
+        assert (mandate_refold.older_books(session), mandate_ledger.verify(session, mandate)) == (
+            [],
+            [],
+        )
 
 
-def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database, database_url: str) -> None:
+def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(
+    database: Database, database_url: str
+) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database_url)
@@ -165,19 +197,35 @@ def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database
 # Version 4: the record alone could end signed terms
 
 
-def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and_list(database: Database, database_url: str) -> None:
+def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and_list(
+    database: Database, database_url: str
+) -> None:
     with database.write() as session:
         mandate = add_mandate(session)
-        mandate_ledger.append_many(session, mandate, [signed(), stop_row(by=ReportedBy.AGENT, reason="agent", now=NOW)], NOW)
+        mandate_ledger.append_many(
+            session,
+            mandate,
+            [signed(), stop_row(by=ReportedBy.AGENT, reason="agent", now=NOW)],
+            NOW,
+        )
         said = json.dumps({"version": 4, "status": "stopped"})
         for table in ("mandate_head", "mandate_week"):
             session.execute(text(SET.format(table=table)), {"changed": said, "id": mandate})
-        session.execute(text("update mandate set status = 'stopped', ended_at = :now where id = :id"), {"now": NOW, "id": mandate})
+        session.execute(
+            text("update mandate set status = 'stopped', ended_at = :now where id = :id"),
+            {"now": NOW, "id": mandate},
+        )
     rewind(database_url)
     migrate.upgrade(database_url)
     with database.write() as session:
         assert mandate_refold.older_books(session) == [mandate]
         mandate_refold.refold(session, mandate)
     with database.read() as session:
-        row = session.execute(text("select status, ended_at from mandate where id = :id"), {"id": mandate}).one()
-        assert (row.status, row.ended_at, mandate_ledger.verify(session, mandate)) == ("signed", None, [])
+        row = session.execute(
+            text("select status, ended_at from mandate where id = :id"), {"id": mandate}
+        ).one()
+        assert (row.status, row.ended_at, mandate_ledger.verify(session, mandate)) == (
+            "signed",
+            None,
+            [],
+        )

@@ -1,4 +1,6 @@
-"""The day's gas: twenty at once take exactly what there is, and the receipt's cost takes the place of what was reserved."""
+"""The day's gas: twenty at once take exactly what there is, and the receipt's cost takes the place
+of what was reserved.
+"""
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +25,14 @@ def identity() -> Identity:
     return bytes(20), secrets.token_bytes(20), secrets.token_bytes(32)
 
 
-def reserve(database: Database, wei: int = 10, *, is_contract: bool = False, budget: Budget = BUDGET, now: datetime = NOW) -> int | None:
+def reserve(
+    database: Database,
+    wei: int = 10,
+    *,
+    is_contract: bool = False,
+    budget: Budget = BUDGET,
+    now: datetime = NOW,
+) -> int | None:
     one = identity()
     with database.write() as session:
         payments.claim(
@@ -47,7 +56,9 @@ def used(database: Database, now: datetime = NOW) -> Used:
 
 
 @pytest.mark.parametrize(("is_contract", "fits"), [(False, 7), (True, 3)])
-def test_twenty_at_once__take_what_there_is(database: Database, is_contract: bool, fits: int) -> None:
+def test_twenty_at_once__take_what_there_is(
+    database: Database, is_contract: bool, fits: int
+) -> None:
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(lambda _: reserve(database, is_contract=is_contract), range(20)))
     assert sum(one is not None for one in found) == fits
@@ -55,7 +66,12 @@ def test_twenty_at_once__take_what_there_is(database: Database, is_contract: boo
 
 
 def test_what_is_used_up_for_contracts__is_left_for_others(database: Database) -> None:
-    assert [reserve(database, is_contract=True) is not None for _ in range(4)] == [True, True, True, False]
+    assert [reserve(database, is_contract=True) is not None for _ in range(4)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert [reserve(database) is not None for _ in range(5)] == [True, True, True, True, False]
 
 

@@ -26,9 +26,19 @@ def test_urls__are_known_to_the_mandate_that_they_were_signed_for(write: WriteSe
     assert urls_of(write, other, asked) == {}
 
 
-def test_more_than_are_kept__push_out_those_that_were_signed_for_first(write: WriteSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_are_kept__push_out_those_that_were_signed_for_first(
+    write: WriteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(signed_resources, "MOST_KEPT", 2)
     mandate_id = add_mandate(write)
     for second, number in enumerate((1, 2, 1, 3)):
-        remember(write, mandate_id, resource_hash(url(number)), url(number), NOW + timedelta(seconds=second))
-    assert sorted(urls_of(write, mandate_id, [resource_hash(url(number)) for number in (1, 2, 3)]).values()) == [url(1), url(3)]
+        remember(
+            write,
+            mandate_id,
+            resource_hash(url(number)),
+            url(number),
+            NOW + timedelta(seconds=second),
+        )
+    assert sorted(
+        urls_of(write, mandate_id, [resource_hash(url(number)) for number in (1, 2, 3)]).values()
+    ) == [url(1), url(3)]

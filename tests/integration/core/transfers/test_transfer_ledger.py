@@ -43,7 +43,11 @@ def test_post__two_assets__have_balances_of_their_own(write: WriteSession) -> No
     account = add_account(write, "agent")
     transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
     transfer_ledger.post(write, account, _in("tx:2", 7, "USDT"), NOW)
-    assert [_balance(write, account, asset).idle_e6 for asset in ("USDC", "USDT", "DAI")] == [5, 7, 0]
+    assert [_balance(write, account, asset).idle_e6 for asset in ("USDC", "USDT", "DAI")] == [
+        5,
+        7,
+        0,
+    ]
 
 
 def test_post__more_out_than_in__is_shown_as_negative(write: WriteSession) -> None:
@@ -83,13 +87,27 @@ def test_post__from_eight_threads__leaves_no_gap_and_the_sum(database: Database)
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("update transfer_entry set idle_delta_e6 = 6 where seq = 1", "seq 1: its content does not give its row_hash"),
-        ("update transfer_entry set reverses_id = id where seq = 2", "seq 2: reverses seq 2, its payload says 1"),
-        ("update transfer_head set seq = 9", "head: it does not stand at the book's last row, seq 2"),
-        ("update transfer_balance set reserved_e6 = 1", f"balance: USDC on chain {CHAIN} is not the sum of its entries"),
+        (
+            "update transfer_entry set idle_delta_e6 = 6 where seq = 1",
+            "seq 1: its content does not give its row_hash",
+        ),
+        (
+            "update transfer_entry set reverses_id = id where seq = 2",
+            "seq 2: reverses seq 2, its payload says 1",
+        ),
+        (
+            "update transfer_head set seq = 9",
+            "head: it does not stand at the book's last row, seq 2",
+        ),
+        (
+            "update transfer_balance set reserved_e6 = 1",
+            f"balance: USDC on chain {CHAIN} is not the sum of its entries",
+        ),
     ],
 )
-def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSession, change: str, named: str) -> None:
+def test_verify__after_a_change_behind_the_triggers__names_it(
+    write: WriteSession, change: str, named: str
+) -> None:
     account = add_account(write, "agent")
     transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
     transfer_ledger.reverse(write, {account: ["tx:1"]}, "reorg", NOW)
@@ -103,7 +121,11 @@ def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: Wr
     counts = []
     for count in (1, 30):
         accounts = [add_account(write, "agent") for _ in range(count)]
-        transfer_ledger.post_books(write, {account: [_in(f"tx:{count}", 5), _in(f"other:{count}", 2)] for account in accounts}, NOW)
+        transfer_ledger.post_books(
+            write,
+            {account: [_in(f"tx:{count}", 5), _in(f"other:{count}", 2)] for account in accounts},
+            NOW,
+        )
         sent: list[str] = []
         connection = write.connection()
 
@@ -111,15 +133,24 @@ def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: Wr
             sent.append(statement)
 
         event.listen(connection, "before_cursor_execute", note)
-        assert transfer_ledger.reverse_facts(write, CHAIN, [("0x" + "cc" * 32, f"tx:{count}")], "reorg", NOW) == count
+        assert (
+            transfer_ledger.reverse_facts(
+                write, CHAIN, [("0x" + "cc" * 32, f"tx:{count}")], "reorg", NOW
+            )
+            == count
+        )
         event.remove(connection, "before_cursor_execute", note)
         assert {_balance(write, account).idle_e6 for account in accounts} == {2}
-        assert [fault for account in accounts for fault in transfer_ledger.verify(write, account)] == []
+        assert [
+            fault for account in accounts for fault in transfer_ledger.verify(write, account)
+        ] == []
         counts.append(len(sent))
     assert counts[0] == counts[1]
 
 
-def test_post__a_payload_that_is_not_json__is_refused_and_the_transaction_goes_on(write: WriteSession) -> None:
+def test_post__a_payload_that_is_not_json__is_refused_and_the_transaction_goes_on(
+    write: WriteSession,
+) -> None:
     account = add_account(write, "agent")
     with pytest.raises(InvalidParameterError):
         transfer_ledger.post(write, account, replace(_in("tx:1", 5), payload={"share": 0.5}), NOW)

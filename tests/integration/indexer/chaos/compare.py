@@ -1,4 +1,6 @@
-"""The tables beside the fold: what is missing, what is too much, and the laws that hold whatever the chain did."""
+"""The tables beside the fold: what is missing, what is too much, and the laws that hold whatever
+the chain did.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,19 +18,32 @@ from tests.integration.indexer.chaos.fold import Expected, Row, Sums
 
 SHOWN = 5
 
-# The columns of each table whose rows must be the fold's, the height first; and which column names the row's block.
+# The columns of each table whose rows must be the fold's, the height first; and which column names
+# the row's block.
 COLUMNS = {
     "chain_block": ("number, hash, parent_hash, ts", "hash"),
-    "raw_log": ("number, block_hash, log_index, tx_hash, tx_index, address, topics, data", "block_hash"),
-    "vault": ("created_number, address, created_block_hash, terms_digest, mandate_id", "created_block_hash"),
+    "raw_log": (
+        "number, block_hash, log_index, tx_hash, tx_index, address, topics, data",
+        "block_hash",
+    ),
+    "vault": (
+        "created_number, address, created_block_hash, terms_digest, mandate_id",
+        "created_block_hash",
+    ),
     "vault_agent": ("since_number, vault, agent, since_block_hash", "since_block_hash"),
     "adapter": (
-        "listed_number, address, listed_block_hash, (select hash from chain_block where hash = t.delisted_block_hash and canonical)",
+        (
+            "listed_number, address, listed_block_hash, (select hash from chain_block where hash "
+            "= t.delisted_block_hash and canonical)"
+        ),
         "listed_block_hash",
     ),
     "reverted_tx": ("number, block_hash, tx_hash, sender, vault, gas_used, reason", "block_hash"),
 }
-CANONICAL = "select {} from {} t where exists (select 1 from chain_block b where b.chain_id = t.chain_id and b.hash = t.{} and b.canonical)"
+CANONICAL = (
+    "select {} from {} t where exists (select 1 from chain_block b where b.chain_id = t.chain_id "
+    "and b.hash = t.{} and b.canonical)"
+)
 STANDING = """
     select block_number, block_hash, tx_hash, log_index, kind, reported_by, amount_usdc_e6, cash_delta_usdc_e6,
            case when base_key like 'revert:%' then payload -> 'refusal' ->> 'reason' end
@@ -46,7 +61,8 @@ DEPOSITS = """
     where account_id = :account and reverses_id is null and not exists (select 1 from transfer_entry r where r.reverses_id = e.id)
 """
 BALANCES = "select idle_e6 from transfer_balance where account_id = :account"
-# Of a stranger's vault only the registry's row and the logs must stand there: the column that names the vault in the rest.
+# Of a stranger's vault only the registry's row and the logs must stand there: the column that names
+# the vault in the rest.
 NAMES_VAULT = {"vault_agent": 1, "reverted_tx": 4}
 # What must answer no row at all, by the sentence that a row contradicts.
 LAWS = {
@@ -89,20 +105,36 @@ def differences(database: Database, chain: DeployedChain, expected: Expected) ->
     with database.read() as session:
         found = [*_cursor(session, expected), *_laws(session)]
         for table, rows in expected.tables.items():
-            found += _compared(table, *(_without_foreign(table, side, expected.foreign) for side in (rows, _canonical(session, table))))
+            found += _compared(
+                table,
+                *(
+                    _without_foreign(table, side, expected.foreign)
+                    for side in (rows, _canonical(session, table))
+                ),
+            )
         for mandate, rows in expected.ledger.items():
-            found += _compared(f"mandate_event of {mandate}", rows, _rows(session, STANDING, mandate=mandate))
-            found += [f"book {mandate}: {fault}" for fault in mandate_ledger.verify(session, mandate)]
+            found += _compared(
+                f"mandate_event of {mandate}", rows, _rows(session, STANDING, mandate=mandate)
+            )
+            found += [
+                f"book {mandate}: {fault}" for fault in mandate_ledger.verify(session, mandate)
+            ]
             found += _head(session, chain, mandate, expected.sums[mandate], expected.head[1])
         for account, rows in expected.deposits.items():
-            found += _compared(f"transfer_entry of {account}", rows, _rows(session, DEPOSITS, account=account))
+            found += _compared(
+                f"transfer_entry of {account}", rows, _rows(session, DEPOSITS, account=account)
+            )
             found += _balance(session, account, sum(row[-1] for row in rows))
     return found
 
 
 def _balance(session: Session, account: int, idle: int) -> list[str]:
     found = _rows(session, BALANCES, account=account)
-    return [] if found == [(idle,)] or (idle == 0 and not found) else [f"balance of account {account}: {found}, the fold says {idle}"]
+    return (
+        []
+        if found == [(idle,)] or (idle == 0 and not found)
+        else [f"balance of account {account}: {found}, the fold says {idle}"]
+    )
 
 
 def _cursor(session: Session, expected: Expected) -> list[str]:
@@ -133,12 +165,28 @@ def _without_foreign(table: str, rows: Sequence[Row], foreign: frozenset[str]) -
 
 
 def _head(session: Session, chain: DeployedChain, mandate: int, sums: Sums, at: str) -> list[str]:
-    wanted = (sums.status, sums.deposited, sums.spent, sums.received, sums.withdrawn, sums.paid_out, sums.cash)
+    wanted = (
+        sums.status,
+        sums.deposited,
+        sums.spent,
+        sums.received,
+        sums.withdrawn,
+        sums.paid_out,
+        sums.cash,
+    )
     found = _rows(session, HEADS, mandate=mandate)
-    right = [wanted, ("cancelled", *wanted[1:])] if sums.may_have_expired else [wanted]  # said once a safe block is past the end
-    lines = [] if found in ([one] for one in right) else [f"head of {mandate}: {found}, the fold says {wanted}"]
+    # said once a safe block is past the end
+    right = [wanted, ("cancelled", *wanted[1:])] if sums.may_have_expired else [wanted]
+    lines = (
+        []
+        if found in ([one] for one in right)
+        else [f"head of {mandate}: {found}, the fold says {wanted}"]
+    )
     if sums.vault is not None:
-        balance, status = chain.reader.usdc_balance(sums.vault, at), chain.reader.status(sums.vault, at)
+        balance, status = (
+            chain.reader.usdc_balance(sums.vault, at),
+            chain.reader.status(sums.vault, at),
+        )
         if balance != sums.cash:
             lines.append(f"fold of {mandate}: cash {sums.cash}, the vault holds {balance}")
         if OF_VAULT[status] != sums.status:
@@ -166,12 +214,16 @@ def _plain(value: Any) -> Any:
 
 
 def pending(database: Database) -> tuple[tuple[int, str] | None, int]:
-    """(the cursor, how many reverted calls of the canonical chain are still to be looked up or lack their reason, and blocks owe notes)."""
+    """(the cursor, how many reverted calls of the canonical chain are still to be looked up or lack
+    their reason, and blocks owe notes).
+    """
     with database.read() as session:
         cursor = _rows(session, "select number, hash from chain_cursor where name = 'tip'")
         owed = len(_rows(session, "select 1 from chain_cursor where name = 'reverts'"))
         owed += int(_rows(session, "select count(*) from owed_note")[0][0])
-        return (cursor[0] if cursor else None), owed + sum(row[-1] is None for row in _canonical(session, "reverted_tx"))
+        return (cursor[0] if cursor else None), owed + sum(
+            row[-1] is None for row in _canonical(session, "reverted_tx")
+        )
 
 
 def unwinds(database: Database) -> int:

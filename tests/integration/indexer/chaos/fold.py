@@ -1,7 +1,9 @@
-"""What the tables must hold, folded from the canonical chain: every block, receipt and log, read from anvil itself.
+"""What the tables must hold, folded from the canonical chain: every block, receipt and log, read
+from anvil itself.
 
-Nothing of indexer/ or of core.mandate.ledger is used here. Rows are tuples whose first field is the block's height, so that the
-first difference is the earliest. Hashes are 0x lower-case hex, addresses checksum strings, amounts USDC base units.
+Nothing of indexer/ or of core.mandate.ledger is used here. Rows are tuples whose first field is the
+block's height, so that the first difference is the earliest. Hashes are 0x lower-case hex,
+addresses checksum strings, amounts USDC base units.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +76,10 @@ class _Vault:
 
 @dataclass(slots=True)
 class Expected:
-    """Tables by name; `ledger` and `sums` by mandate id, `deposits` by account id. `foreign`: the strangers' vaults."""
+    """Tables by name; `ledger` and `sums` by mandate id, `deposits` by account id.
+
+    `foreign`: the strangers' vaults.
+    """
 
     head: tuple[int, str]
     tables: dict[str, list[Row]]
@@ -85,8 +90,13 @@ class Expected:
 
 
 def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, int]) -> Expected:
-    """Read the whole chain and fold it. `wallets`: the linked ones, whatever their time, with their accounts' ids."""
-    folding = _Fold(chain, {place.digest: place.issued for place in places if place.issued is not None}, wallets)
+    """Read the whole chain and fold it.
+
+    `wallets`: the linked ones, whatever their time, with their accounts' ids.
+    """
+    folding = _Fold(
+        chain, {place.digest: place.issued for place in places if place.issued is not None}, wallets
+    )
     reader = chain.reader
     head = reader.header()
     assert head is not None
@@ -98,13 +108,30 @@ def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, in
     for place in places:
         sums = None if place.issued is None else folding.sums[place.issued.id]
         if sums is not None:
-            sums.may_have_expired = sums.vault is None and sums.status == "signed" and place.terms.ends_at <= head.timestamp
-    foreign = frozenset(address for address, vault in folding.vaults.items() if vault.mandate is None and vault.owner == STRANGER.address)
-    return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums, folding.deposits, foreign)
+            sums.may_have_expired = (
+                sums.vault is None
+                and sums.status == "signed"
+                and place.terms.ends_at <= head.timestamp
+            )
+    foreign = frozenset(
+        address
+        for address, vault in folding.vaults.items()
+        if vault.mandate is None and vault.owner == STRANGER.address
+    )
+    return Expected(
+        (head.number, head.hash),
+        folding.tables,
+        folding.ledger,
+        folding.sums,
+        folding.deposits,
+        foreign,
+    )
 
 
 class _Fold:
-    def __init__(self, chain: DeployedChain, issued: Mapping[str, Issued], wallets: Mapping[str, int]) -> None:
+    def __init__(
+        self, chain: DeployedChain, issued: Mapping[str, Issued], wallets: Mapping[str, int]
+    ) -> None:
         self.chain, self.issued, self.wallets = chain, issued, wallets
         self.factory, self.usdc = chain.contracts["factory"], chain.contracts["usdc"]
         self.keeper = ZERO_ADDRESS
@@ -112,7 +139,8 @@ class _Fold:
         self.adapters: set[str] = {chain.contracts["x402_adapter"]}
         self.listings: dict[str, int] = {}  # adapter -> index of its open listing
         self.tables: dict[str, list[Row]] = {
-            name: [] for name in ("chain_block", "raw_log", "vault", "vault_agent", "adapter", "reverted_tx")
+            name: []
+            for name in ("chain_block", "raw_log", "vault", "vault_agent", "adapter", "reverted_tx")
         }
         self.ledger: dict[int, list[Row]] = {mandate.id: [] for mandate in issued.values()}
         self.sums: dict[int, Sums] = {mandate.id: Sums() for mandate in issued.values()}
@@ -121,12 +149,16 @@ class _Fold:
 
     def block(self, header: BlockHeader, receipts: Sequence[Receipt]) -> None:
         self.header = header
-        self.tables["chain_block"].append((header.number, header.hash, header.parent_hash, header.timestamp))
+        self.tables["chain_block"].append(
+            (header.number, header.hash, header.parent_hash, header.timestamp)
+        )
         if header.number < self.chain.start_block:
             return
         logs = [log for receipt in receipts for log in receipt.logs]
         watched = {self.factory, *self.adapters, *self.vaults, *_created(logs, self.factory)}
-        noted = [m for m, sums in self._vaulted() if sums.status in ("signed", "working", "stopped")]
+        noted = [
+            m for m, sums in self._vaulted() if sums.status in ("signed", "working", "stopped")
+        ]
         for log in logs:
             is_payment = self._payment(log)
             if is_payment or log.address in watched:
@@ -150,7 +182,16 @@ class _Fold:
     def _keep(self, log: RawLog) -> None:
         at = self.header
         self.tables["raw_log"].append(
-            (at.number, at.hash, log.log_index, log.tx_hash, log.tx_index, log.address, "".join(log.topics), log.data)
+            (
+                at.number,
+                at.hash,
+                log.log_index,
+                log.tx_hash,
+                log.tx_index,
+                log.address,
+                "".join(log.topics),
+                log.data,
+            )
         )
 
     def _payment(self, log: RawLog) -> bool:
@@ -160,7 +201,9 @@ class _Fold:
         account, amount = self.wallets.get(_address(log.topics[2])), int(log.data, 16)
         if account is None or amount == 0:
             return False
-        self.deposits[account].append((self.header.number, self.header.hash, log.tx_hash, log.log_index, amount))
+        self.deposits[account].append(
+            (self.header.number, self.header.hash, log.tx_hash, log.log_index, amount)
+        )
         return True
 
     def _factory_event(self, log: RawLog, noted: Sequence[Issued]) -> None:
@@ -194,7 +237,9 @@ class _Fold:
     def _created(self, address: str, digest: str, owner: str, agent: str, log: RawLog) -> None:
         mandate = self.issued.get(digest)
         self.vaults[address] = _Vault(owner, mandate, self.header.number)
-        self.tables["vault"].append((self.header.number, address, self.header.hash, digest, mandate and mandate.id))
+        self.tables["vault"].append(
+            (self.header.number, address, self.header.hash, digest, mandate and mandate.id)
+        )
         self._name(address, agent)
         if mandate is not None:
             self._row(mandate, "note", "chain", None, 0, log)
@@ -229,7 +274,9 @@ class _Fold:
         parties = {vault.agent: "agent", vault.owner: "owner", self.keeper: "keeper"}
         return parties.get(by, "chain")
 
-    def _row(self, mandate: Issued, kind: str, by: str, amount: int | None, delta: int, log: RawLog) -> None:
+    def _row(
+        self, mandate: Issued, kind: str, by: str, amount: int | None, delta: int, log: RawLog
+    ) -> None:
         at = self.header
         row = (at.number, at.hash, log.tx_hash, log.log_index, kind, by, amount, delta, None)
         self.ledger[mandate.id].append(row)
@@ -237,19 +284,48 @@ class _Fold:
     # Reverted attempts
 
     def _reverts(self, receipts: Sequence[Receipt]) -> None:
-        """Failed transactions straight to a mandate's vault, from an agent that it has or had by the end of this block."""
+        """Failed transactions straight to a mandate's vault, from an agent that it has or had by
+        the end of this block.
+        """
         at = self.header
         for receipt in receipts:
             vault = self.vaults.get(receipt.to or "")
-            if receipt.status == 1 or vault is None or vault.mandate is None or receipt.sender not in vault.agents:
+            if (
+                receipt.status == 1
+                or vault is None
+                or vault.mandate is None
+                or receipt.sender not in vault.agents
+            ):
                 continue
             reason = self._reason(receipt)
-            self.tables["reverted_tx"].append((at.number, at.hash, receipt.tx_hash, receipt.sender, receipt.to, receipt.gas_used, reason))
-            row = (at.number, at.hash, receipt.tx_hash, None, "note", "chain", None, 0, reason_as_recorded(reason))
+            self.tables["reverted_tx"].append(
+                (
+                    at.number,
+                    at.hash,
+                    receipt.tx_hash,
+                    receipt.sender,
+                    receipt.to,
+                    receipt.gas_used,
+                    reason,
+                )
+            )
+            row = (
+                at.number,
+                at.hash,
+                receipt.tx_hash,
+                None,
+                "note",
+                "chain",
+                None,
+                0,
+                reason_as_recorded(reason),
+            )
             self.ledger[vault.mandate.id].append(row)
 
     def _reason(self, receipt: Receipt) -> str:
-        """What the call answers on the state before its block; `unknown` when it passes there, or fails without a name."""
+        """What the call answers on the state before its block; `unknown` when it passes there, or
+        fails without a name.
+        """
         rpc = self.chain.rpc
         transaction = rpc.call("eth_getTransactionByHash", [receipt.tx_hash])
         call = {key: transaction[key] for key in ("from", "to", "input", "gas")}
@@ -267,7 +343,9 @@ def _moved(event: ev.ChainEvent, sums: Sums, budget: int) -> tuple[int | None, i
     match event:
         case ev.Deposited():
             sums.deposited += event.amount
-            sums.status = "working" if sums.status == "signed" and event.deposited == budget else sums.status
+            sums.status = (
+                "working" if sums.status == "signed" and event.deposited == budget else sums.status
+            )
             return event.amount, event.amount
         case ev.Executed():
             sums.spent += event.spent
@@ -288,11 +366,15 @@ def _moved(event: ev.ChainEvent, sums: Sums, budget: int) -> tuple[int | None, i
 
 
 def _created(logs: Sequence[RawLog], factory: str) -> set[str]:
-    return {_creation(log)[0] for log in logs if log.address == factory and log.topics[0] == CREATED}
+    return {
+        _creation(log)[0] for log in logs if log.address == factory and log.topics[0] == CREATED
+    }
 
 
 def _creation(log: RawLog) -> tuple[str, str, str, str]:
-    """(vault, digest, owner, agent) of a VaultCreated, whatever its text and its terms: they stand in its words."""
+    """(vault, digest, owner, agent) of a VaultCreated, whatever its text and its terms: they stand
+    in its words.
+    """
     return _address(log.topics[1]), log.topics[2], _address(log.topics[3]), _address(log.data[:66])
 
 

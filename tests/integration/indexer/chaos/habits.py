@@ -1,6 +1,8 @@
-"""A node that is asked first and is wrong for good: with one habit, whatever is asked, in calm too, and honest in everything else.
+"""A node that is asked first and is wrong for good: with one habit, whatever is asked, in calm too,
+and honest in everything else.
 
-Who gets on only because a bad node is bad now and then does not get on here: no round that begins with it ends well.
+Who gets on only because a bad node is bad now and then does not get on here: no round that begins
+with it ends well.
 """
 
 import json
@@ -39,7 +41,10 @@ class HabitualNode:
     def answer(self, raw: bytes, ask: Callable[[Any], Any]) -> Answer:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on."""
         request = json.loads(raw)
-        answers = [self._said(call, ask(capped(call))) for call in (request if isinstance(request, list) else [request])]
+        answers = [
+            self._said(call, ask(capped(call)))
+            for call in (request if isinstance(request, list) else [request])
+        ]
         return ok(answers if isinstance(request, list) else answers[0])
 
     def _said(self, call: Body, answer: Body) -> Body:
@@ -52,12 +57,18 @@ class HabitualNode:
 
 def told(habit: Habit, call: Body, answer: Body) -> Body:
     """What the habit makes of an honest answer."""
-    is_head = call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest" and isinstance(answer.get("result"), dict)
+    is_head = (
+        call["method"] == "eth_getBlockByNumber"
+        and call["params"][0] == "latest"
+        and isinstance(answer.get("result"), dict)
+    )
     match habit:
         case Habit.EXPIRED:
             return _refusal(call, -32000, "API key expired")
         case Habit.NO_RECEIPTS if call["method"] == "eth_getBlockReceipts":
-            return _refusal(call, -32601, "the method eth_getBlockReceipts does not exist/is not available")
+            return _refusal(
+                call, -32601, "the method eth_getBlockReceipts does not exist/is not available"
+            )
         case Habit.HANGING_HEAD if is_head:
             return {**answer, "result": {**answer["result"], "parentHash": NO_PARENT}}
         case Habit.NO_HEAD if is_head:

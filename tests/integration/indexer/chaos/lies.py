@@ -1,11 +1,14 @@
-"""What a node says that is valid JSON and not true: omissions that look whole, other types, other blocks, other methods.
+"""What a node says that is valid JSON and not true: omissions that look whole, other types, other
+blocks, other methods.
 
-A lie takes a request's calls and the honest answers and answers other ones, or None where it does not apply.
+A lie takes a request's calls and the honest answers and answers other ones, or None where it does
+not apply.
 
 Laws
 - What is changed is a copy; the honest answers stay as they were.
-- An omission is one that can be proved: a log whose bloom bits no other log has, or one that moves money or takes a nonce. What no
-  client can tell from the truth (another number in an `eth_call`) is not told.
+- An omission is one that can be proved: a log whose bloom bits no other log has, or one that moves
+  money or takes a nonce. What no client can tell from the truth (another number in an `eth_call`)
+  is not told.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,9 +28,28 @@ TOO_MANY_DIGITS = "0x" + "f" * 10_000
 FOREIGN_ID = 10**9
 MONEY = ("Deposited", "Executed", "Unwound", "ProceedsReceived", "Settled", "Withdrawn")
 BLOCK_METHODS = ("eth_getBlockByNumber", "eth_getBlockByHash")
-NUMBERS = ("number", "timestamp", "blockNumber", "transactionIndex", "logIndex", "status", "gasUsed")
+NUMBERS = (
+    "number",
+    "timestamp",
+    "blockNumber",
+    "transactionIndex",
+    "logIndex",
+    "status",
+    "gasUsed",
+)
 HASHES = ("hash", "parentHash", "blockHash", "transactionHash")
-NEEDED = ("hash", "parentHash", "timestamp", "logsBloom", "transactions", "status", "blockHash", "logs", "topics", "address")
+NEEDED = (
+    "hash",
+    "parentHash",
+    "timestamp",
+    "logsBloom",
+    "transactions",
+    "status",
+    "blockHash",
+    "logs",
+    "topics",
+    "address",
+)
 
 
 class Lie(StrEnum):
@@ -51,14 +73,20 @@ RANGE_LIES = (Lie.RANGE_LOG_LEFT_OUT, Lie.RANGE_STOPS_SHORT, Lie.FACTORY_STOPS_S
 
 
 def due_lies(seed: int) -> tuple[Lie, ...]:
-    """What the seed's liar tells, the one it begins with first: any four seeds in a row tell every lie, so those of every run do too."""
+    """What the seed's liar tells, the one it begins with first: any four seeds in a row tell every
+    lie, so those of every run do too.
+    """
     due = [lie for number, lie in enumerate(Lie) if number % 4 == seed % 4]
     first = seed // 4 % len(due)
     return (*due[first:], *due[:first])
 
 
-def tell(lie: Lie, calls: Sequence[Body], answers: Sequence[Body], draw: Draw, ask: Ask) -> list[Body] | None:
-    """The untrue answers to a request of one call or a batch; None: there is nothing here to lie about."""
+def tell(
+    lie: Lie, calls: Sequence[Body], answers: Sequence[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
+    """The untrue answers to a request of one call or a batch; None: there is nothing here to lie
+    about.
+    """
     if any("result" not in answer for answer in answers):
         return None
     return _TELLERS[lie](calls, deepcopy(list(answers)), draw, ask)
@@ -102,15 +130,21 @@ def _without(receipts: Sequence[Body], left_out: Body) -> Body:
     return owner
 
 
-def _log_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _log_left_out(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     return _with_a_log_left_out(calls, answers, draw, with_bloom=False)
 
 
-def _log_and_bloom_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _log_and_bloom_left_out(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     return _with_a_log_left_out(calls, answers, draw, with_bloom=True)
 
 
-def _with_a_log_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw, *, with_bloom: bool) -> list[Body] | None:
+def _with_a_log_left_out(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, *, with_bloom: bool
+) -> list[Body] | None:
     """`with_bloom`: the receipt's bloom is of what is left, and the block's as it was."""
     for receipts in _results(calls, answers, "eth_getBlockReceipts"):
         found = _provable([log for receipt in receipts for log in receipt["logs"]])
@@ -127,8 +161,14 @@ def _with_a_log_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw,
 
 
 def _rather_of_vaults(logs: Sequence[Body]) -> Sequence[Body]:
-    """A log with a topic of the record's, if there is one: one that nobody keeps would not be missed."""
-    kept = [log for log in logs if log["topics"] and log["topics"][0] in events_by_topic() and not _is_transfer(log)]
+    """A log with a topic of the record's, if there is one: one that nobody keeps would not be
+    missed.
+    """
+    kept = [
+        log
+        for log in logs
+        if log["topics"] and log["topics"][0] in events_by_topic() and not _is_transfer(log)
+    ]
     return kept or logs
 
 
@@ -139,8 +179,15 @@ def _is_transfer(log: Body) -> bool:
 # Omissions in ranges
 
 
-def _range_log_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
-    money = [(logs, log) for logs in _results(calls, answers, "eth_getLogs") for log in logs if _name(log) in MONEY]
+def _range_log_left_out(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
+    money = [
+        (logs, log)
+        for logs in _results(calls, answers, "eth_getLogs")
+        for log in logs
+        if _name(log) in MONEY
+    ]
     if not money:
         return None
     logs, log = pick(draw, "range log", money)
@@ -148,18 +195,32 @@ def _range_log_left_out(calls: Sequence[Body], answers: list[Body], draw: Draw, 
     return answers
 
 
-def _range_stops_short(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _range_stops_short(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     """As a node whose index of logs lags behind its blocks."""
-    money = [log for logs in _results(calls, answers, "eth_getLogs") for log in logs if _name(log) in MONEY]
+    money = [
+        log
+        for logs in _results(calls, answers, "eth_getLogs")
+        for log in logs
+        if _name(log) in MONEY
+    ]
     if not money:
         return None
     _cut(calls, answers, int(pick(draw, "short", money)["blockNumber"], 16))
     return answers
 
 
-def _factory_stops_short(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _factory_stops_short(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     """Whoever is not told of a vault never asks for its logs."""
-    named = [log for logs in _results(calls, answers, "eth_getLogs") for log in logs if _name(log) in ("VaultCreated", "AdapterListed")]
+    named = [
+        log
+        for logs in _results(calls, answers, "eth_getLogs")
+        for log in logs
+        if _name(log) in ("VaultCreated", "AdapterListed")
+    ]
     if not named:
         return None
     _cut(calls, answers, int(pick(draw, "factory", named)["blockNumber"], 16))
@@ -180,14 +241,18 @@ def _name(log: Body) -> str | None:
 # Types
 
 
-def _null_hash(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _null_hash(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     def spoil(field: tuple[Body, str]) -> None:
         field[0][field[1]] = None
 
     return _with_a_field(answers, HASHES, draw, spoil)
 
 
-def _missing_field(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _missing_field(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     def spoil(field: tuple[Body, str]) -> None:
         del field[0][field[1]]
 
@@ -201,15 +266,21 @@ def _integer(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -
     return _with_a_field(answers, NUMBERS, draw, spoil)
 
 
-def _endless_hex(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _endless_hex(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     def spoil(field: tuple[Body, str]) -> None:
         field[0][field[1]] = TOO_MANY_DIGITS
 
     return _with_a_field(answers, NUMBERS, draw, spoil)
 
 
-def _with_a_field(answers: list[Body], names: Sequence[str], draw: Draw, spoil: Callable[[tuple[Body, str]], None]) -> list[Body] | None:
-    """Spoil one field of one object: a kind of field is drawn first, since a block has many more logs than headers."""
+def _with_a_field(
+    answers: list[Body], names: Sequence[str], draw: Draw, spoil: Callable[[tuple[Body, str]], None]
+) -> list[Body] | None:
+    """Spoil one field of one object: a kind of field is drawn first, since a block has many more
+    logs than headers.
+    """
     fields = [field for answer in answers for field in _fields(answer["result"], names)]
     if not fields:
         return None
@@ -219,7 +290,9 @@ def _with_a_field(answers: list[Body], names: Sequence[str], draw: Draw, spoil: 
 
 
 def _fields(value: Any, names: Sequence[str]) -> Iterator[tuple[Body, str]]:
-    """Every field of these names in the objects that clients read: blocks, receipts and logs, not transactions."""
+    """Every field of these names in the objects that clients read: blocks, receipts and logs, not
+    transactions.
+    """
     if isinstance(value, list):
         for item in value:
             yield from _fields(item, names)
@@ -231,7 +304,9 @@ def _fields(value: Any, names: Sequence[str]) -> Iterator[tuple[Body, str]]:
 # Answers of something else
 
 
-def _batch_ids(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _batch_ids(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     results = {repr(answer["result"]) for answer in answers}
     if len(results) < 2:
         return None
@@ -243,21 +318,35 @@ def _batch_ids(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask)
     return answers
 
 
-def _other_method(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _other_method(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     number = int(draw("which") * len(answers))
-    others: dict[str, Any] = {"a number": "0x10", "a block": _block(ask, "latest"), "a list": ["0x10"], "a flag": False}
+    others: dict[str, Any] = {
+        "a number": "0x10",
+        "a block": _block(ask, "latest"),
+        "a list": ["0x10"],
+        "a flag": False,
+    }
     result = answers[number]["result"]
     if isinstance(result, str):
         del others["a number"]  # of a call it would be an answer
     answers[number]["result"] = others[pick(draw, "method", sorted(others))]
-    return None if answers[number]["result"] == result or _is_a_block(calls[number], answers[number]["result"]) else answers
+    return (
+        None
+        if answers[number]["result"] == result
+        or _is_a_block(calls[number], answers[number]["result"])
+        else answers
+    )
 
 
 def _is_a_block(call: Body, result: Any) -> bool:
     return call["method"] in BLOCK_METHODS and isinstance(result, dict)
 
 
-def _other_block(calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask) -> list[Body] | None:
+def _other_block(
+    calls: Sequence[Body], answers: list[Body], draw: Draw, ask: Ask
+) -> list[Body] | None:
     """The block before the one that was asked for; of logs, those of the heights before."""
     named = [n for n, call in enumerate(calls) if _names_a_block(call) and answers[n]["result"]]
     if not named:
@@ -280,12 +369,18 @@ def _names_a_block(call: Body) -> bool:
 
 
 def _block(ask: Ask, at: str) -> Any:
-    return ask({"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByNumber", "params": [at, False]})["result"]
+    return ask(
+        {"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByNumber", "params": [at, False]}
+    )["result"]
 
 
 def _results(calls: Sequence[Body], answers: Sequence[Body], method: str) -> list[Any]:
     """What that method answered here, where it answered anything."""
-    return [answer["result"] for call, answer in zip(calls, answers, strict=True) if call["method"] == method and answer["result"]]
+    return [
+        answer["result"]
+        for call, answer in zip(calls, answers, strict=True)
+        if call["method"] == method and answer["result"]
+    ]
 
 
 _TELLERS: dict[Lie, Callable[[Sequence[Body], list[Body], Draw, Ask], list[Body] | None]] = {

@@ -1,9 +1,11 @@
-"""A bad node: an HTTP JSON-RPC server that passes calls on to anvil and, by its seed, answers some of them wrongly.
+"""A bad node: an HTTP JSON-RPC server that passes calls on to anvil and, by its seed, answers some
+of them wrongly.
 
-What it does to request n follows from sha256(seed, name, n) alone: transport faults (429, 500, no answer in time, broken
-JSON, a dropped connection), batches out of order or with calls left out, and receipts that are missing, another block's,
-doubled or cut. For a window of requests it may also see another chain: one that lags, or the branch before the last reorg.
-One of a story's nodes also lies (lies.py): each of its lies at the first occasion, and then now and then.
+What it does to request n follows from sha256(seed, name, n) alone: transport faults (429, 500, no
+answer in time, broken JSON, a dropped connection), batches out of order or with calls left out, and
+receipts that are missing, another block's, doubled or cut. For a window of requests it may also see
+another chain: one that lags, or the branch before the last reorg. One of a story's nodes also lies
+(lies.py): each of its lies at the first occasion, and then now and then.
 """
 
 import json
@@ -31,9 +33,12 @@ Body = dict[str, Any]
 
 @dataclass(slots=True)
 class FaultyNode:
-    """`silence_s`: how long it says nothing when it makes a caller wait. `branch` is the last one that was thrown away. `lies`:
-    what it lies about; another node of the story has none. `endless`: a contract whose code
-    ends no call in time that names no gas, in calm neither."""
+    """`silence_s`: how long it says nothing when it makes a caller wait.
+
+    `branch` is the last one that was thrown away. `lies`: what it lies about; another node of the
+    story has none. `endless`: a contract whose code ends no call in time that names no gas, in calm
+    neither.
+    """
 
     name: str
     seed: int
@@ -50,7 +55,9 @@ class FaultyNode:
     def answer(self, raw: bytes, ask: Callable[[Any], Any]) -> Answer:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on. Errors: DropError."""
         request = json.loads(raw)
-        request = [capped(call) for call in request] if isinstance(request, list) else capped(request)
+        request = (
+            [capped(call) for call in request] if isinstance(request, list) else capped(request)
+        )
         if self._never_ends(request):
             self.note("no end")
             time.sleep(self.silence_s)
@@ -72,12 +79,22 @@ class FaultyNode:
         untrue = self._untrue(number, calls, answers, ask)
         if isinstance(request, list):
             return ok(self._shaken(number, answers) if untrue is None else untrue)
-        return ok(self._with_wrong_receipts(number, request, answers[0], ask) if untrue is None else untrue[0])
+        return ok(
+            self._with_wrong_receipts(number, request, answers[0], ask)
+            if untrue is None
+            else untrue[0]
+        )
 
     def _never_ends(self, request: Any) -> bool:
         calls = request if isinstance(request, list) else [request]
-        unbounded = (call["params"][0] for call in calls if call["method"] == "eth_call" and "gas" not in call["params"][0])
-        return self.endless is not None and any((call.get("to") or "").lower() == self.endless.lower() for call in unbounded)
+        unbounded = (
+            call["params"][0]
+            for call in calls
+            if call["method"] == "eth_call" and "gas" not in call["params"][0]
+        )
+        return self.endless is not None and any(
+            (call.get("to") or "").lower() == self.endless.lower() for call in unbounded
+        )
 
     @property
     def _is_smooth(self) -> bool:
@@ -117,7 +134,10 @@ class FaultyNode:
         if fault == "shortened":
             return Answer(200, whole[:-3], cut=3)
         calls = request if isinstance(request, list) else [request]
-        errors = [{"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32603, "message": "internal"}} for call in calls]
+        errors = [
+            {"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32603, "message": "internal"}}
+            for call in calls
+        ]
         return ok(errors if isinstance(request, list) else errors[0])
 
     def _view(self, number: int, ask: Callable[[Any], Any]) -> View:
@@ -127,16 +147,24 @@ class FaultyNode:
         if kind == "lag":
             self.note("lag")
             return View(ask, lag=self._pick("lag", window, LAGS))
-        if self.branch is not None and (kind == "old" or (kind == "flip" and self._chance("flip", number) < 0.5)):
+        if self.branch is not None and (
+            kind == "old" or (kind == "flip" and self._chance("flip", number) < 0.5)
+        ):
             self.note(kind)
             return View(ask, branch=self.branch)
         return View(ask)
 
-    def _untrue(self, number: int, calls: list[Body], answers: list[Body], ask: Callable[[Any], Any]) -> list[Body] | None:
-        """What it says instead, if it lies to this request: what it has lied about least comes first."""
+    def _untrue(
+        self, number: int, calls: list[Body], answers: list[Body], ask: Callable[[Any], Any]
+    ) -> list[Body] | None:
+        """What it says instead, if it lies to this request: what it has lied about least comes
+        first.
+        """
         chance = self._chance("lie", number)
         for lie in sorted(self.lies, key=lambda one: self.faults.get(one, 0)):
-            if self.faults.get(lie, 0) and chance >= (RANGE_LIE_SHARE if lie in RANGE_LIES else LIE_SHARE):
+            if self.faults.get(lie, 0) and chance >= (
+                RANGE_LIE_SHARE if lie in RANGE_LIES else LIE_SHARE
+            ):
                 continue
             found = tell(lie, calls, answers, lambda what: self._chance(f"lie {what}", number), ask)
             if found is not None:
@@ -154,9 +182,15 @@ class FaultyNode:
             answers = answers[:-1]
         return answers
 
-    def _with_wrong_receipts(self, number: int, request: Body, answer: Body, ask: Callable[[Any], Any]) -> Body:
+    def _with_wrong_receipts(
+        self, number: int, request: Body, answer: Body, ask: Callable[[Any], Any]
+    ) -> Body:
         receipts = answer.get("result")
-        if request["method"] != "eth_getBlockReceipts" or not receipts or self._chance("receipts", number) >= RECEIPTS_SHARE:
+        if (
+            request["method"] != "eth_getBlockReceipts"
+            or not receipts
+            or self._chance("receipts", number) >= RECEIPTS_SHARE
+        ):
             return answer
         fault = self._pick("receipts", number, ("null", "other block", "doubled", "cut"))
         self.note(f"receipts {fault}")
@@ -172,7 +206,10 @@ class FaultyNode:
                 return {**answer, "result": receipts[:-1]}
 
     def _chance(self, what: str, number: int) -> float:
-        return int.from_bytes(sha256(f"{self.seed}:{self.name}:{what}:{number}".encode()).digest()[:6]) / 2**48
+        return (
+            int.from_bytes(sha256(f"{self.seed}:{self.name}:{what}:{number}".encode()).digest()[:6])
+            / 2**48
+        )
 
     def _pick(self, what: str, number: int, choices: tuple[Any, ...]) -> Any:
         return choices[int(self._chance(f"pick {what}", number) * len(choices))]

@@ -1,4 +1,6 @@
-"""One seed: a random story of a chain, of two bad nodes, of processes that die and of a database that crashes."""
+"""One seed: a random story of a chain, of two bad nodes, of processes that die and of a database
+that crashes.
+"""
 
 import os
 import random
@@ -28,13 +30,17 @@ LEADS_S = 3.0
 TAKE_OVER_S = 8.0
 HEALED_S = 45.0
 DATABASE_S = 15.0
-SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 2  # how long, and how often, somebody is waited for at a commit point
-# Points that a new block passes; the others need a reorg, a finalized height, or a process that comes to lead.
+# how long, and how often, somebody is waited for at a commit point
+SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 2
+# Points that a new block passes; the others need a reorg, a finalized height, or a process that
+# comes to lead.
 PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.BOOKS, Point.REASON, Point.BEAT)
 
 
 def due(seed: int) -> tuple[Point, bool]:
-    """The commit point of a seed, and whether the commit goes through: any sixteen seeds in a row aim at all of them."""
+    """The commit point of a seed, and whether the commit goes through: any sixteen seeds in a row
+    aim at all of them.
+    """
     return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
 
 
@@ -64,7 +70,11 @@ class Story:
 
     def tell(self, length: int) -> list[str]:
         """Run it; what differs at the end, one line each."""
-        begins = self._backlog if has_history(self.seed) else lambda: self.world.mine_empty(self.luck.choice((1, 10, 66)))
+        begins = (
+            self._backlog
+            if has_history(self.seed)
+            else lambda: self.world.mine_empty(self.luck.choice((1, 10, 66)))
+        )
         self._do(begins)
         self._do(self._begin)
         acts = self._acts(length)
@@ -82,27 +92,52 @@ class Story:
         head = self.world.head
         begun = time.monotonic()
         if not self._wait_for_head(HEALED_S):
-            self.faults.append(f"not at the head {head.number} {head.hash} after {HEALED_S:.0f} s: {self._read(pending)}")
+            self.faults.append(
+                f"not at the head {head.number} {head.hash} after {HEALED_S:.0f} s: "
+                f"{self._read(pending)}"
+            )
         self.steps.append(f"come to the head ({time.monotonic() - begun:.2f} s)")
         self.crew.end()
         expected = fold(self.world.chain, self.world.crowd.places, self.world.strangers.wallets)
-        return [*self.faults, *self.crew.faults, *differences(self.database, self.world.chain, expected)]
+        return [
+            *self.faults,
+            *self.crew.faults,
+            *differences(self.database, self.world.chain, expected),
+        ]
 
     # The plot
 
     def _acts(self, length: int) -> list[Callable[[], str]]:
-        """The deepest reorg, a branch that comes back, the seed's commit point and something grave; the rest by chance."""
-        chain = [self._mine, self._mine, self._mine, self._reorg, self._reorg, self._leave_and_return]
+        """The deepest reorg, a branch that comes back, the seed's commit point and something grave;
+        the rest by chance.
+        """
+        chain = [
+            self._mine,
+            self._mine,
+            self._mine,
+            self._reorg,
+            self._reorg,
+            self._leave_and_return,
+        ]
         harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer]
         grave = [self._lose_answer, self._freeze, self._crash_database, self._crash_backend]
-        chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self.luck.choice(grave)]
+        chosen = [
+            self._reorg_deep,
+            self._leave_and_return,
+            self._spring_due,
+            self.luck.choice(grave),
+        ]
         chosen += [self._backlog] if has_history(self.seed) else []
-        chosen += [self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0]) for _ in range(length - len(chosen))]
+        chosen += [
+            self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0])
+            for _ in range(length - len(chosen))
+        ]
         self.luck.shuffle(chosen)
         return [self._mine, *chosen, self._harm_due]  # no reorg takes that back
 
     def _do(self, act: Callable[[], str]) -> None:
-        self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
+        # so that a step does not hang on how fast those before it went
+        self.luck.seed(f"{self.seed}:{len(self.steps)}")
         begun = time.monotonic()
         said = act()
         self.steps.append(f"{said} ({time.monotonic() - begun:.2f} s)")
@@ -173,7 +208,9 @@ class Story:
     # What befalls the processes
 
     def _begin(self) -> str:
-        """The first processes start; in some stories they die where the first position is written."""
+        """The first processes start; in some stories they die where the first position is
+        written.
+        """
         if self.due[0] is Point.START:
             return self._spring_at(*self.due, self._start, SURE_S)
         return self._start()
@@ -192,7 +229,9 @@ class Story:
 
     def _spring(self) -> str:
         """At a point that every block may pass; the commit goes through, or not."""
-        return self._spring_at(self.luck.choice(PASSED_BY_BLOCKS), self.luck.random() < 0.5, self._work, UNSURE_S)
+        return self._spring_at(
+            self.luck.choice(PASSED_BY_BLOCKS), self.luck.random() < 0.5, self._work, UNSURE_S
+        )
 
     def _spring_due(self) -> str:
         """At the point that this seed is there for."""
@@ -209,10 +248,18 @@ class Story:
             tries.append(self._spring_at(point, commits, works.get(point, self._work), SURE_S))
         return "; ".join(tries)
 
-    def _spring_at(self, point: Point, commits: bool, work: Callable[[], str], wait_s: float) -> str:
+    def _spring_at(
+        self, point: Point, commits: bool, work: Callable[[], str], wait_s: float
+    ) -> str:
         """Kill the process that stands at a commit."""
         said, name = list[str](), f"{point}, {'committed' if commits else 'rolled back'}"
-        sprung = self.traps.spring(point, lambda: said.append(work()), lambda: self._kill_at(point), commits=commits, wait_s=wait_s)
+        sprung = self.traps.spring(
+            point,
+            lambda: said.append(work()),
+            lambda: self._kill_at(point),
+            commits=commits,
+            wait_s=wait_s,
+        )
         self.killed |= {name} if sprung else set()
         return f"kill -9 at {name}: {'done' if sprung else 'not passed'} ({said[0]})"
 
@@ -225,7 +272,9 @@ class Story:
     def _cut(self) -> str:
         """The connection is cut at a commit; the process lives and can't know what became of it."""
         point, said = self.luck.choice((Point.BLOCK, Point.BOOKS, Point.REASON)), list[str]()
-        sprung = self.traps.spring(point, lambda: said.append(self._work()), lambda: None, commits=False, wait_s=UNSURE_S)
+        sprung = self.traps.spring(
+            point, lambda: said.append(self._work()), lambda: None, commits=False, wait_s=UNSURE_S
+        )
         return f"cut the connection at {point}: {'done' if sprung else 'not passed'} ({said[0]})"
 
     def _lose_answer(self) -> str:
@@ -240,7 +289,9 @@ class Story:
         return self._mine()
 
     def _freeze(self) -> str:
-        """The leader stands still and loses its lock; another takes over; then it wakes up and must not write."""
+        """The leader stands still and loses its lock; another takes over; then it wakes up and must
+        not write.
+        """
         if (lead := self._leading()) is None:
             return "freeze: nobody leads"
         frozen = _pid(lead)
@@ -248,7 +299,8 @@ class Story:
         self._terminate(f"pid = {lead.backend_pid}")
         self._mine()
         if not until(lambda: self._epoch() > lead.epoch, TAKE_OVER_S):
-            # It froze in a transaction, whose lock on the leader's row holds the next one up: Postgres ends that after a while.
+            # It froze in a transaction, whose lock on the leader's row holds the next one up:
+            # Postgres ends that after a while.
             self._terminate("state = 'idle in transaction'")
             if not until(lambda: self._epoch() > lead.epoch, TAKE_OVER_S):
                 self.faults.append("nobody took over from a frozen leader")
@@ -327,7 +379,10 @@ class Story:
 
     def _terminate(self, which: str) -> None:
         with self.traps.connect() as connection:
-            connection.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {which} and datname = current_database()")
+            connection.execute(
+                f"select pg_terminate_backend(pid) from pg_stat_activity where {which} and "
+                "datname = current_database()"
+            )
 
 
 def _is_cut(witness: psycopg.Connection[tuple[object, ...]]) -> bool:

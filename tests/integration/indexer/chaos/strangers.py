@@ -1,7 +1,9 @@
-"""What people do who mean harm, and what an administrator lists by mistake: hostile text and numbers, with the contracts' leave.
+"""What people do who mean harm, and what an administrator lists by mistake: hostile text and
+numbers, with the contracts' leave.
 
-A stranger may make vaults by the factory, of its own terms and for gas alone; call them so that they fail; and send anybody a
-transfer of nothing. A listed adapter is the admin's word, and may be anything.
+A stranger may make vaults by the factory, of its own terms and for gas alone; call them so that
+they fail; and send anybody a transfer of nothing. A listed adapter is the admin's word, and may be
+anything.
 """
 
 import random
@@ -51,12 +53,15 @@ class Harm(StrEnum):
     EMPTY_TRANSFERS = "transfers of nothing to a linked wallet"
     FAILING_CALLS = "calls to a vault of its own that fail"
     BAD_ADAPTER = "an adapter that is none"
-    PAYMENT = "a payment to a linked wallet"  # honest, so that there is a book which the harm may reach
+    # honest, so that there is a book which the harm may reach
+    PAYMENT = "a payment to a linked wallet"
 
 
 @dataclass(slots=True)
 class Strangers:
-    """`adapters`: the addresses of the bad ones; `wallets`: linked ones, with their accounts' ids."""
+    """`adapters`: the addresses of the bad ones; `wallets`: linked ones, with their accounts'
+    ids.
+    """
 
     chain: DeployedChain
     adapters: tuple[str, ...]
@@ -82,14 +87,31 @@ class Strangers:
             case Harm.LARGE_TERMS:
                 return [self._create(luck, b"m_large", is_large=True)]
             case Harm.EMPTY_TRANSFERS:
-                return [Deed(STRANGER, usdc, calldata.transfer(WALLET, 0)) for _ in range(TRANSFERS)]
+                return [
+                    Deed(STRANGER, usdc, calldata.transfer(WALLET, 0)) for _ in range(TRANSFERS)
+                ]
             case Harm.FAILING_CALLS:
                 return [*self._own_vault(luck), *self._failing()]
             case Harm.BAD_ADAPTER:
-                factory, changes = self.chain.contracts["factory"], (calldata.delist_adapter, calldata.list_adapter)
-                return [Deed(DEPLOYER, factory, change(adapter)) for adapter in self.adapters for change in changes]
+                factory, changes = (
+                    self.chain.contracts["factory"],
+                    (calldata.delist_adapter, calldata.list_adapter),
+                )
+                return [
+                    Deed(DEPLOYER, factory, change(adapter))
+                    for adapter in self.adapters
+                    for change in changes
+                ]
             case Harm.PAYMENT:
-                return [Deed(DEPLOYER, usdc, call_by_signature("mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]))]
+                return [
+                    Deed(
+                        DEPLOYER,
+                        usdc,
+                        call_by_signature(
+                            "mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]
+                        ),
+                    )
+                ]
 
     def _own_vault(self, luck: random.Random) -> list[Deed]:
         return [] if self.vaults else [self._create(luck, b"m_stranger")]
@@ -99,9 +121,14 @@ class Strangers:
         return [Deed(STRANGER, self.vaults[-1], calldata.execute(call)) for _ in range(CALLS)]
 
     def _create(self, luck: random.Random, public_id: bytes, *, is_large: bool = False) -> Deed:
-        """A vault of the stranger's own, empty. The id stands in the call data as these very bytes, text or not."""
+        """A vault of the stranger's own, empty.
+
+        The id stands in the call data as these very bytes, text or not.
+        """
         stand_in = "x" * len(public_id)
-        terms = self.chain.terms(stand_in, owner=STRANGER.address, agent=STRANGER.address, nonce=luck.getrandbits(60))
+        terms = self.chain.terms(
+            stand_in, owner=STRANGER.address, agent=STRANGER.address, nonce=luck.getrandbits(60)
+        )
         rules = self.chain.rules()
         if is_large:
             rules = self._most_rules()
@@ -121,13 +148,24 @@ class Strangers:
                 nonce=MOST_UINT - luck.getrandbits(60),
             )
         elif public_id == b"m_stranger":
-            self.vaults.append(self.chain.reader.predict_vault(self.chain.digest(replace(terms, public_id=public_id.decode()))))
+            self.vaults.append(
+                self.chain.reader.predict_vault(
+                    self.chain.digest(replace(terms, public_id=public_id.decode()))
+                )
+            )
         data = calldata.create_vault(terms, rules)
-        return Deed(STRANGER, self.chain.contracts["factory"], data.replace(stand_in.encode().hex(), public_id.hex()))
+        return Deed(
+            STRANGER,
+            self.chain.contracts["factory"],
+            data.replace(stand_in.encode().hex(), public_id.hex()),
+        )
 
     def _most_rules(self) -> tuple[Rule, ...]:
         venue = self.chain.contracts["test_venue"]
-        return tuple(Rule(venue, f"0x{number:08x}", 255, RuleKind.SPEND) for number in range(1, MOST_RULES + 1))
+        return tuple(
+            Rule(venue, f"0x{number:08x}", 255, RuleKind.SPEND)
+            for number in range(1, MOST_RULES + 1)
+        )
 
 
 def deploy_bad_adapters(chain: DeployedChain) -> tuple[str, ...]:
@@ -135,5 +173,9 @@ def deploy_bad_adapters(chain: DeployedChain) -> tuple[str, ...]:
     made = []
     for code in BAD_ADAPTERS.values():
         receipt = chain.succeed(AGENT, None, code)
-        made.append(to_checksum_address(chain.rpc.call("eth_getTransactionReceipt", [receipt.tx_hash])["contractAddress"]))
+        made.append(
+            to_checksum_address(
+                chain.rpc.call("eth_getTransactionReceipt", [receipt.tx_hash])["contractAddress"]
+            )
+        )
     return tuple(made)

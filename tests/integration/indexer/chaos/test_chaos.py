@@ -1,7 +1,7 @@
 """Whatever chain, nodes, processes and database do, the tables end as the canonical chain says.
 
-`SEEDS=a..b` chooses seeds (tests/integration/chaos/seeds.py); a failing one prints its steps, the first differing rows and the
-command that repeats it.
+`SEEDS=a..b` chooses seeds (tests/integration/chaos/seeds.py); a failing one prints its steps, the
+first differing rows and the command that repeats it.
 """
 
 import json
@@ -49,34 +49,53 @@ HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
 ) -> None:
-    begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T=tests/integration/indexer/chaos"
+    begun, repeat = (
+        time.monotonic(),
+        f"SEEDS={seed}..{seed} make test T=tests/integration/indexer/chaos",
+    )
     with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
         try:
             found = story.tell(STEPS if seed in SHORT else DEEP_STEPS)
         finally:
             faults = {node.name: node.faults for node in story.world.nodes}
-            print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, f"faults of the nodes: {faults}", repeat, sep="\n  ")
+            print(
+                f"seed {seed}: {time.monotonic() - begun:.1f} s",
+                *story.steps,
+                f"faults of the nodes: {faults}",
+                repeat,
+                sep=("\n  "),
+            )
     assert not found, "\n".join([f"seed {seed}; repeat it with: {repeat}", *found])
     SEEDS.remember(seed, sorted(story.killed))
 
 
 @contextmanager
-def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path) -> Iterator[Story]:
-    """A chain with the contracts and two mandates, three bad nodes in front of it, and a crew that is still to start."""
+def staged(
+    seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path
+) -> Iterator[Story]:
+    """A chain with the contracts and two mandates, three bad nodes in front of it, and a crew that
+    is still to start.
+    """
     luck = random.Random(seed)
     genesis = int(time.time()) - luck.choice((0, HOUR_S))
     with ExitStack() as stack:
-        anvil = start_anvil("--order", "fifo", "--gas-limit", "900000000", "--timestamp", str(genesis))
+        anvil = start_anvil(
+            "--order", "fifo", "--gas-limit", "900000000", "--timestamp", str(genesis)
+        )
         stack.callback(anvil.stop)
         database = Database(url_of(server, name), application_name=TEST, bounds=Bounds(lock_s=20))
         stack.callback(database.close)
         chain = deploy_contracts(anvil)
         mimic = _mimic(chain)
-        another = chain.deploy("TestVenueAdapter", chain.contracts["usdc"], chain.contracts["test_venue"])
+        another = chain.deploy(
+            "TestVenueAdapter", chain.contracts["usdc"], chain.contracts["test_venue"]
+        )
         strangers = Strangers(chain, deploy_bad_adapters(chain), {WALLET: link(database, WALLET)})
         anvil.rpc.call("evm_setAutomine", [False])
         port = int(anvil.url.rpartition(":")[2])
-        nodes = [FaultyNode(which, seed, port, silence_s=1.5 * ANSWER_S) for which in ("first", "second")]
+        nodes = [
+            FaultyNode(which, seed, port, silence_s=1.5 * ANSWER_S) for which in ("first", "second")
+        ]
         nodes[liar(seed)].lies = due_lies(seed)
         for node in nodes:
             node.endless = strangers.endless
@@ -92,23 +111,43 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
             mimic,
             (another, mimic, chain.contracts["usdc"], chain.contracts["x402_adapter"]),
         )
-        world = World(chain, luck, crowd, strangers, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
+        world = World(
+            chain, luck, crowd, strangers, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16)
+        )
         for _ in range(2):
             world.mine_deeds(crowd.open(luck))
         if seed % POPULOUS == 0:
             world.mine_deeds(crowd.populate(luck, POPULATION))
-        yield Story(seed, luck, world, crew, database, server, Traps(dsn_of(server, name), "indexer", tuple(Point)), due(seed))
+        yield Story(
+            seed,
+            luck,
+            world,
+            crew,
+            database,
+            server,
+            Traps(dsn_of(server, name), "indexer", tuple(Point)),
+            due(seed),
+        )
 
 
 def liar(seed: int) -> int:
-    """Which node lies in the whole of a story: mostly the one that is asked first. The other one is bad, and honest."""
+    """Which node lies in the whole of a story: mostly the one that is asked first.
+
+    The other one is bad, and honest.
+    """
     return int(seed // 4 % 4 == 3)
 
 
 def link(database: Database, wallet: str) -> int:
     """An agent's account with that wallet, linked long ago; its id."""
     with database.write() as session:
-        account = Account(kind="agent", name="payee", wallet_address=bytes_of(wallet), wallet_linked_at=LINKED_AT, created_at=LINKED_AT)
+        account = Account(
+            kind="agent",
+            name="payee",
+            wallet_address=bytes_of(wallet),
+            wallet_linked_at=LINKED_AT,
+            created_at=LINKED_AT,
+        )
         session.add(account)
         session.flush()
         return account.id
@@ -116,12 +155,21 @@ def link(database: Database, wallet: str) -> int:
 
 def _mimic(chain: DeployedChain) -> str:
     receipt = chain.succeed(STRANGER, None, MIMIC)
-    return to_checksum_address(chain.rpc.call("eth_getTransactionReceipt", [receipt.tx_hash])["contractAddress"])
+    return to_checksum_address(
+        chain.rpc.call("eth_getTransactionReceipt", [receipt.tx_hash])["contractAddress"]
+    )
 
 
-def _settings(chain: DeployedChain, database_url: str, servers: list[Server], folder: Path) -> dict[str, str]:
+def _settings(
+    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path
+) -> dict[str, str]:
     contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": chain.start_block, "commit": "0" * 40, "contracts": contracts}
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": chain.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (folder / "deployment.json").write_text(json.dumps(record))
     return {
         "DATABASE_URL": database_url,

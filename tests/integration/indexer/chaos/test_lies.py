@@ -1,4 +1,6 @@
-"""The simulator's lies and its strangers: each of them happens, and would spoil the record of whoever believes it."""
+"""The simulator's lies and its strangers: each of them happens, and would spoil the record of
+whoever believes it.
+"""
 
 import contextlib
 import json
@@ -62,7 +64,10 @@ def ask(lived: DeployedChain) -> Ask:
     def asked(body: Any) -> Any:
         calls = body if isinstance(body, list) else [body]
         results = lived.rpc.batch([(call["method"], call["params"]) for call in calls])
-        answers = [{"jsonrpc": "2.0", "id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
+        answers = [
+            {"jsonrpc": "2.0", "id": call["id"], "result": result}
+            for call, result in zip(calls, results, strict=True)
+        ]
         return answers if isinstance(body, list) else answers[0]
 
     return asked
@@ -80,20 +85,37 @@ def requests_of(chain: DeployedChain) -> Iterator[list[Body]]:
 
 
 def _calls(requests: list[tuple[str, list[Any]]]) -> list[Body]:
-    return [{"jsonrpc": "2.0", "id": number, "method": name, "params": params} for number, (name, params) in enumerate(requests, 1)]
+    return [
+        {"jsonrpc": "2.0", "id": number, "method": name, "params": params}
+        for number, (name, params) in enumerate(requests, 1)
+    ]
 
 
 def believed(calls: list[Body], answers: list[Body]) -> list[tuple[Any, ...]]:
-    """The record of a reader that checks nothing. Errors: whatever Python raises when it meets another type."""
+    """The record of a reader that checks nothing.
+
+    Errors: whatever Python raises when it meets another type.
+    """
     by_id = {answer["id"]: answer["result"] for answer in answers}
     rows: list[tuple[Any, ...]] = []
     for call in calls:
         result = by_id[call["id"]]
         if call["method"] == "eth_getBlockByNumber":
-            rows.append((bytes.fromhex(result["hash"][2:]), bytes.fromhex(result["parentHash"][2:]), int(result["timestamp"], 16)))
-            rows.append((int(result["number"], 16), int(result["logsBloom"], 16), *result["transactions"]))
+            rows.append(
+                (
+                    bytes.fromhex(result["hash"][2:]),
+                    bytes.fromhex(result["parentHash"][2:]),
+                    int(result["timestamp"], 16),
+                )
+            )
+            rows.append(
+                (int(result["number"], 16), int(result["logsBloom"], 16), *result["transactions"])
+            )
         elif call["method"] == "eth_getBlockReceipts":
-            rows += [(*_naming(receipt), int(receipt["status"], 16), int(receipt["gasUsed"], 16)) for receipt in result]
+            rows += [
+                (*_naming(receipt), int(receipt["status"], 16), int(receipt["gasUsed"], 16))
+                for receipt in result
+            ]
             rows += [row for receipt in result for row in map(_row, receipt["logs"])]
         else:
             rows += map(_row, result)
@@ -123,8 +145,11 @@ def test_each_lie__spoils_the_record_of_who_believes_it(lived: DeployedChain, as
         honest = ask(calls)
         for lie in Lie:
             untrue = [tell(lie, calls, honest, _draws(number), ask) for number in range(10)]
-            tellings[lie] += [_is_spoiled(calls, answers, honest) for answers in untrue if answers is not None]
-    # A reader that looks at few fields may miss the others, and an id twice may name the same answer again.
+            tellings[lie] += [
+                _is_spoiled(calls, answers, honest) for answers in untrue if answers is not None
+            ]
+    # A reader that looks at few fields may miss the others, and an id twice may name the same
+    # answer again.
     shares = {lie: sum(told) / max(1, len(told)) for lie, told in tellings.items()}
     assert {lie for lie, share in shares.items() if share < 0.6} == set(), shares
 
@@ -136,7 +161,9 @@ def _is_spoiled(calls: list[Body], untrue: list[Body], honest: list[Body]) -> bo
         return True
 
 
-def test_a_receipt_without_a_log__looks_whole_and_is_denied_by_a_bloom(lived: DeployedChain, ask: Ask) -> None:
+def test_a_receipt_without_a_log__looks_whole_and_is_denied_by_a_bloom(
+    lived: DeployedChain, ask: Ask
+) -> None:
     lie_of_bloom = {Lie.LOG_LEFT_OUT: False, Lie.LOG_AND_BLOOM_LEFT_OUT: True}
     for calls in requests_of(lived):
         for lie, fits in lie_of_bloom.items():
@@ -144,17 +171,30 @@ def test_a_receipt_without_a_log__looks_whole_and_is_denied_by_a_bloom(lived: De
             if untrue is None:
                 continue
             receipts = untrue[0]["result"]
-            header = ask({"id": 1, "method": "eth_getBlockByHash", "params": [receipts[0]["blockHash"], False]})["result"]
+            header = ask(
+                {
+                    "id": 1,
+                    "method": "eth_getBlockByHash",
+                    "params": [receipts[0]["blockHash"], False],
+                }
+            )["result"]
             logs = [log for receipt in receipts for log in receipt["logs"]]
             assert [int(log["logIndex"], 16) for log in logs] == list(range(len(logs)))
             of_logs = reduce(or_, map(lies.bloom_of, logs), 0)
-            assert (of_logs == reduce(or_, (int(receipt["logsBloom"], 16) for receipt in receipts))) is fits
+            assert (
+                of_logs == reduce(or_, (int(receipt["logsBloom"], 16) for receipt in receipts))
+            ) is fits
             assert of_logs != int(header["logsBloom"], 16)
 
 
-def test_a_liar__tells_each_of_its_lies__and_the_other_node_none(lived: DeployedChain, ask: Ask) -> None:
+def test_a_liar__tells_each_of_its_lies__and_the_other_node_none(
+    lived: DeployedChain, ask: Ask
+) -> None:
     for seed in range(4):
-        liar, honest = FaultyNode("first", seed, 0, silence_s=0, lies=due_lies(seed)), FaultyNode("second", seed, 0, silence_s=0)
+        liar, honest = (
+            FaultyNode("first", seed, 0, silence_s=0, lies=due_lies(seed)),
+            FaultyNode("second", seed, 0, silence_s=0),
+        )
         for node in (liar, honest):
             for calls in list(requests_of(lived)) * 6:
                 with contextlib.suppress(DropError):
@@ -172,13 +212,23 @@ def test_four_seeds_in_a_row__have_every_habit(first: int) -> None:
 
 
 @pytest.mark.parametrize("habit", Habit)
-def test_a_habit__is_in_each_of_the_same_answers_and_in_no_other(lived: DeployedChain, ask: Ask, habit: Habit) -> None:
+def test_a_habit__is_in_each_of_the_same_answers_and_in_no_other(
+    lived: DeployedChain, ask: Ask, habit: Habit
+) -> None:
     node = HabitualNode("habitual", habit, 0)
-    latest = {"jsonrpc": "2.0", "id": 1, "method": "eth_getBlockByNumber", "params": ["latest", False]}
+    latest = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "eth_getBlockByNumber",
+        "params": ["latest", False],
+    }
     receipts = {**latest, "method": "eth_getBlockReceipts", "params": ["latest"]}
     number = {**latest, "method": "eth_blockNumber", "params": []}
     changed = {
-        call["method"]: {json.loads(node.answer(json.dumps(call).encode(), ask).body) != ask(call) for _ in range(5)}
+        call["method"]: {
+            json.loads(node.answer(json.dumps(call).encode(), ask).body) != ask(call)
+            for _ in range(5)
+        }
         for call in (latest, receipts, number)
     }
     heads, all_of_them = {Habit.HANGING_HEAD, Habit.NO_HEAD, Habit.EXPIRED}, {Habit.EXPIRED}
@@ -201,27 +251,52 @@ def harmed(chain: DeployedChain, *kinds: Harm) -> Expected:
 
 
 def test_vaults_of_hostile_terms__are_made_and_folded(deployed: DeployedChain) -> None:
-    texts = {Harm.NUL_ID: NUL, Harm.BROKEN_ID: NOT_UTF8, Harm.LONG_ID: LONG, Harm.LARGE_TERMS: b"m_large"}
+    texts = {
+        Harm.NUL_ID: NUL,
+        Harm.BROKEN_ID: NOT_UTF8,
+        Harm.LONG_ID: LONG,
+        Harm.LARGE_TERMS: b"m_large",
+    }
     expected = harmed(deployed, *texts)
     created = [row[7] for row in expected.tables["raw_log"] if row[6].startswith(CREATED)]
-    assert [text.hex() in data for text, data in zip(texts.values(), created, strict=True)] == [True] * len(texts)
-    assert [MOST_UINT.to_bytes(32).hex() in data for data in created] == [kind is Harm.LARGE_TERMS for kind in texts]
+    assert [text.hex() in data for text, data in zip(texts.values(), created, strict=True)] == [
+        True
+    ] * len(texts)
+    assert [MOST_UINT.to_bytes(32).hex() in data for data in created] == [
+        kind is Harm.LARGE_TERMS for kind in texts
+    ]
     vaults = expected.tables["vault"]
-    assert [address for _, address, *_ in vaults] == [deployed.reader.predict_vault(digest) for _, _, _, digest, _ in vaults]
+    assert [address for _, address, *_ in vaults] == [
+        deployed.reader.predict_vault(digest) for _, _, _, digest, _ in vaults
+    ]
     assert expected.foreign == {address for _, address, *_ in vaults}
 
 
 def test_transfers_of_nothing__happen_and_are_no_deposits(deployed: DeployedChain) -> None:
     expected = harmed(deployed, Harm.EMPTY_TRANSFERS, Harm.PAYMENT)
-    logs = deployed.rpc.call("eth_getLogs", [{"fromBlock": "0x1", "topics": [TRANSFER, None, "0x" + WALLET[2:].lower().rjust(64, "0")]}])
+    logs = deployed.rpc.call(
+        "eth_getLogs",
+        [
+            {
+                "fromBlock": "0x1",
+                "topics": [TRANSFER, None, "0x" + WALLET[2:].lower().rjust(64, "0")],
+            }
+        ],
+    )
     assert len(logs) == TRANSFERS + 1
     assert [row[-1] for row in expected.deposits[ACCOUNT]] == [int(logs[-1]["data"], 16)]
 
 
-def test_failing_calls_of_a_stranger__are_mined_and_fail_and_make_no_row(deployed: DeployedChain) -> None:
+def test_failing_calls_of_a_stranger__are_mined_and_fail_and_make_no_row(
+    deployed: DeployedChain,
+) -> None:
     expected = harmed(deployed, Harm.FAILING_CALLS)
     heights = range(deployed.start_block, expected.head[0] + 1)
-    receipts = [deployed.reader.receipts(header.hash) or () for header in deployed.reader.headers(heights) if header is not None]
+    receipts = [
+        deployed.reader.receipts(header.hash) or ()
+        for header in deployed.reader.headers(heights)
+        if header is not None
+    ]
     failed = {one.to for block in receipts for one in block if one.status == 0}
     assert failed & expected.foreign
     assert expected.tables["reverted_tx"] == []
@@ -231,7 +306,9 @@ def test_bad_adapters__answer_as_they_are_called(deployed: DeployedChain) -> Non
     answers: list[int | str] = []
     for adapter in deploy_bad_adapters(deployed):
         try:
-            answers.append(len(deployed.rpc.call("eth_call", [{"to": adapter, "gas": hex(10**7)}, "latest"])))
+            answers.append(
+                len(deployed.rpc.call("eth_call", [{"to": adapter, "gas": hex(10**7)}, "latest"]))
+            )
         except RpcRefusedError as error:
             answers.append(type(error).__name__)
     assert dict(zip(BAD_ADAPTERS, answers, strict=True)) == {

@@ -1,4 +1,6 @@
-"""The simulator itself: its nodes are as bad as they should be, and its comparison finds what is wrong."""
+"""The simulator itself: its nodes are as bad as they should be, and its comparison finds what is
+wrong.
+"""
 
 import contextlib
 import json
@@ -54,14 +56,23 @@ def request(method: str, *params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
 
 
-OLD = Branch(ancestor=97, head=99, blocks={98: block(98, "b"), 99: block(99, "b")}, receipts={"0xb98": [], "0xb99": []}, transactions={})
+OLD = Branch(
+    ancestor=97,
+    head=99,
+    blocks={98: block(98, "b"), 99: block(99, "b")},
+    receipts={"0xb98": [], "0xb99": []},
+    transactions={},
+)
 
 
 def told(node: FaultyNode, count: int = 2_000) -> list[str]:
     """What a node answers to the same requests."""
     answers = []
     for _ in range(count):
-        for body in ([request("eth_getBlockByNumber", hex(n)) for n in (1, 2, 3)], request("eth_getBlockReceipts", "0xa7")):
+        for body in (
+            [request("eth_getBlockByNumber", hex(n)) for n in (1, 2, 3)],
+            request("eth_getBlockReceipts", "0xa7"),
+        ):
             with contextlib.suppress(DropError):
                 answer = node.answer(json.dumps(body).encode(), ask)
                 answers.append(f"{answer.status} {answer.cut} {answer.body!r}")
@@ -72,15 +83,29 @@ def test_a_bad_node__has_every_fault_and_repeats_itself() -> None:
     nodes = [FaultyNode("first", seed, 0, silence_s=0, branch=OLD) for seed in (1, 1, 2)]
     first, again, other = map(told, nodes)
     assert first == again != other
-    transport = {"dropped", "silent", "429", "500", "truncated", "shortened", "internal", "unordered", "left out"}
+    transport = {
+        "dropped",
+        "silent",
+        "429",
+        "500",
+        "truncated",
+        "shortened",
+        "internal",
+        "unordered",
+        "left out",
+    }
     chains = {"lag", "old", "flip"}
-    assert nodes[0].faults.keys() == transport | chains | {f"receipts {what}" for what in ("null", "other block", "doubled", "cut")}
+    assert nodes[0].faults.keys() == transport | chains | {
+        f"receipts {what}" for what in ("null", "other block", "doubled", "cut")
+    }
 
 
 def test_a_lagging_view__knows_nothing_above_its_head() -> None:
     view = View(ask, lag=3)
     assert view.answer(request("eth_getBlockByNumber", "latest", False))["result"] == block(97)
-    assert view.answer(request("eth_getBlockByNumber", "finalized", False))["result"] == block(97 - 64)
+    assert view.answer(request("eth_getBlockByNumber", "finalized", False))["result"] == block(
+        97 - 64
+    )
     assert view.answer(request("eth_getBlockByHash", "0xa97", False))["result"] == block(97)
     assert view.answer(request("eth_getBlockReceipts", "0xa98"))["result"] is None
     assert "error" in view.answer(request("eth_call", {}, {"blockHash": "0xa98"}))
@@ -95,14 +120,21 @@ def test_a_view_of_the_old_branch__shows_its_blocks_and_none_of_the_new_ones() -
 
 
 def test_sixteen_seeds_in_a_row__kill_at_every_commit_point_both_ways() -> None:
-    assert {due(seed) for seed in range(17, 33)} == {(point, commits) for point in Point for commits in (True, False)}
+    assert {due(seed) for seed in range(17, 33)} == {
+        (point, commits) for point in Point for commits in (True, False)
+    }
 
 
 @pytest.fixture
-def watched(crashable: EmbeddedPostgres, chaos_database: str, deployed: DeployedChain) -> Iterator[Follower]:
+def watched(
+    crashable: EmbeddedPostgres, chaos_database: str, deployed: DeployedChain
+) -> Iterator[Follower]:
     """An indexer of one process on a database with the simulator's triggers."""
     url = url_of(crashable, chaos_database)
-    database, leadership = Database(url, application_name="test"), Leadership(url, "indexer", "test")
+    database, leadership = (
+        Database(url, application_name="test"),
+        Leadership(url, "indexer", "test"),
+    )
     assert leadership.try_take(now_utc())
     yield Follower(deployed, database, leadership)
     leadership.release()
@@ -139,10 +171,14 @@ TAMPERED = {
 }
 
 
-def test_tables_that_say_otherwise_than_the_chain__are_found(watched: Follower, crashable: EmbeddedPostgres, chaos_database: str) -> None:
+def test_tables_that_say_otherwise_than_the_chain__are_found(
+    watched: Follower, crashable: EmbeddedPostgres, chaos_database: str
+) -> None:
     mandate, chain = lived(watched), watched.deployed
     digest = chain.digest(mandate.terms)
-    expected = fold(chain, [Place(mandate.terms, chain.reader.predict_vault(digest), digest, mandate)], {})
+    expected = fold(
+        chain, [Place(mandate.terms, chain.reader.predict_vault(digest), digest, mandate)], {}
+    )
     assert differences(watched.database, chain, expected) == []
     assert min(len(rows) for rows in expected.tables.values()) > 0
     for statement, word in TAMPERED.items():

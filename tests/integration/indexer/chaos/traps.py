@@ -1,7 +1,8 @@
 """The indexer's commit points (tests/integration/chaos/traps.py holds them).
 
 Laws
-- The same triggers write down what must never be: a position that an older epoch moved, or one that does not lead.
+- The same triggers write down what must never be: a position that an older epoch moved, or one that
+  does not lead.
 """
 
 from enum import StrEnum

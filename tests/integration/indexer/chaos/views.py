@@ -1,4 +1,6 @@
-"""The chain as one node sees it: the live one, one that lags behind it, or the branch that the last reorg threw away."""
+"""The chain as one node sees it: the live one, one that lags behind it, or the branch that the last
+reorg threw away.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -52,7 +54,12 @@ class View:
     @property
     def head(self) -> int:
         if self._head is None:
-            live = int(self.ask({"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []})["result"], 16)
+            live = int(
+                self.ask({"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []})[
+                    "result"
+                ],
+                16,
+            )
             self._head = self.branch.head if self.branch is not None else max(0, live - self.lag)
         return self._head
 
@@ -62,7 +69,11 @@ class View:
 
     def _at_height(self, call: Body) -> Body:
         tag = call["params"][0]
-        heights = {"latest": self.head, "safe": max(0, self.head - SAFE_DEPTH), "finalized": max(0, self.head - FINAL_DEPTH)}
+        heights = {
+            "latest": self.head,
+            "safe": max(0, self.head - SAFE_DEPTH),
+            "finalized": max(0, self.head - FINAL_DEPTH),
+        }
         number = heights[tag] if tag in heights else int(tag, 16)
         if self.branch is not None and number in self.branch.blocks:
             return _result(call, self.branch.blocks[number])
@@ -73,7 +84,12 @@ class View:
     def _of_block(self, call: Body) -> Body:
         block_hash = call["params"][0]
         if self.branch is not None and (block := self.branch.by_hash(block_hash)) is not None:
-            return _result(call, block if call["method"] == "eth_getBlockByHash" else self.branch.receipts[block_hash])
+            return _result(
+                call,
+                block
+                if call["method"] == "eth_getBlockByHash"
+                else self.branch.receipts[block_hash],
+            )
         return dict(self.ask(call)) if self._knows(block_hash) else _result(call, None)
 
     def _transaction(self, call: Body) -> Body:
@@ -81,7 +97,11 @@ class View:
             return _result(call, self.branch.transactions[call["params"][0]])
         answer = dict(self.ask(call))
         height = (answer.get("result") or {}).get("blockNumber")
-        return answer if height is not None and int(height, 16) <= self._shared() else _result(call, None)
+        return (
+            answer
+            if height is not None and int(height, 16) <= self._shared()
+            else _result(call, None)
+        )
 
     def _call(self, call: Body) -> Body:
         """The state of thrown-away blocks is gone, also where their headers are still known."""
@@ -92,7 +112,12 @@ class View:
 
     def _knows(self, block_hash: str) -> bool:
         """Whether a live block is one that this view has seen."""
-        asked = {"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByHash", "params": [block_hash, False]}
+        asked = {
+            "jsonrpc": "2.0",
+            "id": 0,
+            "method": "eth_getBlockByHash",
+            "params": [block_hash, False],
+        }
         block = self.ask(asked).get("result")
         return block is not None and int(block["number"], 16) <= self._shared()
 

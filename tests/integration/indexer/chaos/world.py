@@ -1,7 +1,8 @@
-"""The chain of the story: blocks with what people do in them, and reorgs that keep, drop, move or bring back blocks.
+"""The chain of the story: blocks with what people do in them, and reorgs that keep, drop, move or
+bring back blocks.
 
-A block is its time and its raw transactions. With the base fee held still, the same block on the same parent has the same
-hash, so that a branch can be left and come back as it was.
+A block is its time and its raw transactions. With the base fee held still, the same block on the
+same parent has the same hash, so that a branch can be left and come back as it was.
 
 Laws
 - No reorg goes below what was ever final (64 under the highest head), nor below the deployment.
@@ -25,7 +26,8 @@ BASE_FEE_WEI = 1_000_000_000
 DEEPEST = 64
 RANGE_BLOCKS = 34  # as many below the finalized block are taken in a range
 HARM = 0.08  # the share of deeds that are a stranger's
-LEAPS, LEAP_S = 0.02, 4 * 24 * 3600  # a few blocks come days later: a proposal is ripe, a mandate over
+# a few blocks come days later: a proposal is ripe, a mandate over
+LEAPS, LEAP_S = 0.02, 4 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ class World:
         return f"{kind}; {self.mine(1)}"
 
     def mine_backlog(self, blocks: int) -> str:
-        """So many blocks with deeds and as many without that the first ones are final, and worth taking in ranges."""
+        """So many blocks with deeds and as many without that the first ones are final, and worth
+        taking in ranges.
+        """
         for _ in range(blocks):
             self._block(self._deeds(self.luck.randint(0, 2)))
         return f"{blocks} blocks; {self.mine_empty(FINAL_DEPTH + RANGE_BLOCKS)}"
@@ -87,7 +91,9 @@ class World:
         return min(DEEPEST, head - max(self.floor, self.highest - FINAL_DEPTH))
 
     def replace(self, depth: int, longer: int, keep: float) -> str:
-        """Another branch, `longer` blocks longer (or shorter), with a share of the old transactions at other places."""
+        """Another branch, `longer` blocks longer (or shorter), with a share of the old transactions
+        at other places.
+        """
         old = self._roll_back(depth)
         kept = self._kept([raw for block in old for raw in block.raws], keep)
         length = max(1, depth + longer)
@@ -96,7 +102,10 @@ class World:
             mine = [raw for raw, at in zip(kept, places, strict=True) if at == place]
             fresh = self._deeds(self.luck.randint(0, 2)) if self.luck.random() < 0.3 else []
             self._block(fresh, mine)
-        return f"replace the last {depth} blocks by {length}, {len(kept)} of the old transactions kept, to {self._seen()}"
+        return (
+            f"replace the last {depth} blocks by {length}, {len(kept)} of the old transactions "
+            f"kept, to {self._seen()}"
+        )
 
     def replace_at_once(self, depth: int, keep: float) -> str:
         """As anvil_reorg does it: nobody sees a shorter chain."""
@@ -108,7 +117,9 @@ class World:
         return f"anvil_reorg {depth} with {len(kept)} of the old transactions to {self._seen()}"
 
     def leave(self, depth: int, other: int) -> tuple[int, tuple[Block, ...], str]:
-        """Leave the branch for `other` blocks of another; (height of the fork, the old blocks, what happened)."""
+        """Leave the branch for `other` blocks of another; (height of the fork, the old blocks, what
+        happened).
+        """
         fork = self.head.number - depth
         old = self._roll_back(depth)
         for _ in range(other):
@@ -116,7 +127,9 @@ class World:
         return fork, old, f"leave the last {depth} blocks for {other} others at {self._seen()}"
 
     def come_back(self, fork: int, blocks: Sequence[Block]) -> str:
-        """Back to the old branch, block for block with the same hashes, and one new block on top."""
+        """Back to the old branch, block for block with the same hashes, and one new block on
+        top.
+        """
         self._roll_back(self.head.number - fork)
         for block in blocks:
             self._mine(block)
@@ -129,10 +142,16 @@ class World:
         return [deed for _ in range(count) for deed in self._deed()]
 
     def _deed(self) -> list[Deed]:
-        return self.strangers.harm(self.luck) if self.luck.random() < HARM else self.crowd.act(self.luck, self.head)
+        return (
+            self.strangers.harm(self.luck)
+            if self.luck.random() < HARM
+            else self.crowd.act(self.luck, self.head)
+        )
 
     def _block(self, deeds: Sequence[Deed], raws: Sequence[str] = ()) -> int:
-        """A block of old transactions, as they were signed, and of new deeds; how many were sent."""
+        """A block of old transactions, as they were signed, and of new deeds; how many were
+        sent.
+        """
         self._nonces.clear()
         accepted = [raw for raw in raws if self._send(raw)]
         for deed in deeds:
@@ -140,7 +159,10 @@ class World:
             if self._send(raw):
                 accepted.append(raw)
                 self._nonces[deed.sender.address] += 1
-        self._close(self.head.timestamp + (self.luck.randint(1, 3) if self.luck.random() > LEAPS else LEAP_S))
+        self._close(
+            self.head.timestamp
+            + (self.luck.randint(1, 3) if self.luck.random() > LEAPS else LEAP_S)
+        )
         return len(accepted)
 
     def _mine(self, block: Block) -> None:
@@ -150,7 +172,9 @@ class World:
 
     def _nonce(self, sender: Persona) -> int:
         if sender.address not in self._nonces:
-            self._nonces[sender.address] = int(self.chain.rpc.call("eth_getTransactionCount", [sender.address, "pending"]), 16)
+            self._nonces[sender.address] = int(
+                self.chain.rpc.call("eth_getTransactionCount", [sender.address, "pending"]), 16
+            )
         return self._nonces[sender.address]
 
     def _send(self, raw: str) -> bool:
@@ -178,7 +202,11 @@ class World:
 
     def _above(self, ancestor: int) -> tuple[Block, ...]:
         headers = self.chain.reader.headers(range(ancestor + 1, self.head.number + 1))
-        return tuple(Block(h.timestamp, tuple(self._raw_of[tx] for tx in h.transaction_hashes)) for h in headers if h is not None)
+        return tuple(
+            Block(h.timestamp, tuple(self._raw_of[tx] for tx in h.transaction_hashes))
+            for h in headers
+            if h is not None
+        )
 
     def _roll_back(self, depth: int) -> tuple[Block, ...]:
         blocks = self._above(self.head.number - depth)
@@ -190,8 +218,12 @@ class World:
         """Let the bad nodes still know the branch that goes."""
         head = self.head.number
         heights = range(head - depth + 1, head + 1)
-        full = self.chain.rpc.batch([("eth_getBlockByNumber", [hex(number), True]) for number in heights])
-        receipts = self.chain.rpc.batch([("eth_getBlockReceipts", [block["hash"]]) for block in full])
+        full = self.chain.rpc.batch(
+            [("eth_getBlockByNumber", [hex(number), True]) for number in heights]
+        )
+        receipts = self.chain.rpc.batch(
+            [("eth_getBlockReceipts", [block["hash"]]) for block in full]
+        )
         branch = Branch(
             ancestor=head - depth,
             head=head,

@@ -1,9 +1,12 @@
-"""What waits to be mined: a pool as nodes keep it, in front of anvil, which forgets what a block's base fee leaves out.
+"""What waits to be mined: a pool as nodes keep it, in front of anvil, which forgets what a block's
+base fee leaves out.
 
 Laws
-- A waiting transaction is replaced only by one that pays a tenth more in both fees; anvil would take one wei more.
+- A waiting transaction is replaced only by one that pays a tenth more in both fees; anvil would
+  take one wei more.
 - One that pays less than the base fee waits, and is mined when the fee falls.
-- anvil holds a copy of what it would take, so that its pending state is real; the pool says what waits.
+- anvil holds a copy of what it would take, so that its pending state is real; the pool says what
+  waits.
 """
 
 import threading
@@ -39,17 +42,39 @@ class Waiting:
 
     def as_told(self) -> dict[str, Any]:
         """As a node answers eth_getTransactionByHash while no block has it."""
-        numbers = {"nonce": self.nonce, "gas": self.gas, "maxFeePerGas": self.max_fee_wei, "maxPriorityFeePerGas": self.priority_wei}
-        told = {"hash": self.hash, "from": self.sender, "to": self.to, "input": self.data, "blockHash": None, "blockNumber": None}
+        numbers = {
+            "nonce": self.nonce,
+            "gas": self.gas,
+            "maxFeePerGas": self.max_fee_wei,
+            "maxPriorityFeePerGas": self.priority_wei,
+        }
+        told = {
+            "hash": self.hash,
+            "from": self.sender,
+            "to": self.to,
+            "input": self.data,
+            "blockHash": None,
+            "blockNumber": None,
+        }
         return told | {name: hex(number) for name, number in numbers.items()}
 
 
 @cache
 def read(raw: str) -> Waiting:
-    """A signed transaction with EIP-1559 fees. Kept, since the signer's recovery takes a hundredth of a second."""
+    """A signed transaction with EIP-1559 fees.
+
+    Kept, since the signer's recovery takes a hundredth of a second.
+    """
     fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     numbers = (fields[name] for name in ("nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas"))
-    return Waiting(raw, tx_hash_of(raw), Account.recover_transaction(raw), *numbers, hex_of(fields["to"]), hex_of(fields["data"]))
+    return Waiting(
+        raw,
+        tx_hash_of(raw),
+        Account.recover_transaction(raw),
+        *numbers,
+        hex_of(fields["to"]),
+        hex_of(fields["data"]),
+    )
 
 
 def tx_hash_of(raw: str) -> str:
@@ -58,11 +83,15 @@ def tx_hash_of(raw: str) -> str:
 
 @dataclass(slots=True)
 class Mempool:
-    """Shared by all nodes of a story: what one has got, the others hear of at once. `lock` is held while a block is made."""
+    """Shared by all nodes of a story: what one has got, the others hear of at once.
+
+    `lock` is held while a block is made.
+    """
 
     rpc: Rpc
     waiting: dict[tuple[str, int], Waiting] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)  # raw by hash of everything that was ever taken
+    # raw by hash of everything that was ever taken
+    seen: dict[str, str] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.RLock)
 
     def offer(self, raw: str) -> dict[str, Any]:
@@ -79,7 +108,9 @@ class Mempool:
 
     def told_of(self, tx_hash: str) -> dict[str, Any] | None:
         with self.lock:
-            return next((one.as_told() for one in self.waiting.values() if one.hash == tx_hash), None)
+            return next(
+                (one.as_told() for one in self.waiting.values() if one.hash == tx_hash), None
+            )
 
     def forget(self, is_forgotten: Callable[[Waiting], bool]) -> int:
         """Drop some; how many."""
@@ -97,7 +128,9 @@ class Mempool:
     def prune(self) -> None:
         """Forget what the chain has, or can have no more."""
         with self.lock:
-            counts = {sender: self._count(sender) for sender in {sender for sender, _ in self.waiting}}
+            counts = {
+                sender: self._count(sender) for sender in {sender for sender, _ in self.waiting}
+            }
             for sender, nonce in list(self.waiting):
                 if nonce < counts[sender]:
                     del self.waiting[sender, nonce]
@@ -105,7 +138,10 @@ class Mempool:
     def _why_not(self, new: Waiting) -> str | None:
         if new.nonce < self._count(new.sender):
             return "nonce too low"
-        if int(self.rpc.call("eth_getBalance", [new.sender, "latest"]), 16) < new.gas * new.max_fee_wei:
+        if (
+            int(self.rpc.call("eth_getBalance", [new.sender, "latest"]), 16)
+            < new.gas * new.max_fee_wei
+        ):
             return "insufficient funds for gas * price + value"
         old = self.waiting.get((new.sender, new.nonce))
         if old is None:
@@ -121,5 +157,6 @@ class Mempool:
         return int(self.rpc.call("eth_getTransactionCount", [sender, "latest"]), 16)
 
     def _pass_on(self, one: Waiting) -> None:
-        with suppress(RpcRefusedError):  # It has it, or its fee is below the base fee: it goes on waiting here.
+        # It has it, or its fee is below the base fee: it goes on waiting here.
+        with suppress(RpcRefusedError):
             self.rpc.call("eth_sendRawTransaction", [one.raw])

@@ -1,10 +1,13 @@
-"""A bad node before anvil: it fails, is slow, refuses what it should take, loses its answer, or forgets that something waits.
+"""A bad node before anvil: it fails, is slow, refuses what it should take, loses its answer, or
+forgets that something waits.
 
-What it does to request n follows from sha256(seed, name, n) alone. Every raw transaction that reaches it is looked up in the
-keeper's rows at that moment: bytes that are not committed must not leave the process.
+What it does to request n follows from sha256(seed, name, n) alone. Every raw transaction that
+reaches it is looked up in the keeper's rows at that moment: bytes that are not committed must not
+leave the process.
 
-A node may also be bad for good, in calm too: one that swallows transactions and says that they wait, one that tells absurd fees, one
-that refuses large batches. Of the first two an honest one stands beside it.
+A node may also be bad for good, in calm too: one that swallows transactions and says that they
+wait, one that tells absurd fees, one that refuses large batches. Of the first two an honest one
+stands beside it.
 """
 
 import json
@@ -44,8 +47,11 @@ class Ill(StrEnum):
 
 @dataclass(slots=True)
 class BadNode:
-    """`is_committed` answers None when the database can't say. `early` and `unsure` are what was sent before it was committed,
-    and what could not be looked up; `batch_limit` is of a node that refuses large ones."""
+    """`is_committed` answers None when the database can't say.
+
+    `early` and `unsure` are what was sent before it was committed, and what could not be looked up;
+    `batch_limit` is of a node that refuses large ones.
+    """
 
     name: str
     seed: int
@@ -81,7 +87,9 @@ class BadNode:
             self.note(self.ill)
             return self._too_large(calls)
         answers = self._answers(number, calls, ask)
-        if self.is_faulty and self._happens("lost", number, TRANSPORT_SHARE if calls[0]["method"] != SEND else SEND_SHARE):
+        if self.is_faulty and self._happens(
+            "lost", number, TRANSPORT_SHARE if calls[0]["method"] != SEND else SEND_SHARE
+        ):
             self.note("answer lost")
             raise DropError
         return ok(answers if isinstance(request, list) else answers[0])
@@ -132,26 +140,40 @@ class BadNode:
         return ok([refusal] if self.name == "first" else {**refusal, "id": None})
 
     def _tell_absurd_fees(self, number: int, calls: list[Body], answers: list[Body]) -> None:
-        """A tip that buys the block, and a base fee of nothing in every second answer that shows one."""
+        """A tip that buys the block, and a base fee of nothing in every second answer that shows
+        one.
+        """
         for index, (call, answer) in enumerate(zip(calls, answers, strict=True)):
             result = answer.get("result")
             if call["method"] in ("eth_maxPriorityFeePerGas", "eth_gasPrice"):
                 answer["result"] = hex(ABSURD_FEE_WEI)
             elif call["method"] == "eth_feeHistory" and result:
-                result["reward"] = [[hex(ABSURD_FEE_WEI)] * len(tips) for tips in result.get("reward") or []]
-            elif isinstance(result, dict) and "baseFeePerGas" in result and self._happens("no base fee", f"{number}.{index}", 0.5):
+                result["reward"] = [
+                    [hex(ABSURD_FEE_WEI)] * len(tips) for tips in result.get("reward") or []
+                ]
+            elif (
+                isinstance(result, dict)
+                and "baseFeePerGas" in result
+                and self._happens("no base fee", f"{number}.{index}", 0.5)
+            ):
                 result["baseFeePerGas"] = "0x0"
             else:
                 continue
             self.note(Ill.ABSURD_FEES)
 
     def _garble(self, number: int, calls: list[Body], answers: list[Body]) -> None:
-        asked = [(call["method"], answer) for call, answer in zip(calls, answers, strict=True) if call["method"] != SEND]
+        asked = [
+            (call["method"], answer)
+            for call, answer in zip(calls, answers, strict=True)
+            if call["method"] != SEND
+        ]
         asked = [(method, answer) for method, answer in asked if answer.get("result") is not None]
         if len(asked) > 1 and self._happens("garbage", number, GARBAGE_SHARE):
             self.note(Ill.GARBAGE)
             method, garbled = self._pick("garbled", number, tuple(asked))
-            garbled["result"] = self._pick("garbage", number, WORTHLESS if method == "eth_call" else GARBAGE)
+            garbled["result"] = self._pick(
+                "garbage", number, WORTHLESS if method == "eth_call" else GARBAGE
+            )
 
     def _sent(self, number: str, call: Body) -> Body:
         """One in a few is refused, or taken and forgotten at once."""
@@ -161,7 +183,9 @@ class BadNode:
             self._swallowed[tx_hash_of(raw)] = raw
             return {**head, "result": tx_hash_of(raw)}
         if self.is_faulty and self._happens("send", number, SEND_SHARE):
-            fault = self._pick("send", number, ("txpool is full", "internal error", "nonce too low", "swallowed"))
+            fault = self._pick(
+                "send", number, ("txpool is full", "internal error", "nonce too low", "swallowed")
+            )
             self.note(fault)
             if fault != "swallowed":
                 return {**head, "error": {"code": REFUSED_CODE, "message": fault}}
@@ -184,7 +208,10 @@ class BadNode:
         return self._chance(what, number) < share
 
     def _chance(self, what: str, number: int | str) -> float:
-        return int.from_bytes(sha256(f"{self.seed}:{self.name}:{what}:{number}".encode()).digest()[:6]) / 2**48
+        return (
+            int.from_bytes(sha256(f"{self.seed}:{self.name}:{what}:{number}".encode()).digest()[:6])
+            / 2**48
+        )
 
     def _pick(self, what: str, number: int | str, choices: tuple[Any, ...]) -> Any:
         return choices[int(self._chance(f"pick {what}", number) * len(choices))]

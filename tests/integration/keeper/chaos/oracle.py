@@ -1,4 +1,5 @@
-"""What must be true when a story has come to rest, read from the canonical chain, the rows and the nodes' records.
+"""What must be true when a story has come to rest, read from the canonical chain, the rows and the
+nodes' records.
 
 Nothing of keeper/ is used here.
 """
@@ -53,7 +54,9 @@ LAWS = {
 class Chain:
     """The canonical blocks of the story: what stopped each vault, and what the keys sent."""
 
-    stops: dict[str, list[tuple[Receipt, Stopped]]] = field(default_factory=lambda: defaultdict(list))
+    stops: dict[str, list[tuple[Receipt, Stopped]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     marks: list[tuple[str, Receipt, Marked]] = field(default_factory=list)
     ours: list[tuple[int, Receipt]] = field(default_factory=list)  # nonce and receipt
     # Of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei).
@@ -82,7 +85,9 @@ class Oracle:
         ]
 
     def of_stops(self) -> list[str]:
-        """The part that holds while transactions may still be under way: what is stopped, how, and for how much."""
+        """The part that holds while transactions may still be under way: what is stopped, how, and
+        for how much.
+        """
         chain = self._chain()
         return [*self._stopped(chain), *self._sent(chain), *self._paid(chain)]
 
@@ -90,12 +95,23 @@ class Oracle:
         """What happened, for people."""
         chain = self._chain()
         with self.database.read() as session:
-            rows = session.execute(text("select kind || ' ' || state, count(*) from keeper_intent group by 1 order by 1"))
+            rows = session.execute(
+                text(
+                    "select kind || ' ' || state, count(*) from keeper_intent group by 1 order by 1"
+                )
+            )
             intents = ", ".join(f"{count} {what}" for what, count in rows)
-            ((attempts, fillers),) = session.execute(text("select count(*), count(*) filter (where is_filler) from keeper_tx"))
-        by_us = sum(receipt.sender in self.signers for found in chain.stops.values() for receipt, _ in found)
+            ((attempts, fillers),) = session.execute(
+                text("select count(*), count(*) filter (where is_filler) from keeper_tx")
+            )
+        by_us = sum(
+            receipt.sender in self.signers for found in chain.stops.values() for receipt, _ in found
+        )
         why = Counter(self._why(receipt) for _, receipt in chain.ours if receipt.status == 0)
-        return f"{by_us} stops by the keeper, reverted: {dict(why)}; {attempts} attempts, {fillers} fillers; {intents}"
+        return (
+            f"{by_us} stops by the keeper, reverted: {dict(why)}; {attempts} attempts, {fillers} "
+            f"fillers; {intents}"
+        )
 
     def _why(self, receipt: Receipt) -> str:
         """What the contract says to a call that reverted, at the end of its block."""
@@ -103,7 +119,11 @@ class Oracle:
         body = rpc.call("eth_getTransactionByHash", [receipt.tx_hash])
         call = {"from": receipt.sender, "to": receipt.to, "data": body["input"]}
         answers = rpc.batch_settled([("eth_call", [call, {"blockHash": receipt.block_hash}])])
-        return (refusal_name(answers[0].revert_data) if isinstance(answers[0], RpcRevertedError) else None) or "unknown"
+        return (
+            refusal_name(answers[0].revert_data)
+            if isinstance(answers[0], RpcRevertedError)
+            else None
+        ) or "unknown"
 
     # The chain
 
@@ -119,7 +139,9 @@ class Oracle:
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
                     market_wei = world.highest_base_fee_wei(number, LONGEST_WAIT)
-                    found.paid.append((receipt.tx_hash, int(raw["effectiveGasPrice"], 16), market_wei))
+                    found.paid.append(
+                        (receipt.tx_hash, int(raw["effectiveGasPrice"], 16), market_wei)
+                    )
                 for log in receipt.logs:
                     event = decode_log(log) if log.address in vaults else None
                     if isinstance(event, Stopped):
@@ -129,27 +151,45 @@ class Oracle:
         return found
 
     def _stopped(self, chain: Chain) -> Iterator[str]:
-        """What is at its floor is stopped; what is stopped was stopped once, and was at its floor if we did it."""
-        for site, (status, worth) in zip(self.world.sites, self.world.look(self.world.head.hash), strict=True):
+        """What is at its floor is stopped; what is stopped was stopped once, and was at its floor
+        if we did it.
+        """
+        for site, (status, worth) in zip(
+            self.world.sites, self.world.look(self.world.head.hash), strict=True
+        ):
             stops = chain.stops[site.address]
             if status == "working" and is_due(site, worth):
-                yield f"{site.address} is at {worth}, its floor is {site.floor_usdc_e6}, and it is not stopped"
+                yield (
+                    f"{site.address} is at {worth}, its floor is {site.floor_usdc_e6}, and it is "
+                    "not stopped"
+                )
             if len(stops) != (status == "stopped"):
                 yield f"{site.address} is {status} and has {len(stops)} stops"
-            yield from (f"{site.address} was stopped at {event.worth}" for receipt, event in stops if self._is_wrong(site, receipt, event))
+            yield from (
+                f"{site.address} was stopped at {event.worth}"
+                for receipt, event in stops
+                if self._is_wrong(site, receipt, event)
+            )
 
     def _is_wrong(self, site: Site, receipt: Receipt, event: Stopped) -> bool:
         """A stop of ours above the floor, or of a worth that nobody knows."""
-        return receipt.sender in self.signers and not (event.worth_known and event.worth <= site.floor_usdc_e6)
+        return receipt.sender in self.signers and not (
+            event.worth_known and event.worth <= site.floor_usdc_e6
+        )
 
     def _marks(self, chain: Chain) -> Iterator[str]:
         """Each mark says what the vault was worth at a block of the height that it names."""
         for vault, receipt, mark in chain.marks:
             if mark.worth not in self.world.worths.get((vault, mark.as_of_block), set()):
-                yield f"mark {receipt.tx_hash} of {vault}: {mark.worth} was never its worth at {mark.as_of_block}"
+                yield (
+                    f"mark {receipt.tx_hash} of {vault}: {mark.worth} was never its worth at "
+                    f"{mark.as_of_block}"
+                )
 
     def _sent(self, chain: Chain) -> Iterator[str]:
-        """What left the process was committed before, and what the chain has of our keys is ours or known to be foreign."""
+        """What left the process was committed before, and what the chain has of our keys is ours or
+        known to be foreign.
+        """
         with self.database.read() as session:
             stored = {
                 "0x" + bytes(raw).hex(): "0x" + bytes(tx_hash).hex()
@@ -157,30 +197,53 @@ class Oracle:
             }
         for node in self.nodes:
             yield from (f"sent before it was committed: {raw[:40]}" for raw in node.early)
-            yield from (f"sent and never committed: {raw[:40]}" for raw in node.sent if raw not in stored)
+            yield from (
+                f"sent and never committed: {raw[:40]}" for raw in node.sent if raw not in stored
+            )
         known = set(stored.values()) | self.world.foreign
-        yield from (f"{receipt.tx_hash} of {receipt.sender} is nobody's" for _, receipt in chain.ours if receipt.tx_hash not in known)
+        yield from (
+            f"{receipt.tx_hash} of {receipt.sender} is nobody's"
+            for _, receipt in chain.ours
+            if receipt.tx_hash not in known
+        )
         if self.world.disturbances == 0:
             yield from (
-                f"{receipt.tx_hash} reverted" for _, receipt in chain.ours if receipt.status == 0 and not self._lost_race(chain, receipt)
+                f"{receipt.tx_hash} reverted"
+                for _, receipt in chain.ours
+                if receipt.status == 0 and not self._lost_race(chain, receipt)
             )
 
     def _paid(self, chain: Chain) -> Iterator[str]:
-        """No more than DEAREST times the market's price since it was offered, whatever a node says of it."""
+        """No more than DEAREST times the market's price since it was offered, whatever a node says
+        of it.
+        """
         for tx_hash, price_wei, base_fee_wei in chain.paid:
             if tx_hash not in self.world.foreign and price_wei > DEAREST * (base_fee_wei + TIP_WEI):
-                yield f"{tx_hash} paid {price_wei / GWEI:.0f} gwei at a base fee of {base_fee_wei / GWEI:.0f}"
+                yield (
+                    f"{tx_hash} paid {price_wei / GWEI:.0f} gwei at a base fee of "
+                    f"{base_fee_wei / GWEI:.0f}"
+                )
 
     def _lost_race(self, chain: Chain, receipt: Receipt) -> bool:
         """Somebody else stopped the vault first, in the same block or one before."""
         stops = chain.stops.get(receipt.to or "", [])
-        return any(stop.sender not in self.signers and stop.block_number <= receipt.block_number for stop, _ in stops)
+        return any(
+            stop.sender not in self.signers and stop.block_number <= receipt.block_number
+            for stop, _ in stops
+        )
 
     def _stuck(self) -> Iterator[str]:
         """Nothing of our keys waits any more."""
-        yield from (f"nonce {one.nonce} of {one.sender} is stuck" for one in self.world.pool.waiting.values() if one.sender in self.signers)
+        yield from (
+            f"nonce {one.nonce} of {one.sender} is stuck"
+            for one in self.world.pool.waiting.values()
+            if one.sender in self.signers
+        )
         for signer in sorted(self.signers):
-            latest, pending = (self.world.chain.rpc.call("eth_getTransactionCount", [signer, tag]) for tag in ("latest", "pending"))
+            latest, pending = (
+                self.world.chain.rpc.call("eth_getTransactionCount", [signer, tag])
+                for tag in ("latest", "pending")
+            )
             if latest != pending:
                 yield f"{signer}: {latest} transactions mined, {pending} pending"
 
@@ -189,23 +252,41 @@ class Oracle:
     def _rows(self, chain: Chain) -> Iterator[str]:
         with self.database.read() as session:
             for law, query in LAWS.items():
-                yield from (f"{law}: {tuple(map(_plain, row))}" for row in session.execute(text(query)))
+                yield from (
+                    f"{law}: {tuple(map(_plain, row))}" for row in session.execute(text(query))
+                )
             rows = session.execute(
-                text("select signer, nonce, hash, i.state, i.kind, t.state from keeper_tx t join keeper_intent i on i.id = t.intent_id")
+                text(
+                    "select signer, nonce, hash, i.state, i.kind, t.state from keeper_tx t "
+                    "join keeper_intent i on i.id = t.intent_id"
+                )
             )
             attempts = [tuple(map(_plain, row)) for row in rows]
         yield from self._ends(chain, attempts)
 
     def _ends(self, chain: Chain, attempts: list[tuple[Any, ...]]) -> Iterator[str]:
-        """A stop that is done stopped its vault; a stop of ours has a row that says so, unless the chain was disturbed."""
+        """A stop that is done stopped its vault; a stop of ours has a row that says so, unless the
+        chain was disturbed.
+        """
         stopping = {
-            receipt.tx_hash: vault for vault, found in chain.stops.items() for receipt, _ in found if receipt.sender in self.signers
+            receipt.tx_hash: vault
+            for vault, found in chain.stops.items()
+            for receipt, _ in found
+            if receipt.sender in self.signers
         }
-        done = {tx_hash for _, _, tx_hash, state, kind, tx_state in attempts if (kind, state, tx_state) == ("stop", "done", "mined")}
-        yield from (f"attempt {tx_hash} of a stop that is done stopped nothing" for tx_hash in sorted(done - stopping.keys()))
+        done = {
+            tx_hash
+            for _, _, tx_hash, state, kind, tx_state in attempts
+            if (kind, state, tx_state) == ("stop", "done", "mined")
+        }
+        yield from (
+            f"attempt {tx_hash} of a stop that is done stopped nothing"
+            for tx_hash in sorted(done - stopping.keys())
+        )
         if self.world.disturbances == 0:
             yield from (
-                f"{stopping[tx_hash]} was stopped by {tx_hash}, whose intent is not done" for tx_hash in sorted(stopping.keys() - done)
+                f"{stopping[tx_hash]} was stopped by {tx_hash}, whose intent is not done"
+                for tx_hash in sorted(stopping.keys() - done)
             )
 
     def _logs(self) -> Iterator[str]:
@@ -216,7 +297,10 @@ class Oracle:
 
 
 def told(crew: Crew) -> Iterator[dict[str, Any]]:
-    """Every event of the keepers' logs. Two threads may share a line, and a killed process leaves half of one."""
+    """Every event of the keepers' logs.
+
+    Two threads may share a line, and a killed process leaves half of one.
+    """
     read = json.JSONDecoder().raw_decode
     for path in sorted(crew.folder.glob("*.log")):
         said = path.read_text(errors="replace")

@@ -1,7 +1,8 @@
 """Very many vaults at once: a market that falls takes most of them below their floors in one block.
 
-One vault a venue is made as people make it. The others are its copies, with terms of their own: code, storage, money and position
-are set in anvil, and the rows that API and indexer would have written stand in the database. Two thousand take seconds.
+One vault a venue is made as people make it. The others are its copies, with terms of their own:
+code, storage, money and position are set in anvil, and the rows that API and indexer would have
+written stand in the database. Two thousand take seconds.
 
 Laws
 - What the crash does not touch never falls.
@@ -75,25 +76,42 @@ class Population(World):
 
     def stops(self) -> int:
         """How many vaults have stopped, as the chain's logs say."""
-        return len(self.chain.rpc.call("eth_getLogs", [{"fromBlock": hex(self.floor), "toBlock": "latest", "topics": [STOPPED]}]))
+        return len(
+            self.chain.rpc.call(
+                "eth_getLogs",
+                [{"fromBlock": hex(self.floor), "toBlock": "latest", "topics": [STOPPED]}],
+            )
+        )
 
     def _note_worths(self) -> BlockHeader:
         return self.head
 
-    def _copies(self, chain: DeployedChain, venue: int, numbers: Sequence[int]) -> Iterator[MandateTerms]:
+    def _copies(
+        self, chain: DeployedChain, venue: int, numbers: Sequence[int]
+    ) -> Iterator[MandateTerms]:
         """The terms of each; the first one is the vault that the others are copied from."""
         first = chain.terms(_public_id(numbers[0]), nonce=numbers[0] + 1)
         model = chain.create_vault(first)
         assert chain.buy(model, BOUGHT).status == 1
         code = bytes_of(chain.rpc.call("eth_getCode", [model, "latest"]))
-        assert code[DIGEST_AT] == bytes_of(chain.digest(first)), "a vault's code is laid out otherwise"
-        storage = [(hex(n), chain.rpc.call("eth_getStorageAt", [model, hex(n), "latest"])) for n in range(SLOTS)]
+        assert code[DIGEST_AT] == bytes_of(chain.digest(first)), (
+            "a vault's code is laid out otherwise"
+        )
+        storage = [
+            (hex(n), chain.rpc.call("eth_getStorageAt", [model, hex(n), "latest"]))
+            for n in range(SLOTS)
+        ]
         storage = [(slot, word) for slot, word in storage if int(word, 16)]
         usdc, place = chain.contracts["usdc"], chain.contracts["test_venue"]
-        held = [(usdc, *_held(chain, usdc, model, first.budget_usdc - BOUGHT)), (place, *_held(chain, place, model, BOUGHT))]
+        held = [
+            (usdc, *_held(chain, usdc, model, first.budget_usdc - BOUGHT)),
+            (place, *_held(chain, place, model, BOUGHT)),
+        ]
         for number in numbers:
             terms = replace(first, public_id=_public_id(number), nonce=number + 1)
-            address = model if number == numbers[0] else self._copy(chain, terms, code, storage, held)
+            address = (
+                model if number == numbers[0] else self._copy(chain, terms, code, storage, held)
+            )
             self.sites.append(Site(address, terms.stop_floor, venue, BOUGHT))
             yield terms
 
@@ -109,38 +127,61 @@ class Population(World):
         address = to_checksum_address(keccak(digest)[12:])
         copied = code[: DIGEST_AT.start] + digest + code[DIGEST_AT.stop :]
         self._calls.append(("anvil_setCode", [address, "0x" + copied.hex()]))
-        self._calls += [("anvil_setStorageAt", [address, f"0x{int(slot, 16):064x}", word]) for slot, word in storage]
-        self._calls += [("anvil_setStorageAt", [of, _entry(address, slot), word]) for of, slot, word in held]
+        self._calls += [
+            ("anvil_setStorageAt", [address, f"0x{int(slot, 16):064x}", word])
+            for slot, word in storage
+        ]
+        self._calls += [
+            ("anvil_setStorageAt", [of, _entry(address, slot), word]) for of, slot, word in held
+        ]
         return address
 
     def _write_rows(self, database: Database, terms: Sequence[MandateTerms]) -> None:
         at, head = datetime.fromtimestamp(self.chain.now, UTC), self.head
-        factory, rules = bytes_of(self.chain.contracts["factory"]), rules_to_json(self.chain.rules())
+        factory, rules = (
+            bytes_of(self.chain.contracts["factory"]),
+            rules_to_json(self.chain.rules()),
+        )
         digests = [bytes_of(self.chain.digest(one)) for one in terms]
         with database.write() as session:
-            owner = Account(kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at)
+            owner = Account(
+                kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at
+            )
             session.add(owner)
             session.flush()
             mandates = [
                 {
-                    "public_id": one.public_id, "owner_id": owner.id, "open_board": False, "status": "working", "market_mode": "testnet",
-                    "purpose": "a crash", "budget_usdc_e6": one.budget_usdc, "horizon_days": one.horizon_days,
-                    "stop_floor_bps": one.stop_floor_bps, "payout_rule": {}, "allowed_targets": [], "on_floor": "keep",
-                    "per_tx_cap_usdc_e6": one.per_tx_cap, "daily_cap_usdc_e6": one.daily_cap, "chain_id": CHAIN_ID,
-                    "terms": terms_to_json(one), "rules": rules, "guard_targets": [], "terms_digest": digest, "terms_version": 2,
+                    "public_id": one.public_id, "owner_id": owner.id, "open_board": False,
+                    "status": "working", "market_mode": "testnet",
+                    "purpose": "a crash", "budget_usdc_e6": one.budget_usdc,
+                    "horizon_days": one.horizon_days,
+                    "stop_floor_bps": one.stop_floor_bps, "payout_rule": {}, "allowed_targets": [],
+                    "on_floor": "keep",
+                    "per_tx_cap_usdc_e6": one.per_tx_cap, "daily_cap_usdc_e6": one.daily_cap,
+                    "chain_id": CHAIN_ID,
+                    "terms": terms_to_json(one), "rules": rules, "guard_targets": [],
+                    "terms_digest": digest, "terms_version": 2,
                     "vault_address": bytes_of(site.address), "created_at": at, "updated_at": at,
                     "ends_at": datetime.fromtimestamp(one.ends_at, UTC),
                 }
                 for one, digest, site in zip(terms, digests, self.sites, strict=True)
             ]  # fmt: skip
-            ids = list(session.scalars(insert(Mandate).returning(Mandate.id, sort_by_parameter_order=True), mandates))
+            ids = list(
+                session.scalars(
+                    insert(Mandate).returning(Mandate.id, sort_by_parameter_order=True), mandates
+                )
+            )
             vaults = [
                 {
-                    "chain_id": CHAIN_ID, "address": bytes_of(site.address), "created_block_hash": bytes_of(head.hash),
-                    "created_number": head.number, "created_at": head.timestamp, "factory": factory, "terms_digest": digest,
-                    "public_id": one.public_id, "owner": bytes_of(OWNER.address), "mandate_id": mandate_id,
+                    "chain_id": CHAIN_ID, "address": bytes_of(site.address),
+                    "created_block_hash": bytes_of(head.hash),
+                    "created_number": head.number, "created_at": head.timestamp, "factory": factory,
+                    "terms_digest": digest,
+                    "public_id": one.public_id, "owner": bytes_of(OWNER.address),
+                    "mandate_id": mandate_id,
                 }
-                for one, digest, site, mandate_id in zip(terms, digests, self.sites, ids, strict=True)
+                for one, digest, site, mandate_id in zip(terms, digests, self.sites, ids,
+                strict=True)
             ]  # fmt: skip
             session.execute(insert(Vault), vaults)
 

@@ -15,7 +15,9 @@ PATIENCE_S = 15.0
 
 
 class Record:
-    """Vaults and books as the chain has them, whenever it is asked; begun anew after each crash of Postgres."""
+    """Vaults and books as the chain has them, whenever it is asked; begun anew after each crash of
+    Postgres.
+    """
 
     def __init__(self, chain: DeployedChain, database: Database, url: str) -> None:
         self._chain = chain

@@ -1,4 +1,6 @@
-"""One seed: a random story of vaults that fall, of keepers that die, and of nodes, fees and a chain that do as they like."""
+"""One seed: a random story of vaults that fall, of keepers that die, and of nodes, fees and a chain
+that do as they like.
+"""
 
 import os
 import random
@@ -32,12 +34,16 @@ PROMISE_BLOCKS = 6  # of calm, after which no vault stands at or below its floor
 
 
 def due(seed: int) -> tuple[Point, bool]:
-    """The commit point of a seed, and whether the commit goes through: any fourteen seeds in a row aim at all of them."""
+    """The commit point of a seed, and whether the commit goes through: any fourteen seeds in a row
+    aim at all of them.
+    """
     return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
 
 
 class Trouble(StrEnum):
-    """What befalls the vaults or the keys in a story; the first three are moods of the third venue's adapter."""
+    """What befalls the vaults or the keys in a story; the first three are moods of the third
+    venue's adapter.
+    """
 
     REVERTS = "reverts"
     BURNS = "burns its gas"
@@ -90,13 +96,41 @@ class Story:
     # The plot
 
     def _acts(self, length: int) -> list[Callable[[], str]]:
-        """Each story has a fall for good, a commit point, a reorg and something grave; the rest comes by chance."""
-        chain = [self._mine, self._move, self._move, self._empty, self._forget, self._spike, self._spike, self._reorg, self._reorg]
+        """Each story has a fall for good, a commit point, a reorg and something grave; the rest
+        comes by chance.
+        """
+        chain = [
+            self._mine,
+            self._move,
+            self._move,
+            self._empty,
+            self._forget,
+            self._spike,
+            self._spike,
+            self._reorg,
+            self._reorg,
+        ]
         chain += [self._foreign, self._foreign_orphaned, self._owner_stops]
-        harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer, self._nodes_down]
+        harm = [
+            self._kill,
+            self._spring,
+            self._spring,
+            self._cut,
+            self._lose_answer,
+            self._nodes_down,
+        ]
         grave = [self._freeze, self._crash_database, self._nodes_down, self._promise]
-        chosen = [self._fall, self._spring_due, self._reorg, self.luck.choice(grave), self.luck.choice(grave)]
-        chosen += [self.luck.choice(self.luck.choices((chain, harm), (3, 1))[0]) for _ in range(length - len(chosen))]
+        chosen = [
+            self._fall,
+            self._spring_due,
+            self._reorg,
+            self.luck.choice(grave),
+            self.luck.choice(grave),
+        ]
+        chosen += [
+            self.luck.choice(self.luck.choices((chain, harm), (3, 1))[0])
+            for _ in range(length - len(chosen))
+        ]
         trouble = due_trouble(self.seed)
         chosen += [] if trouble is Trouble.ROTATED else [self._trouble_due]
         self.luck.shuffle(chosen)
@@ -104,7 +138,8 @@ class Story:
         return [self._move, *chosen, *([self._trouble_due] if trouble is Trouble.ROTATED else [])]
 
     def _do(self, act: Callable[[], str]) -> None:
-        self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
+        # so that a step does not hang on how fast those before it went
+        self.luck.seed(f"{self.seed}:{len(self.steps)}")
         begun = time.monotonic()
         said = act()
         self.steps.append(f"{said} ({time.monotonic() - begun:.2f} s)")
@@ -183,7 +218,9 @@ class Story:
         return said
 
     def _foreign(self) -> str:
-        """A transaction of the keeper's key that the keeper did not send: it takes a nonce, or waits at one."""
+        """A transaction of the keeper's key that the keeper did not send: it takes a nonce, or
+        waits at one.
+        """
         signer, is_mined = self.luck.choice(self.signers), self.luck.random() < 0.6
         raw = self.world.foreign_transaction(signer, is_rich=is_mined)
         if is_mined:
@@ -193,12 +230,19 @@ class Story:
         return f"a foreign transaction of {signer.name}'s key {'is mined' if is_mined else 'waits'}"
 
     def _foreign_orphaned(self) -> str:
-        """A foreign transaction is mined, the keeper goes on above it, and a reorg takes it out for good: a gap nobody has bytes for."""
-        self.world.mine([self.world.foreign_transaction(self.signers[0], is_rich=True)], with_pool=False)
+        """A foreign transaction is mined, the keeper goes on above it, and a reorg takes it out for
+        good: a gap nobody has bytes for.
+        """
+        self.world.mine(
+            [self.world.foreign_transaction(self.signers[0], is_rich=True)], with_pool=False
+        )
         self.world.mine([self.world.noted_move()], with_pool=False)
         self._wait_for_pool()
         said = self.world.reorg(2, 1, 0.0, keeps_ours=True)
-        return f"a foreign transaction of {self.signers[0].name}'s key is mined, and not any more: {said}"
+        return (
+            f"a foreign transaction of {self.signers[0].name}'s key is mined, and not any more: "
+            f"{said}"
+        )
 
     def _owner_stops(self) -> str:
         sites = [site for number, site in enumerate(self.world.sites) if number != STEADY]
@@ -220,7 +264,9 @@ class Story:
         return "kill -9 the leader"
 
     def _spring(self) -> str:
-        return self._spring_at(self.luck.choice(list(Point)), UNSURE_S, commits=self.luck.random() < 0.5)
+        return self._spring_at(
+            self.luck.choice(list(Point)), UNSURE_S, commits=self.luck.random() < 0.5
+        )
 
     def _spring_due(self) -> str:
         """At the point that this seed is there for."""
@@ -234,7 +280,13 @@ class Story:
         """Kill the process that stands at a commit."""
         name = f"{point}, {'committed' if commits else 'rolled back'}"
         work = self._kill if point is Point.LEAD else self._work
-        sprung = self.traps.spring(point, lambda: [work(), None][1], lambda: self._kill_at(point), commits=commits, wait_s=wait_s)
+        sprung = self.traps.spring(
+            point,
+            lambda: [work(), None][1],
+            lambda: self._kill_at(point),
+            commits=commits,
+            wait_s=wait_s,
+        )
         self.killed |= {name} if sprung else set()
         return f"kill -9 at {name}: {'done' if sprung else 'not passed'}"
 
@@ -247,7 +299,9 @@ class Story:
     def _cut(self) -> str:
         """The connection is cut at a commit; the process lives and can't know what became of it."""
         point = self.luck.choice((Point.PLANNED, Point.SIGNED, Point.BROADCAST, Point.MINED))
-        sprung = self.traps.spring(point, lambda: [self._work(), None][1], lambda: None, commits=False, wait_s=UNSURE_S)
+        sprung = self.traps.spring(
+            point, lambda: [self._work(), None][1], lambda: None, commits=False, wait_s=UNSURE_S
+        )
         return f"cut the connection at {point}: {'done' if sprung else 'not passed'}"
 
     def _lose_answer(self) -> str:
@@ -263,7 +317,10 @@ class Story:
         return "work"
 
     def _freeze(self) -> str:
-        """The leader stands still. With a spare: until that leads; then it wakes up and must not write."""
+        """The leader stands still.
+
+        With a spare: until that leads; then it wakes up and must not write.
+        """
         if (lead := self._leading()) is None:
             return "freeze: nobody leads"
         frozen = _pid(lead)
@@ -316,7 +373,9 @@ class Story:
         return f"{trouble}: {said}"
 
     def _be_moody(self, mood: str) -> str:
-        """The third venue's adapter, as its price falls with the first one's; for good, or until those that can be stopped are."""
+        """The third venue's adapter, as its price falls with the first one's; for good, or until
+        those that can be stopped are.
+        """
         self.world.mood = mood
         self.world.mine([self.world.price(MOODY, FALLEN)])
         self._fall()
@@ -328,7 +387,10 @@ class Story:
         return said
 
     def _run_dry(self) -> str:
-        """A key, in the middle of stops. The other one stops what fell; where there is none, or in the end, it is filled again."""
+        """A key, in the middle of stops.
+
+        The other one stops what fell; where there is none, or in the end, it is filled again.
+        """
         self._fall()
         self._wait_for_pool()
         key = self.luck.choice(self.signers)
@@ -341,7 +403,9 @@ class Story:
         return f"{key.name}'s, {said}, {'still dry' if self.world.dry else 'filled'}"
 
     def _rotate(self) -> str:
-        """While stops wait: no mark of this keeper is taken any more, and any key may enforce the stop line."""
+        """While stops wait: no mark of this keeper is taken any more, and any key may enforce the
+        stop line.
+        """
         self._fall()
         self._wait_for_pool()
         self.world.rotate(AGENT)
@@ -350,14 +414,19 @@ class Story:
     # Calm
 
     def _promise(self) -> str:
-        """Good nodes and fees for a few blocks, each seen by a tick: whatever happened before, what fell is stopped."""
+        """Good nodes and fees for a few blocks, each seen by a tick: whatever happened before, what
+        fell is stopped.
+        """
         self.calm()
         fallen, blocks = self.world.unstopped(), 0
         while blocks < PROMISE_BLOCKS and set(fallen) & set(self.world.unstopped()):
             self.see_block()
             blocks += 1
         late = set(fallen) & set(self.world.unstopped())
-        self.faults += [f"{vault} was at or below its floor for {blocks} calm blocks and is not stopped" for vault in sorted(late)]
+        self.faults += [
+            f"{vault} was at or below its floor for {blocks} calm blocks and is not stopped"
+            for vault in sorted(late)
+        ]
         for node in self.nodes:
             node.is_faulty = True
         return f"calm: {len(fallen)} vaults to stop, {blocks} blocks, to {self.world.head.number}"
@@ -385,7 +454,11 @@ class Story:
         def has_seen() -> bool:
             self.crew.tend()
             row = self._row()
-            return row is not None and _pid(row) in self.crew.running and row.status.get("head") == head
+            return (
+                row is not None
+                and _pid(row) in self.crew.running
+                and row.status.get("head") == head
+            )
 
         return until(has_seen, seconds)
 
@@ -394,7 +467,10 @@ class Story:
     def is_under_way(self, states: Sequence[str] = ()) -> bool:
         """Some intent is not finished; with `states`, in one of these."""
         with self.database.read() as session:
-            return any(not states or intent.state in states for intent in keeper.live_intents(session, CHAIN_ID))
+            return any(
+                not states or intent.state in states
+                for intent in keeper.live_intents(session, CHAIN_ID)
+            )
 
     def _row(self) -> LeaderRow | None:
         """The leader's row, read when the database answers again."""

@@ -1,7 +1,8 @@
-"""Whatever chain, nodes, processes and database do, each vault at its floor is stopped once, and nothing is left behind.
+"""Whatever chain, nodes, processes and database do, each vault at its floor is stopped once, and
+nothing is left behind.
 
-`SEEDS=a..b` chooses seeds (tests/integration/chaos/seeds.py); a failing one prints its steps, what is wrong and the command that
-repeats it.
+`SEEDS=a..b` chooses seeds (tests/integration/chaos/seeds.py); a failing one prints its steps, what
+is wrong and the command that repeats it.
 """
 
 import json
@@ -42,23 +43,39 @@ SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 def test_after_any_story__each_fallen_vault_is_stopped_once_and_no_nonce_is_stuck(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
 ) -> None:
-    begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T=tests/integration/keeper/chaos"
+    begun, repeat = (
+        time.monotonic(),
+        f"SEEDS={seed}..{seed} make test T=tests/integration/keeper/chaos",
+    )
     with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
-        oracle = Oracle(story.world, story.database, story.nodes, story.crew, frozenset(signer.address for signer in story.signers))
+        oracle = Oracle(
+            story.world,
+            story.database,
+            story.nodes,
+            story.crew,
+            frozenset(signer.address for signer in story.signers),
+        )
         try:
             story.tell(STEPS if seed in SHORT else DEEP_STEPS)
             come_to_rest(story)
             found = [*story.faults, *story.crew.faults, *oracle.faults()]
         finally:
             faults = {node.name: node.faults for node in story.nodes}
-            print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, f"faults of the nodes: {faults}", sep="\n  ")
+            print(
+                f"seed {seed}: {time.monotonic() - begun:.1f} s",
+                *story.steps,
+                f"faults of the nodes: {faults}",
+                sep=("\n  "),
+            )
         print(f"  {oracle.counts()}\n  logs: {happened(story.crew)}\n  {repeat}")
     assert not found, "\n".join([f"seed {seed}; repeat it with: {repeat}", *found])
     SEEDS.remember(seed, sorted(story.killed))
 
 
 def come_to_rest(story: Story) -> None:
-    """Calm: blocks until nothing of ours waits and nothing is to stop, then until all of it is safe and recorded."""
+    """Calm: blocks until nothing of ours waits and nothing is to stop, then until all of it is safe
+    and recorded.
+    """
     story.calm()
     blocks = 0
     while blocks < CALM_BLOCKS and not is_quiet(story):
@@ -73,16 +90,26 @@ def come_to_rest(story: Story) -> None:
             break
         story.see_block()
     story.crew.end()
-    story.steps.append(f"quiet after {blocks} calm blocks" if quiet else f"not quiet after {blocks} calm blocks")
+    story.steps.append(
+        f"quiet after {blocks} calm blocks" if quiet else f"not quiet after {blocks} calm blocks"
+    )
 
 
 def is_quiet(story: Story) -> bool:
-    return not story.world.unstopped() and not story.world.pool.waiting and not story.is_under_way(("planned", "signed", "broadcast"))
+    return (
+        not story.world.unstopped()
+        and not story.world.pool.waiting
+        and not story.is_under_way(("planned", "signed", "broadcast"))
+    )
 
 
 @contextmanager
-def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path) -> Iterator[Story]:
-    """A chain with vaults, one or two bad nodes before it, and a crew of one or two keepers that is still to start."""
+def staged(
+    seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path
+) -> Iterator[Story]:
+    """A chain with vaults, one or two bad nodes before it, and a crew of one or two keepers that is
+    still to start.
+    """
     luck = random.Random(seed)
     with ExitStack() as stack:
         anvil = start_anvil("--order", luck.choice(("fifo", "fees")), "--gas-limit", "900000000")
@@ -96,7 +123,8 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         names: tuple[str, ...] = luck.choice((("only",), ("first", "second"), ("first", "second")))
         ill = due_ill(seed)
         nodes = [
-            BadNode(which, seed, port, pool, is_committed) for which in (("first", "second") if ill in BESIDE_AN_HONEST_ONE else names)
+            BadNode(which, seed, port, pool, is_committed)
+            for which in (("first", "second") if ill in BESIDE_AN_HONEST_ONE else names)
         ]
         for node in nodes if ill is Ill.SMALL_BATCHES else nodes[:1]:
             node.ill = ill
@@ -106,7 +134,9 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         signers = (KEEPER, STRANGER) if luck.random() < 0.5 else (KEEPER,)
         if luck.random() < 0.2:
             anvil.rpc.call("anvil_setBalance", [STRANGER.address, "0x0"])
-        settings = settings_of(chain, url_of(server, name), servers, folder, signers) | _drawn_settings(luck)
+        settings = settings_of(
+            chain, url_of(server, name), servers, folder, signers
+        ) | _drawn_settings(luck)
         crew = Crew(nursery, settings, folder, size=luck.choice((1, 2, 2)))
         stack.callback(crew.end)
         record = Record(chain, database, url_of(server, name))
@@ -124,17 +154,31 @@ class Committed:
     def __call__(self, raw: str) -> bool | None:
         try:
             with psycopg.connect(self._dsn, autocommit=True, connect_timeout=5) as connection:
-                return connection.execute("select 1 from keeper_tx where raw = %s", [bytes.fromhex(raw[2:])]).fetchone() is not None
+                return (
+                    connection.execute(
+                        "select 1 from keeper_tx where raw = %s", [bytes.fromhex(raw[2:])]
+                    ).fetchone()
+                    is not None
+                )
         except psycopg.OperationalError:
             return None
 
 
 def settings_of(
-    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path, signers: tuple[Persona, ...]
+    chain: DeployedChain,
+    database_url: str,
+    servers: list[Server],
+    folder: Path,
+    signers: tuple[Persona, ...],
 ) -> dict[str, str]:
     """The environment of a keeper before these nodes, with these keys."""
     contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record = {"chain_id": CHAIN_ID, "block": chain.start_block, "commit": "0" * 40, "contracts": contracts}
+    record = {
+        "chain_id": CHAIN_ID,
+        "block": chain.start_block,
+        "commit": "0" * 40,
+        "contracts": contracts,
+    }
     (folder / "deployment.json").write_text(json.dumps(record))
     return {
         "DATABASE_URL": database_url,

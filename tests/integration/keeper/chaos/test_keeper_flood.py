@@ -1,6 +1,8 @@
-"""The same stories while the outbox is full: whatever waits there, each vault at its floor is stopped within the promised blocks.
+"""The same stories while the outbox is full: whatever waits there, each vault at its floor is
+stopped within the promised blocks.
 
-`SEEDS=a..b` chooses seeds, as of the other stories; odd ones have a gas key, even ones send requests by the keeper's own.
+`SEEDS=a..b` chooses seeds, as of the other stories; odd ones have a gas key, even ones send
+requests by the keeper's own.
 """
 
 import time
@@ -31,12 +33,19 @@ def test_after_any_story_with_a_full_outbox__each_fallen_vault_is_stopped_in_tim
     begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T={Path(__file__).name}"
     with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
         starters = flooded(story, has_gas_key=seed % 2 == 1)
-        keys = {signer.address for signer in story.signers} | ({GUARD.address} if seed % 2 == 1 else set())
+        keys = {signer.address for signer in story.signers} | (
+            {GUARD.address} if seed % 2 == 1 else set()
+        )
         oracle = Oracle(story.world, story.database, story.nodes, story.crew, frozenset(keys))
         try:
             story.tell(STEPS if seed in SHORT else DEEP_STEPS)
             story.fall_and_promise()
-            found = [*story.faults, *story.crew.faults, *oracle.of_stops(), *faults_of_requests(story, starters)]
+            found = [
+                *story.faults,
+                *story.crew.faults,
+                *oracle.of_stops(),
+                *faults_of_requests(story, starters),
+            ]
         finally:
             print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, sep="\n  ")
         print(f"  {oracle.counts()}\n  logs: {happened(story.crew)}\n  {repeat}")
@@ -52,7 +61,12 @@ def flooded(story: Story, *, has_gas_key: bool) -> list[Starter]:
     chain.rpc.call("evm_setAutomine", [False])
     world.begin_here()
     story.crew.settings |= {"CUSTODY_KEY": SEALING_KEY.hex()} | dict.fromkeys(
-        ("CUSTODY_GAS_WEI_PER_DAY", "CUSTODY_GAS_WEI_PER_OWNER_PER_DAY", "CUSTODY_GAS_WEI_PER_ACCOUNT_PER_DAY"), str(10**19)
+        (
+            "CUSTODY_GAS_WEI_PER_DAY",
+            "CUSTODY_GAS_WEI_PER_OWNER_PER_DAY",
+            "CUSTODY_GAS_WEI_PER_ACCOUNT_PER_DAY",
+        ),
+        str(10**19),
     )
     if has_gas_key:
         story.crew.settings["CUSTODY_GAS_PRIVATE_KEY"] = GUARD.private_key
@@ -64,10 +78,19 @@ def faults_of_requests(story: Story, starters: list[Starter]) -> list[str]:
     reader = story.world.chain.reader
     paid = sum(reader.usdc_balance(starter.linked) for starter in starters) // USDC
     with story.database.read() as session:
-        in_blocks = "select count(*) from keeper_intent where kind = 'custodial_transfer' and state in ('done', 'safe', 'mined')"
+        in_blocks = (
+            "select count(*) from keeper_intent where kind = 'custodial_transfer' and state in "
+            "('done', 'safe', 'mined')"
+        )
         sent = session.execute(text(in_blocks)).scalar_one()
         twice = session.execute(
-            text("select outbox_id from keeper_intent where outbox_id is not null and state = 'done' group by 1 having count(*) > 1")
+            text(
+                "select outbox_id from keeper_intent where outbox_id is not null and state = "
+                "'done' group by 1 having count(*) > 1"
+            )
         ).all()
     story.steps.append(f"{paid} of {QUEUED} requests paid, {sent} by the rows")
-    return [*(f"request {outbox_id} is done twice" for (outbox_id,) in twice), *(["no request was paid"] if paid == 0 else [])]
+    return [
+        *(f"request {outbox_id} is done twice" for (outbox_id,) in twice),
+        *(["no request was paid"] if paid == 0 else []),
+    ]

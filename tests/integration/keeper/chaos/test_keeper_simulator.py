@@ -1,4 +1,6 @@
-"""The simulator itself: its pool is as strict as a node's, its nodes are as bad as they should be, and its oracle finds what is wrong."""
+"""The simulator itself: its pool is as strict as a node's, its nodes are as bad as they should be,
+and its oracle finds what is wrong.
+"""
 
 import json
 import random
@@ -30,9 +32,23 @@ from tests.integration.keeper.chaos.world import FALLEN, GWEI, World
 from tests.personas import KEEPER, OWNER
 
 
-def signed(chain: DeployedChain, nonce: int, fee_wei: int, to: str = OWNER.address, data: str = "0x") -> str:
-    fields = {"to": to, "data": data, "value": 0, "gas": 500_000, "maxFeePerGas": fee_wei, "maxPriorityFeePerGas": fee_wei}
-    return "0x" + KEEPER.signer.sign_transaction({"chainId": chain.chain_id, "nonce": nonce, **fields}).hex()
+def signed(
+    chain: DeployedChain, nonce: int, fee_wei: int, to: str = OWNER.address, data: str = "0x"
+) -> str:
+    fields = {
+        "to": to,
+        "data": data,
+        "value": 0,
+        "gas": 500_000,
+        "maxFeePerGas": fee_wei,
+        "maxPriorityFeePerGas": fee_wei,
+    }
+    return (
+        "0x"
+        + KEEPER.signer.sign_transaction(
+            {"chainId": chain.chain_id, "nonce": nonce, **fields}
+        ).hex()
+    )
 
 
 @pytest.fixture
@@ -44,8 +60,13 @@ def pool(deployed: DeployedChain) -> Mempool:
 # The pool
 
 
-@pytest.mark.parametrize(("fee_wei", "answer"), [(11 * GWEI - 1, "replacement transaction underpriced"), (11 * GWEI, None)])
-def test_replacement__pays_a_tenth_more_or_is_refused(deployed: DeployedChain, pool: Mempool, fee_wei: int, answer: str | None) -> None:
+@pytest.mark.parametrize(
+    ("fee_wei", "answer"),
+    [(11 * GWEI - 1, "replacement transaction underpriced"), (11 * GWEI, None)],
+)
+def test_replacement__pays_a_tenth_more_or_is_refused(
+    deployed: DeployedChain, pool: Mempool, fee_wei: int, answer: str | None
+) -> None:
     first = signed(deployed, 0, 10 * GWEI)
     assert pool.offer(first) == {"result": tx_hash_of(first)}
     assert pool.offer(first)["error"]["message"] == "already known"
@@ -53,7 +74,9 @@ def test_replacement__pays_a_tenth_more_or_is_refused(deployed: DeployedChain, p
     assert (pool.told_of(tx_hash_of(first)) is not None) is (answer is not None)
 
 
-def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_falls(deployed: DeployedChain, pool: Mempool) -> None:
+def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_falls(
+    deployed: DeployedChain, pool: Mempool
+) -> None:
     raw = signed(deployed, 0, 2 * GWEI)
     for base_fee_wei, count in ((50 * GWEI, 0), (GWEI, 1)):
         deployed.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(base_fee_wei)])
@@ -71,7 +94,10 @@ def test_forgotten__is_neither_known_nor_mined(deployed: DeployedChain, pool: Me
     pool.offer(raw)
     assert pool.forget(lambda one: one.nonce == 0) == 1
     deployed.anvil.mine()
-    assert (pool.told_of(tx_hash_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (None, 0)
+    assert (pool.told_of(tx_hash_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (
+        None,
+        0,
+    )
 
 
 # The nodes
@@ -86,7 +112,12 @@ def told(node: BadNode, method: str, parameter: str, count: int = 250) -> list[s
     answers = []
     for _ in range(count):
         try:
-            answer = node.answer(json.dumps([{"jsonrpc": "2.0", "id": 1, "method": method, "params": [parameter]}]).encode(), ask)
+            answer = node.answer(
+                json.dumps(
+                    [{"jsonrpc": "2.0", "id": 1, "method": method, "params": [parameter]}]
+                ).encode(),
+                ask,
+            )
             answers.append(f"{answer.status} {answer.body.decode()}")
         except DropError:
             answers.append("dropped")
@@ -99,22 +130,43 @@ def test_same_seed__same_faults__each_kind_of_them(deployed: DeployedChain, pool
     first, second = (BadNode("first", 7, 0, pool, lambda _: True) for _ in range(2))
     assert told(first, "eth_sendRawTransaction", raw) == told(second, "eth_sendRawTransaction", raw)
     told(first, "eth_getTransactionByHash", tx_hash_of(raw))
-    kinds = {"dropped", "429", "500", "no JSON", "slow", "answer lost", "txpool is full", "internal error", "nonce too low", "swallowed"}
+    kinds = {
+        "dropped",
+        "429",
+        "500",
+        "no JSON",
+        "slow",
+        "answer lost",
+        "txpool is full",
+        "internal error",
+        "nonce too low",
+        "swallowed",
+    }
     assert set(first.faults) == kinds | {"forgets"}
 
 
-def test_good_node__tells_of_what_waits__and_one_that_is_down_of_nothing(deployed: DeployedChain, pool: Mempool) -> None:
-    node, raw = BadNode("first", 7, 0, pool, lambda _: True, is_faulty=False), signed(deployed, 0, 10 * GWEI)
+def test_good_node__tells_of_what_waits__and_one_that_is_down_of_nothing(
+    deployed: DeployedChain, pool: Mempool
+) -> None:
+    node, raw = (
+        BadNode("first", 7, 0, pool, lambda _: True, is_faulty=False),
+        signed(deployed, 0, 10 * GWEI),
+    )
     assert set(told(node, "eth_sendRawTransaction", raw)) == {
         f'200 [{{"jsonrpc": "2.0", "id": 1, "result": "{tx_hash_of(raw)}"}}]',
         '200 [{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "already known"}}]',
     }
-    assert all(tx_hash_of(raw) in answer for answer in told(node, "eth_getTransactionByHash", tx_hash_of(raw)))
+    assert all(
+        tx_hash_of(raw) in answer
+        for answer in told(node, "eth_getTransactionByHash", tx_hash_of(raw))
+    )
     node.is_down = True
     assert set(told(node, "eth_getTransactionByHash", tx_hash_of(raw))) == {"dropped"}
 
 
-@pytest.mark.parametrize(("committed", "early", "unsure"), [(True, 0, 0), (False, 1, 0), (None, 0, 1)])
+@pytest.mark.parametrize(
+    ("committed", "early", "unsure"), [(True, 0, 0), (False, 1, 0), (None, 0, 1)]
+)
 def test_bytes_that_are_not_committed__are_noted_as_they_arrive(
     deployed: DeployedChain, pool: Mempool, committed: bool | None, early: int, unsure: int
 ) -> None:
@@ -124,21 +176,31 @@ def test_bytes_that_are_not_committed__are_noted_as_they_arrive(
 
 
 def test_fourteen_seeds_in_a_row__aim_at_every_commit_point_both_ways() -> None:
-    assert {due(seed) for seed in range(20, 34)} == {(point, commits) for point in Point for commits in (True, False)}
+    assert {due(seed) for seed in range(20, 34)} == {
+        (point, commits) for point in Point for commits in (True, False)
+    }
 
 
 # The oracle
 
 
 @pytest.fixture
-def oracle(deployed: DeployedChain, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path) -> Iterator[Oracle]:
+def oracle(
+    deployed: DeployedChain, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path
+) -> Iterator[Oracle]:
     """A story in which nothing happened: three vaults, no keeper."""
     database = Database(url_of(crashable, chaos_database), application_name=TEST)
     pool = Mempool(deployed.rpc)
     world = World(deployed, random.Random(1), pool)
     world.build(database, 3)
     node = BadNode("first", 1, 0, pool, lambda _: False, is_faulty=False)
-    yield Oracle(world, database, [node], Crew(cast("Nursery", None), {}, tmp_path), frozenset({KEEPER.address}))
+    yield Oracle(
+        world,
+        database,
+        [node],
+        Crew(cast("Nursery", None), {}, tmp_path),
+        frozenset({KEEPER.address}),
+    )
     database.close()
 
 
@@ -155,14 +217,19 @@ def stop_unasked(oracle: Oracle) -> None:
 
 
 def mark_falsely(oracle: Oracle) -> None:
-    oracle.world.mine([by_keeper(oracle, calldata.mark(999 * USDC, oracle.world.floor, "0x" + "ab" * 32))])
+    oracle.world.mine(
+        [by_keeper(oracle, calldata.mark(999 * USDC, oracle.world.floor, "0x" + "ab" * 32))]
+    )
 
 
 def send_early(oracle: Oracle) -> None:
     told(oracle.nodes[0], "eth_sendRawTransaction", by_keeper(oracle, "0x"), count=1)
 
 
-LEADER = "insert into leader (name, epoch, holder, backend_pid, since, beat_at, status) values ('keeper', {}, '', 0, now(), now(), '{{}}')"
+LEADER = (
+    "insert into leader (name, epoch, holder, backend_pid, since, beat_at, status) values "
+    "('keeper', {}, '', 0, now(), now(), '{{}}')"
+)
 INTENT = """
     insert into keeper_intent (chain_id, subject, kind, role, state, "to", data, decided_block, trigger_block_number, trigger_block_hash,
                                reason, epoch, created_at, updated_at)
@@ -191,7 +258,14 @@ def write_an_attempt(state: str, tx_state: str) -> Callable[[Oracle], None]:
             intent = rows.add_intent(session, new, 1, now)
             assert intent is not None
             fees = {"max_fee_wei": 1, "max_priority_fee_wei": 1, "offered_block": 1}
-            tx = NewTx(intent_id=intent.id, signer=KEEPER.address, nonce=0, raw=b"\1", hash="0x" + "22" * 32, **fees)
+            tx = NewTx(
+                intent_id=intent.id,
+                signer=KEEPER.address,
+                nonce=0,
+                raw=b"\1",
+                hash="0x" + "22" * 32,
+                **fees,
+            )
             rows.add_tx(session, tx, now)
             assert rows.move_intent(session, replace(intent, state=state), "planned", 1, now)
             (stored,) = rows.attempts_of(session, [intent.id])
@@ -207,7 +281,10 @@ def write_with_an_old_epoch(oracle: Oracle) -> None:
 
 
 def raise_in_a_tick(oracle: Oracle) -> None:
-    said = {"event": "tick failed", "exception": "Traceback\nIntentMovedError: intent 1 is no longer planned"}
+    said = {
+        "event": "tick failed",
+        "exception": ("Traceback\nIntentMovedError: intent 1 is no longer planned"),
+    }
     (oracle.crew.folder / "1.log").write_text(json.dumps(said) + "\n")
 
 
@@ -228,7 +305,11 @@ def test_oracle__nothing_happened__finds_nothing(oracle: Oracle) -> None:
         (raise_in_a_tick, ["tick failed: IntentMovedError"]),
     ],
 )
-def test_oracle__something_wrong__is_said(oracle: Oracle, spoil: Callable[[Oracle], None], sentences: list[str]) -> None:
+def test_oracle__something_wrong__is_said(
+    oracle: Oracle, spoil: Callable[[Oracle], None], sentences: list[str]
+) -> None:
     spoil(oracle)
     found = oracle.faults()
-    assert [any(sentence in line for line in found) for sentence in sentences] == [True] * len(sentences), found
+    assert [any(sentence in line for line in found) for sentence in sentences] == [True] * len(
+        sentences
+    ), found

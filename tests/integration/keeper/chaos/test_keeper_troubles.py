@@ -1,4 +1,6 @@
-"""The simulator's sick nodes, moody adapters, dry keys, rotated keepers and crowds: each happens, and the oracle sees who falls for it."""
+"""The simulator's sick nodes, moody adapters, dry keys, rotated keepers and crowds: each happens,
+and the oracle sees who falls for it.
+"""
 
 import json
 import random
@@ -16,7 +18,13 @@ from core.chain.rpc import RpcRevertedError
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.mandate.chain import calldata
-from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    USDC,
+    DeployedChain,
+    deploy_contracts,
+    start_anvil,
+)
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import cloned, url_of
@@ -68,23 +76,42 @@ def world(built: tuple[World, Database]) -> Iterator[World]:
 
 @pytest.fixture
 def oracle(world: World, built: tuple[World, Database], tmp_path: Path) -> Oracle:
-    return Oracle(world, built[1], [], Crew(cast("Nursery", None), {}, tmp_path), frozenset({KEEPER.address}))
+    return Oracle(
+        world, built[1], [], Crew(cast("Nursery", None), {}, tmp_path), frozenset({KEEPER.address})
+    )
 
 
-def signed(world: World, to: str, data: str, *, fee_wei: int = 10 * GWEI, tip_wei: int = GWEI) -> str:
+def signed(
+    world: World, to: str, data: str, *, fee_wei: int = 10 * GWEI, tip_wei: int = GWEI
+) -> str:
     """The keeper's next transaction."""
-    fields = {"to": to, "data": data, "value": 0, "gas": STOP_GAS, "maxFeePerGas": fee_wei, "maxPriorityFeePerGas": tip_wei}
+    fields = {
+        "to": to,
+        "data": data,
+        "value": 0,
+        "gas": STOP_GAS,
+        "maxFeePerGas": fee_wei,
+        "maxPriorityFeePerGas": tip_wei,
+    }
     nonce = world.chain.reader.transaction_count(KEEPER.address)
-    return "0x" + KEEPER.signer.sign_transaction({"chainId": CHAIN_ID, "nonce": nonce, **fields}).hex()
+    return (
+        "0x" + KEEPER.signer.sign_transaction({"chainId": CHAIN_ID, "nonce": nonce, **fields}).hex()
+    )
 
 
 def asked(world: World, node: BadNode, *calls: tuple[str, list[Any]]) -> Any:
     """What the node answers to a batch."""
-    bodies = [{"jsonrpc": "2.0", "id": number, "method": name, "params": params} for number, (name, params) in enumerate(calls)]
+    bodies = [
+        {"jsonrpc": "2.0", "id": number, "method": name, "params": params}
+        for number, (name, params) in enumerate(calls)
+    ]
 
     def pass_on(body: list[dict[str, Any]]) -> Any:
         results = world.chain.rpc.batch([(call["method"], call["params"]) for call in body])
-        return [{"jsonrpc": "2.0", "id": call["id"], "result": result} for call, result in zip(body, results, strict=True)]
+        return [
+            {"jsonrpc": "2.0", "id": call["id"], "result": result}
+            for call, result in zip(body, results, strict=True)
+        ]
 
     return json.loads(node.answer(json.dumps(bodies).encode(), pass_on).body)
 
@@ -96,7 +123,9 @@ def node_of(world: World, ill: Ill, name: str = "first", *, is_faulty: bool = Fa
 # The nodes
 
 
-def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(world: World, oracle: Oracle) -> None:
+def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(
+    world: World, oracle: Oracle
+) -> None:
     world.mine([world.price(0, FALLEN)])
     vault = world.unstopped()[0]
     raw, node = signed(world, vault, ENFORCE), node_of(world, Ill.SWALLOWS)
@@ -109,19 +138,28 @@ def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(wo
     assert any("and it is not stopped" in line for line in oracle.of_stops())
 
 
-def test_absurd_fees__are_told_in_calm_too__and_who_pays_them_is_seen(world: World, oracle: Oracle) -> None:
+def test_absurd_fees__are_told_in_calm_too__and_who_pays_them_is_seen(
+    world: World, oracle: Oracle
+) -> None:
     node = node_of(world, Ill.ABSURD_FEES)
-    requests = [("eth_maxPriorityFeePerGas", list[Any]()), *[("eth_getBlockByNumber", ["latest", False])] * 20]
+    requests = [
+        ("eth_maxPriorityFeePerGas", list[Any]()),
+        *[("eth_getBlockByNumber", ["latest", False])] * 20,
+    ]
     tip, *blocks = (answer["result"] for answer in asked(world, node, *requests))
     assert int(tip, 16) == ABSURD_FEE_WEI
     assert {block["baseFeePerGas"] == "0x0" for block in blocks} == {True, False}
     world.mine([world.price(0, FALLEN)])
-    world.pool.offer(signed(world, world.unstopped()[0], ENFORCE, fee_wei=500 * GWEI, tip_wei=500 * GWEI))
+    world.pool.offer(
+        signed(world, world.unstopped()[0], ENFORCE, fee_wei=500 * GWEI, tip_wei=500 * GWEI)
+    )
     world.mine()
     assert any("gwei at a base fee of" in line for line in oracle.of_stops())
 
 
-def test_large_batches__are_refused_as_a_whole__in_the_words_of_two_kinds_of_nodes(world: World) -> None:
+def test_large_batches__are_refused_as_a_whole__in_the_words_of_two_kinds_of_nodes(
+    world: World,
+) -> None:
     call = ("eth_blockNumber", list[Any]())
     for name in ("first", "second"):
         node = node_of(world, Ill.SMALL_BATCHES, name)
@@ -133,7 +171,9 @@ def test_large_batches__are_refused_as_a_whole__in_the_words_of_two_kinds_of_nod
 
 def test_garbage__takes_the_place_of_one_answer__and_ends_in_calm(world: World) -> None:
     node, floor = node_of(world, Ill.GARBAGE), call_by_signature("stopFloor()", [])
-    calls: list[tuple[str, list[Any]]] = [("eth_call", [{"to": site.address, "data": floor}, "latest"]) for site in world.sites]
+    calls: list[tuple[str, list[Any]]] = [
+        ("eth_call", [{"to": site.address, "data": floor}, "latest"]) for site in world.sites
+    ]
     honest = asked(world, node, *calls)
     node.is_faulty, garbled = True, 0
     for _ in range(200):
@@ -146,18 +186,27 @@ def test_garbage__takes_the_place_of_one_answer__and_ends_in_calm(world: World) 
 
 
 def _differing(answers: list[dict[str, Any]], honest: list[dict[str, Any]]) -> int:
-    return sum(answer["result"] != true["result"] for answer, true in zip(answers, honest, strict=True))
+    return sum(
+        answer["result"] != true["result"] for answer, true in zip(answers, honest, strict=True)
+    )
 
 
 # Adapters, keys and the factory
 
 
-def test_a_moody_adapter__makes_its_own_vaults_unreadable__and_only_as_long_as_it_lasts(world: World) -> None:
+def test_a_moody_adapter__makes_its_own_vaults_unreadable__and_only_as_long_as_it_lasts(
+    world: World,
+) -> None:
     moody = {site.address for site in world.sites if site.venue == MOODY}
     for world.mood in MOODS:
         world.mine([world.price(MOODY, FALLEN)])
-        worths = {site.address: worth for site, (_, worth) in zip(world.sites, world.look(world.head.hash), strict=True)}
-        assert {address for address, worth in worths.items() if worth is None or worth > 2**200} == moody, world.mood
+        worths = {
+            site.address: worth
+            for site, (_, worth) in zip(world.sites, world.look(world.head.hash), strict=True)
+        }
+        assert {
+            address for address, worth in worths.items() if worth is None or worth > 2**200
+        } == moody, world.mood
         assert not world.unstopped()
     world.mood = None
     world.mine()
@@ -187,13 +236,19 @@ def test_a_key_that_was_filled__is_not_dry_again_by_a_reorg(world: World) -> Non
     assert all(world.chain.reader.balance_wei(key.address) for key in (KEEPER, STRANGER))
 
 
-def test_a_rotated_keeper__marks_nothing_any_more__and_may_still_enforce_the_line(world: World) -> None:
+def test_a_rotated_keeper__marks_nothing_any_more__and_may_still_enforce_the_line(
+    world: World,
+) -> None:
     world.rotate(AGENT)
     world.mine([world.price(0, FALLEN)])
     (vault,) = world.unstopped()[:1]
     assert world.chain.reader.keeper() == AGENT.address
     with pytest.raises(RpcRevertedError):
-        world.chain.reader.call(vault, calldata.mark(900 * USDC, world.head.number, "0x" + "ab" * 32), sender=KEEPER.address)
+        world.chain.reader.call(
+            vault,
+            calldata.mark(900 * USDC, world.head.number, "0x" + "ab" * 32),
+            sender=KEEPER.address,
+        )
     world.pool.offer(signed(world, vault, ENFORCE))
     world.mine()
     assert vault not in world.unstopped()

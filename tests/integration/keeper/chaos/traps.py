@@ -1,7 +1,8 @@
 """The keeper's commit points (tests/integration/chaos/traps.py holds them).
 
 Laws
-- The same triggers write down what must never be: an intent or signed bytes that an older epoch wrote, and bytes that change.
+- The same triggers write down what must never be: an intent or signed bytes that an older epoch
+  wrote, and bytes that change.
 """
 
 from enum import StrEnum
@@ -10,7 +11,9 @@ from tests.integration.chaos.traps import VIOLATIONS, hold_function
 
 
 class Point(StrEnum):
-    """The transaction that writes an intent or an attempt in this state; `judged` writes marks down and maybe more."""
+    """The transaction that writes an intent or an attempt in this state; `judged` writes marks down
+    and maybe more.
+    """
 
     JUDGED = "judged"
     PLANNED = "planned"

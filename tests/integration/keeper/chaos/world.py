@@ -1,12 +1,15 @@
-"""The chain of a story: two venues whose prices move, vaults that fall with them, blocks, fees and reorgs.
+"""The chain of a story: two venues whose prices move, vaults that fall with them, blocks, fees and
+reorgs.
 
 Laws
-- People's transactions are mined as they are sent; what the keeper sends waits in the pool and is mined, or not.
-- Of every block that ever was the worth and the status of each vault are kept, by the block's hash: a mark is true if its
-  worth was the vault's at a block of the height that it names, though that block may be orphaned by now.
+- People's transactions are mined as they are sent; what the keeper sends waits in the pool and is
+  mined, or not.
+- Of every block that ever was the worth and the status of each vault are kept, by the block's hash:
+  a mark is true if its worth was the vault's at a block of the height that it names, though that
+  block may be orphaned by now.
 - No reorg goes below the block at which the story begins.
-- A third venue has a mood (its adapter may revert, burn its gas, answer 2^255): a vault there whose worth nobody can read need not be
-  stopped, and hinders no other.
+- A third venue has a mood (its adapter may revert, burn its gas, answer 2^255): a vault there whose
+  worth nobody can read need not be stopped, and hinders no other.
 """
 
 import random
@@ -39,7 +42,8 @@ FLOORS_BPS = (500, 500, 200, 300)
 MOODY, MOODY_VAULTS = 2, 2
 WORTH_GAS = 5_000_000  # enough for an adapter that means it
 NOTICE_S = 48 * 3_600 + 60  # a keeper's change takes so long
-STEADY, STEADY_BPS = 1, 2_000  # the second vault never falls: of it there are marks as long as the story goes
+# the second vault never falls: of it there are marks as long as the story goes
+STEADY, STEADY_BPS = 1, 2_000
 
 
 STATUSES = ("funding", "working", "stopped", "settled")
@@ -69,10 +73,14 @@ class World:
     sites: list[Site] = field(default_factory=list)
     floor: int = 0  # the height at which the story begins
     base_fee_wei: int = NORMAL_WEI
-    base_fees_wei: dict[int, int] = field(default_factory=dict)  # by height the highest of the blocks that were there
-    worths: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # by vault and height, of every block that was there
-    foreign: set[str] = field(default_factory=set)  # hashes of what the keepers' keys sent elsewhere
-    disturbances: int = 0  # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
+    # by height the highest of the blocks that were there
+    base_fees_wei: dict[int, int] = field(default_factory=dict)
+    # by vault and height, of every block that was there
+    worths: dict[tuple[str, int], set[int]] = field(default_factory=dict)
+    # hashes of what the keepers' keys sent elsewhere
+    foreign: set[str] = field(default_factory=set)
+    # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
+    disturbances: int = 0
     fallen_for_good: bool = False
     mood: str | None = None  # of MOODS
     dry: set[str] = field(default_factory=set)  # accounts without a wei
@@ -91,7 +99,9 @@ class World:
     # The beginning, with a block for each transaction
 
     def build(self, database: Database, count: int) -> None:
-        """Vaults at two venues, funded and invested; then blocks come only when the story makes them."""
+        """Vaults at two venues, funded and invested; then blocks come only when the story makes
+        them.
+        """
         deployed = [self.chain, self._another_venue(), self._another_venue()]
         self._venues = [one.contracts["test_venue"] for one in deployed]
         moody = deployed[MOODY].contracts["test_venue_adapter"]
@@ -102,9 +112,14 @@ class World:
             loss_bps = STEADY_BPS if number == STEADY else self.luck.choice(FLOORS_BPS)
             floor = 1_000 * USDC * (10_000 - loss_bps) // 10_000
             chain, public_id = deployed[venue], f"m_keeper{number:04d}"
-            terms = chain.terms(public_id, nonce=number + 1, stop_floor=floor, stop_floor_bps=loss_bps)
+            terms = chain.terms(
+                public_id, nonce=number + 1, stop_floor=floor, stop_floor_bps=loss_bps
+            )
             issue(self.chain, database, terms)
-            vault, bought = chain.create_vault(terms), (100 if number == STEADY else self.luck.choice((100, 200, 300))) * USDC
+            vault, bought = (
+                chain.create_vault(terms),
+                (100 if number == STEADY else self.luck.choice((100, 200, 300))) * USDC,
+            )
             for _ in range(bought // (100 * USDC)):
                 assert chain.buy(vault, 100 * USDC).status == 1
             self.sites.append(Site(vault, floor, venue, bought))
@@ -123,7 +138,11 @@ class World:
         chain.succeed(OPERATOR, venue, call_by_signature("setAdapter(address)", [adapter]))
         chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
         chain.mint(venue, 1_000_000 * USDC)
-        return DeployedChain(chain.anvil, {**chain.contracts, "test_venue": venue, "test_venue_adapter": adapter}, chain.start_block)
+        return DeployedChain(
+            chain.anvil,
+            {**chain.contracts, "test_venue": venue, "test_venue_adapter": adapter},
+            chain.start_block,
+        )
 
     # What people do: each answers the raw transaction
 
@@ -139,7 +158,9 @@ class World:
         return [self.price(venue, self.luck.choice(levels) + self.luck.randrange(1_000))]
 
     def noted_move(self) -> str:
-        """Of the second venue, by more than one percent of any vault's worth there; it is dangerous for none."""
+        """Of the second venue, by more than one percent of any vault's worth there; it is dangerous
+        for none.
+        """
         self._is_high = not self._is_high
         return self.price(STEADY, HARMLESS[0] if self._is_high else HARMLESS[3])
 
@@ -150,19 +171,37 @@ class World:
         """The factory names another keeper, two days from now."""
         factory = self.chain.contracts["factory"]
         self.disturbances += 1
-        self.mine([self._signed(DEPLOYER, factory, calldata.propose_keeper(to.address))], with_pool=False)
+        self.mine(
+            [self._signed(DEPLOYER, factory, calldata.propose_keeper(to.address))], with_pool=False
+        )
         self._next_at = self.head.timestamp + NOTICE_S
         self.mine([self._signed(to, factory, calldata.accept_keeper())], with_pool=False)
 
     def foreign_transaction(self, signer: Persona, *, is_rich: bool) -> str:
-        """One of the keeper's keys, sent by somebody else who has it too, at the next nonce of the chain."""
+        """One of the keeper's keys, sent by somebody else who has it too, at the next nonce of the
+        chain.
+        """
         fee_wei = RICH_WEI if is_rich else 2 * NORMAL_WEI
-        raw = self._signed(signer, OWNER.address, "0x", fee_wei=fee_wei, priority_wei=fee_wei if is_rich else NORMAL_WEI)
+        raw = self._signed(
+            signer,
+            OWNER.address,
+            "0x",
+            fee_wei=fee_wei,
+            priority_wei=fee_wei if is_rich else NORMAL_WEI,
+        )
         self.foreign.add(tx_hash_of(raw))
         self.disturbances += 1
         return raw
 
-    def _signed(self, sender: Persona, to: str, data: str, *, fee_wei: int = RICH_WEI, priority_wei: int = NORMAL_WEI) -> str:
+    def _signed(
+        self,
+        sender: Persona,
+        to: str,
+        data: str,
+        *,
+        fee_wei: int = RICH_WEI,
+        priority_wei: int = NORMAL_WEI,
+    ) -> str:
         transaction = {
             "chainId": CHAIN_ID,
             "nonce": self.chain.reader.transaction_count(sender.address),
@@ -180,7 +219,10 @@ class World:
     # Blocks
 
     def mine(self, raws: Sequence[str] = (), *, with_pool: bool = True) -> BlockHeader:
-        """One block. `with_pool` False: whoever makes it favours others; what waits goes on waiting."""
+        """One block.
+
+        `with_pool` False: whoever makes it favours others; what waits goes on waiting.
+        """
         call = self.chain.rpc.call
         with self.pool.lock:
             at = max(self.head.timestamp + 1, int(time.time()), self._next_at)
@@ -201,30 +243,45 @@ class World:
         return self._note_worths()
 
     def reorg(self, depth: int, longer: int, keep: float, *, keeps_ours: bool) -> str:
-        """Replace the newest blocks. `keep`: the share of people's transactions that come again; `keeps_ours`: the keeper's too."""
+        """Replace the newest blocks.
+
+        `keep`: the share of people's transactions that come again; `keeps_ours`: the keeper's too.
+        """
         depth = min(depth, self.head.number - self.floor)
         if depth == 0:
             self.mine()
             return "mine one block"
         self.disturbances += 1
         with self.pool.lock:
-            newest = self.chain.reader.headers(range(self.head.number - depth + 1, self.head.number + 1))
-            hashes = [tx for header in newest if header is not None for tx in header.transaction_hashes]
+            newest = self.chain.reader.headers(
+                range(self.head.number - depth + 1, self.head.number + 1)
+            )
+            hashes = [
+                tx for header in newest if header is not None for tx in header.transaction_hashes
+            ]
             self.chain.rpc.call("anvil_rollback", [depth])
-            self._give({KEEPER.address, STRANGER.address} - self.dry)  # what no transaction gave is gone with the blocks
+            # what no transaction gave is gone with the blocks
+            self._give({KEEPER.address, STRANGER.address} - self.dry)
             for tx in hashes:
                 if tx in self.pool.seen and keeps_ours:
                     self.pool.offer(self.pool.seen[tx])
-        kept = [self._raw_of[tx] for tx in hashes if tx in self._raw_of and self.luck.random() < keep]
+        kept = [
+            self._raw_of[tx] for tx in hashes if tx in self._raw_of and self.luck.random() < keep
+        ]
         for _ in range(max(1, depth + longer)):
             now, kept = kept[: (some := self.luck.randint(0, 2))], kept[some:]
             self.mine(now, with_pool=self.luck.random() < 0.7)
-        return f"replace {depth} blocks, {longer:+d}, {'with' if keeps_ours else 'without'} the keeper's, to {self.head.number}"
+        return (
+            f"replace {depth} blocks, {longer:+d}, {'with' if keeps_ours else 'without'} the "
+            f"keeper's, to {self.head.number}"
+        )
 
     def _set_moods(self) -> None:
         """What no transaction does: it holds from the next block on, also after a reorg."""
         adapter, code = self._moody_adapter
-        self.chain.rpc.call("anvil_setCode", [adapter, code if self.mood is None else MOODS[self.mood]])
+        self.chain.rpc.call(
+            "anvil_setCode", [adapter, code if self.mood is None else MOODS[self.mood]]
+        )
         for account in self.dry:
             self.chain.rpc.call("anvil_setBalance", [account, "0x0"])
         self.pool.forget(lambda one: one.sender in self.dry)
@@ -245,8 +302,13 @@ class World:
     # Looking
 
     def highest_base_fee_wei(self, number: int, blocks: int) -> int:
-        """Of the blocks at that height and at `blocks` below it, those that were replaced included."""
-        return max(self.base_fees_wei.get(height, NORMAL_WEI) for height in range(number - blocks, number + 1))
+        """Of the blocks at that height and at `blocks` below it, those that were replaced
+        included.
+        """
+        return max(
+            self.base_fees_wei.get(height, NORMAL_WEI)
+            for height in range(number - blocks, number + 1)
+        )
 
     def _note_worths(self) -> BlockHeader:
         head = self.head
@@ -260,10 +322,22 @@ class World:
         status, worth = (function("MandateVault", name).selector for name in ("status", "worth"))
         statuses = self.chain.rpc.batch([self._question(site, status, at) for site in self.sites])
         steady = [site for site in self.sites if site.venue != MOODY]
-        worths = dict(zip(steady, self.chain.rpc.batch([self._question(site, worth, at) for site in steady]), strict=True))
-        worths |= {site: self._answer_or_none(site, worth, at) for site in self.sites if site.venue == MOODY}
+        worths = dict(
+            zip(
+                steady,
+                self.chain.rpc.batch([self._question(site, worth, at) for site in steady]),
+                strict=True,
+            )
+        )
+        worths |= {
+            site: self._answer_or_none(site, worth, at)
+            for site in self.sites
+            if site.venue == MOODY
+        }
         read = [None if worths[site] is None else int(worths[site], 16) for site in self.sites]
-        return [(STATUSES[int(number, 16)], value) for number, value in zip(statuses, read, strict=True)]
+        return [
+            (STATUSES[int(number, 16)], value) for number, value in zip(statuses, read, strict=True)
+        ]
 
     def _answer_or_none(self, site: Site, selector: str, at: str) -> str | None:
         method, params = self._question(site, selector, at)
@@ -274,11 +348,20 @@ class World:
 
     @staticmethod
     def _question(site: Site, selector: str, at: str) -> tuple[str, list[object]]:
-        return "eth_call", [{"to": site.address, "data": selector, "gas": hex(WORTH_GAS)}, {"blockHash": at}]
+        return "eth_call", [
+            {"to": site.address, "data": selector, "gas": hex(WORTH_GAS)},
+            {"blockHash": at},
+        ]
 
     def unstopped(self) -> list[str]:
-        """Vaults that are at or below their floor at the head, as far as it can be read, and work."""
-        return [site.address for site, (status, worth) in self._looks() if status == "working" and is_due(site, worth)]
+        """Vaults that are at or below their floor at the head, as far as it can be read, and
+        work.
+        """
+        return [
+            site.address
+            for site, (status, worth) in self._looks()
+            if status == "working" and is_due(site, worth)
+        ]
 
     def _looks(self) -> list[tuple[Site, tuple[str, int | None]]]:
         return list(zip(self.sites, self.look(self.head.hash), strict=True))

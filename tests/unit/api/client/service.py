@@ -15,9 +15,20 @@ def ok(**body: Any) -> httpx.Response:
     return httpx.Response(200, json=body)
 
 
-def refusal(status: int, reason: str, *, headers: dict[str, str] | None = None, **block: Any) -> httpx.Response:
-    service = {"reason": reason, "error": reason, "retry_safe": False, "who_fixes": "caller", "next": [], **block}
-    return httpx.Response(status, json={"detail": f"It is {reason}.", "service": service}, headers=headers)
+def refusal(
+    status: int, reason: str, *, headers: dict[str, str] | None = None, **block: Any
+) -> httpx.Response:
+    service = {
+        "reason": reason,
+        "error": reason,
+        "retry_safe": False,
+        "who_fixes": "caller",
+        "next": [],
+        **block,
+    }
+    return httpx.Response(
+        status, json={"detail": f"It is {reason}.", "service": service}, headers=headers
+    )
 
 
 @dataclass
@@ -39,4 +50,10 @@ class Service:
 
     def client(self, payer: Payer | None = None, **more: Any) -> Client:
         retries = Retries(jitter=self.jitter, sleep=self.waits.append)
-        return Client("http://service.example/", payer=payer, retries=retries, over=httpx.MockTransport(self), **more)
+        return Client(
+            "http://service.example/",
+            payer=payer,
+            retries=retries,
+            over=httpx.MockTransport(self),
+            **more,
+        )

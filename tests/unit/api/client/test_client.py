@@ -55,7 +55,10 @@ def test_fields_go_into_path_query_or_body() -> None:
     client.mandates.ledger("m_aaaaaaaaaa", limit=2)
     client.agents.scopes_set(7, scopes=None)
 
-    assert str(service.calls[0].url) == "http://service.example/mandate-wallet/mandates/m_aaaaaaaaaa/ledger?limit=2"
+    assert (
+        str(service.calls[0].url)
+        == "http://service.example/mandate-wallet/mandates/m_aaaaaaaaaa/ledger?limit=2"
+    )
     assert service.calls[0].content == b""
     assert service.calls[1].url.path == "/agents/7/scopes"
     assert json.loads(service.calls[1].content) == {"scopes": None}
@@ -91,7 +94,11 @@ def test_a_refusal__has_every_word_of_the_service() -> None:
         service.client(key="k").mandates.me()
 
     refused = caught.value
-    assert (refused.status, refused.reason, refused.detail) == (402, "mandate_budget_exceeded", "It is mandate_budget_exceeded.")
+    assert (refused.status, refused.reason, refused.detail) == (
+        402,
+        "mandate_budget_exceeded",
+        "It is mandate_budget_exceeded.",
+    )
     assert (refused.retry_safe, refused.who_fixes, refused.next) == (True, "owner", [next_call])
     assert refused.retry_at == datetime(2026, 11, 22, tzinfo=UTC)
     assert refused.remaining == {"left_total": "3.000000"}
@@ -128,7 +135,9 @@ def test_an_answer_of_somebody_else__is_a_refusal_that_says_so(answer: httpx.Res
         Service([answer]).client(key="k").mandates.me()
 
 
-@pytest.mark.parametrize("block", ["x", None, {"next": None, "retry_at": "soon"}, {"next": ["x"], "reason": 7}])
+@pytest.mark.parametrize(
+    "block", ["x", None, {"next": None, "retry_at": "soon"}, {"next": ["x"], "reason": 7}]
+)
 def test_a_block_of_another_shape__is_a_refusal_all_the_same(block: object) -> None:
     service = Service([httpx.Response(400, json={"detail": "It is wrong.", "service": block})])
 
@@ -137,43 +146,81 @@ def test_a_block_of_another_shape__is_a_refusal_all_the_same(block: object) -> N
 
 
 def test_text_of_another_kind__comes_as_text() -> None:
-    service = Service([httpx.Response(200, text="# Limits", headers={"content-type": "text/markdown; charset=utf-8"})])
+    service = Service(
+        [
+            httpx.Response(
+                200, text="# Limits", headers={"content-type": "text/markdown; charset=utf-8"}
+            )
+        ]
+    )
 
-    assert service.client(key="k").mandates.me() == {"content_type": "text/markdown", "text": "# Limits"}
+    assert service.client(key="k").mandates.me() == {
+        "content_type": "text/markdown",
+        "text": "# Limits",
+    }
 
 
 def test_an_answer_of_a_pdf__comes_as_its_bytes_and_csv_as_text() -> None:
     pdf = httpx.Response(200, content=b"%PDF-1.7 \xff", headers={"content-type": "application/pdf"})
-    csv = httpx.Response(200, text="line,name\r\n", headers={"content-type": "text/csv; charset=utf-8"})
+    csv = httpx.Response(
+        200, text="line,name\r\n", headers={"content-type": "text/csv; charset=utf-8"}
+    )
     service = Service([pdf, csv])
     owner = service.client(session="s").mandates
 
-    assert owner.statement("m_aaaaaaaaaa", format="pdf") == {"content_type": "application/pdf", "content": b"%PDF-1.7 \xff"}
-    assert owner.statement_all(format="csv") == {"content_type": "text/csv", "text": "line,name\r\n"}
-    assert [dict(call.url.params) for call in service.calls] == [{"format": "pdf"}, {"format": "csv"}]
+    assert owner.statement("m_aaaaaaaaaa", format="pdf") == {
+        "content_type": "application/pdf",
+        "content": b"%PDF-1.7 \xff",
+    }
+    assert owner.statement_all(format="csv") == {
+        "content_type": "text/csv",
+        "text": "line,name\r\n",
+    }
+    assert [dict(call.url.params) for call in service.calls] == [
+        {"format": "pdf"},
+        {"format": "csv"},
+    ]
 
 
 def test_items__follow_the_cursor_to_the_last_page() -> None:
     service = Service([ok(events=[1, 2], next_cursor="9"), ok(events=[3], next_cursor=None)])
     client = service.client(key="k")
 
-    assert list(client.items(client.mandates.ledger, "events", "m_aaaaaaaaaa", limit=2)) == [1, 2, 3]
-    assert [dict(call.url.params) for call in service.calls] == [{"limit": "2"}, {"limit": "2", "cursor": "9"}]
+    assert list(client.items(client.mandates.ledger, "events", "m_aaaaaaaaaa", limit=2)) == [
+        1,
+        2,
+        3,
+    ]
+    assert [dict(call.url.params) for call in service.calls] == [
+        {"limit": "2"},
+        {"limit": "2", "cursor": "9"},
+    ]
 
 
 OWNER_KEY = "0x" + "22" * 32
-TERMS = {"primaryType": "MandateTerms", "message": {"publicId": "m_aaaaaaaaaa", "owner": "0x1563915e194D8CfBA1943570603F7606A3115508"}}
+TERMS = {
+    "primaryType": "MandateTerms",
+    "message": {"publicId": "m_aaaaaaaaaa", "owner": "0x1563915e194D8CfBA1943570603F7606A3115508"},
+}
 
 
 @pytest.mark.parametrize(
     "offered",
     [
         TERMS | {"primaryType": "ReceiveWithAuthorization"},
-        TERMS | {"message": {"publicId": "m_bbbbbbbbbb", "owner": "0x1563915e194D8CfBA1943570603F7606A3115508"}},
+        TERMS
+        | {
+            "message": {
+                "publicId": "m_bbbbbbbbbb",
+                "owner": "0x1563915e194D8CfBA1943570603F7606A3115508",
+            }
+        },
         TERMS | {"message": {"publicId": "m_aaaaaaaaaa", "owner": "0x" + "11" * 20}},
     ],
 )
-def test_what_is_not_the_terms_of_this_mandate_and_owner__is_not_signed(offered: dict[str, object]) -> None:
+def test_what_is_not_the_terms_of_this_mandate_and_owner__is_not_signed(
+    offered: dict[str, object],
+) -> None:
     service = Service([ok(typed_data=offered)])
 
     with pytest.raises(ValueError, match="not signed"):
@@ -182,7 +229,9 @@ def test_what_is_not_the_terms_of_this_mandate_and_owner__is_not_signed(offered:
     assert len(service.calls) == 1
 
 
-def test_signing__without_eth_account__says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signing__without_eth_account__says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "eth_account", None)
 
     with pytest.raises(ImportError, match="pip install eth-account"):
@@ -190,9 +239,22 @@ def test_signing__without_eth_account__says_what_to_install(monkeypatch: pytest.
 
 
 def test_importing_the_client__needs_neither_the_service_nor_eth_account() -> None:
-    heavy = ("eth_account", "web3", "fastapi", "pydantic", "sqlalchemy", "core", "api.kernel", "api.catalogue")
+    heavy = (
+        "eth_account",
+        "web3",
+        "fastapi",
+        "pydantic",
+        "sqlalchemy",
+        "core",
+        "api.kernel",
+        "api.catalogue",
+    )
     found = subprocess.run(
-        [sys.executable, "-c", f"import sys, api.client; print([name for name in {heavy!r} if name in sys.modules])"],
+        [
+            sys.executable,
+            "-c",
+            f"import sys, api.client; print([name for name in {heavy!r} if name in sys.modules])",
+        ],
         capture_output=True,
         text=True,
         check=True,

@@ -33,12 +33,19 @@ def test_every_method__sends_the_method_path_and_key_of_its_row() -> None:
         service = Service([httpx.Response(200, json={})])
         area, _, name = row.key.partition(".")
         method = getattr(getattr(service.client(key="k", session="s", bearer="b"), area), name)
-        needed = [one for one in inspect.signature(method).parameters.values() if one.default is inspect.Parameter.empty]
+        needed = [
+            one
+            for one in inspect.signature(method).parameters.values()
+            if one.default is inspect.Parameter.empty
+        ]
 
         method(**{one.name: "1" for one in needed})
 
         in_path = {name: "1" for name in operation.command.model_fields if f"{{{name}" in row.path}
-        assert (service.calls[0].method, service.calls[0].url.path) == (row.method, fill_path(row.path, in_path)[0])
+        assert (service.calls[0].method, service.calls[0].url.path) == (
+            row.method,
+            fill_path(row.path, in_path)[0],
+        )
         assert ("Idempotency-Key" in service.calls[0].headers) is row.idempotent
 
 

@@ -1,4 +1,6 @@
-"""What a payer signs, and what it does not: exact limits, and payments that recover to its wallet."""
+"""What a payer signs, and what it does not: exact limits, and payments that recover to its
+wallet.
+"""
 
 import base64
 import json
@@ -33,12 +35,26 @@ def payer(**limits: Any) -> Payer:
 
 
 def payable(*offers: dict[str, Any]) -> httpx.Response:
-    body = {"x402Version": 2, "error": "payment_required", "resource": RESOURCE, "accepts": list(offers)}
-    return httpx.Response(402, json={**body, "detail": "It costs 0.010000 USDC.", "service": {"reason": "payment_required", "next": []}})
+    body = {
+        "x402Version": 2,
+        "error": "payment_required",
+        "resource": RESOURCE,
+        "accepts": list(offers),
+    }
+    return httpx.Response(
+        402,
+        json={
+            **body,
+            "detail": "It costs 0.010000 USDC.",
+            "service": {"reason": "payment_required", "next": []},
+        },
+    )
 
 
 def receipt() -> dict[str, str]:
-    text = json.dumps({"success": True, "transaction": "0x" + "ab" * 32, "network": "eip155:84532", "payer": "0x"})
+    text = json.dumps(
+        {"success": True, "transaction": "0x" + "ab" * 32, "network": "eip155:84532", "payer": "0x"}
+    )
     return {"PAYMENT-RESPONSE": base64.b64encode(text.encode()).decode()}
 
 
@@ -52,7 +68,11 @@ def test_a_payable_call__is_paid_once_and_its_receipt_kept() -> None:
     authorization = payment["payload"]["authorization"]
     assert payment["x402Version"] == 2
     assert (payment["accepted"], payment["resource"]) == (OFFER, RESOURCE)
-    assert (authorization["to"], authorization["value"], authorization["validAfter"]) == (SHOP, "10000", "0")
+    assert (authorization["to"], authorization["value"], authorization["validAfter"]) == (
+        SHOP,
+        "10000",
+        "0",
+    )
     assert authorization["validBefore"] == str(NOW + 60)
     assert [(one.path, one.amount_usdc, one.transaction) for one in pays.receipts] == [
         ("/mandate-wallet/agents/me", "0.010000", "0x" + "ab" * 32)
@@ -61,21 +81,39 @@ def test_a_payable_call__is_paid_once_and_its_receipt_kept() -> None:
 
 
 def test_the_signature__is_the_payers_over_the_tokens_own_domain() -> None:
-    payment = json.loads(base64.b64decode(payer().pay({"x402Version": 2, "accepts": [OFFER]}).header))
+    payment = json.loads(
+        base64.b64decode(payer().pay({"x402Version": 2, "accepts": [OFFER]}).header)
+    )
     authorization = payment["payload"]["authorization"]
     numbers = {name: int(authorization[name]) for name in ("value", "validAfter", "validBefore")}
-    names = {"from": "address", "to": "address", "value": "uint256", "validAfter": "uint256", "validBefore": "uint256", "nonce": "bytes32"}
+    names = {
+        "from": "address",
+        "to": "address",
+        "value": "uint256",
+        "validAfter": "uint256",
+        "validBefore": "uint256",
+        "nonce": "bytes32",
+    }
     signed = encode_typed_data(
         {"name": "USDC", "version": "2", "chainId": 84532, "verifyingContract": BASE_SEPOLIA_USDC},
-        {"TransferWithAuthorization": [{"name": name, "type": kind} for name, kind in names.items()]},
+        {
+            "TransferWithAuthorization": [
+                {"name": name, "type": kind} for name, kind in names.items()
+            ]
+        },
         {**authorization, **numbers},
     )
 
-    assert Account.recover_message(signed, signature=payment["payload"]["signature"]) == Account.from_key(PRIVATE_KEY).address
+    assert (
+        Account.recover_message(signed, signature=payment["payload"]["signature"])
+        == Account.from_key(PRIVATE_KEY).address
+    )
 
 
 def test_a_paid_call_without_an_answer__is_repeated_with_the_same_payment() -> None:
-    service = Service([payable(OFFER), httpx.ReadTimeout("no answer"), refusal(503, "settlement_pending"), ok()])
+    service = Service(
+        [payable(OFFER), httpx.ReadTimeout("no answer"), refusal(503, "settlement_pending"), ok()]
+    )
     pays = payer()
 
     service.client(pays, key="k").mandates.me()
@@ -119,11 +157,15 @@ def test_the_cap_of_a_call__is_paid_and_one_base_unit_more_is_not() -> None:
 
 def test_the_cap_in_total__is_paid_and_one_base_unit_more_is_not() -> None:
     pays = payer(max_total_usdc="0.020000")
-    client = Service([payable(OFFER), ok(), payable(OFFER), ok(), payable(OFFER | {"amount": "1"})]).client(pays, key="k")
+    client = Service(
+        [payable(OFFER), ok(), payable(OFFER), ok(), payable(OFFER | {"amount": "1"})]
+    ).client(pays, key="k")
 
     client.mandates.me()
     client.mandates.me()
-    with pytest.raises(NotPaid, match=r"0\.000001 USDC on top of 0\.020000 is above 0\.020000 in total"):
+    with pytest.raises(
+        NotPaid, match=r"0\.000001 USDC on top of 0\.020000 is above 0\.020000 in total"
+    ):
         client.mandates.me()
 
     assert pays.spent_usdc == "0.020000"

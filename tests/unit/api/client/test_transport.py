@@ -85,7 +85,9 @@ def test_a_read_at_503__is_sent_again_after_the_time_that_it_names() -> None:
 
 def test_a_wait_of_20_s_is_waited_and_one_of_21_s_is_the_callers() -> None:
     def answers(seconds: int) -> Service:
-        return Service([refusal(503, "temporarily_unavailable", headers={"Retry-After": str(seconds)}), ok()])
+        return Service(
+            [refusal(503, "temporarily_unavailable", headers={"Retry-After": str(seconds)}), ok()]
+        )
 
     patient, impatient = answers(20), answers(21)
 

@@ -28,17 +28,40 @@ def test_an_empty_body__is_an_empty_object() -> None:
     ("raw", "says"),
     [
         (b"\xff", "The body is not UTF-8; send JSON in UTF-8."),
-        (b'{"a":', "The body is not JSON (line 1, column 6: Expecting value); send one JSON object."),
+        (
+            b'{"a":',
+            "The body is not JSON (line 1, column 6: Expecting value); send one JSON object.",
+        ),
         (b"[1]", "The body is not a JSON object; send {...} with the fields of the call."),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "The body names 'c' twice; send each field once."),
         (b'{"a": NaN}', "NaN is not JSON; write a decimal, or null where it is unknown."),
         (b'{"a": "\\u0000"}', "A text holds a NUL or half a surrogate pair; leave it out."),
         (b'{"a": ["\\ud800"]}', "A text holds a NUL or half a surrogate pair; leave it out."),
-        (b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", "The body is nested too deep; stay within 32 levels."),
-        (b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", "The body is nested too deep; stay within 32 levels."),
-        (b'{"a": ' + b"9" * (MAX_NUMBER_CHARACTERS + 1) + b"}", "A number has more than 80 characters; write it shorter."),
+        (
+            b'{"a":' + b"[" * 40 + b"]" * 40 + b"}",
+            "The body is nested too deep; stay within 32 levels.",
+        ),
+        (
+            b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+            "The body is nested too deep; stay within 32 levels.",
+        ),
+        (
+            b'{"a": ' + b"9" * (MAX_NUMBER_CHARACTERS + 1) + b"}",
+            "A number has more than 80 characters; write it shorter.",
+        ),
     ],
-    ids=["not UTF-8", "cut off", "a list", "twice", "NaN", "NUL", "half a pair", "33 levels", "a bomb", "81 digits"],
+    ids=[
+        "not UTF-8",
+        "cut off",
+        "a list",
+        "twice",
+        "NaN",
+        "NUL",
+        "half a pair",
+        "33 levels",
+        "a bomb",
+        "81 digits",
+    ],
 )
 def test_an_ambiguous_body__is_refused_with_what_to_do(raw: bytes, says: str) -> None:
     with pytest.raises(Refusal) as refused:
@@ -56,7 +79,9 @@ def filled(item: str) -> bytes:
 
 
 def names(count: int, *more: str) -> bytes:
-    return ("{" + ",".join(f'"{name}":1' for name in (*(f"{n:x}" for n in range(count)), *more)) + "}").encode()
+    return (
+        "{" + ",".join(f'"{name}":1' for name in (*(f"{n:x}" for n in range(count)), *more)) + "}"
+    ).encode()
 
 
 DENSE = {
@@ -89,7 +114,9 @@ def test_a_full_body__takes_no_longer_than_its_bytes(name: str) -> None:
     assert cpu_s(DENSE[name]) < 0.5
 
 
-@pytest.mark.parametrize("raw", [b'{"a":"' + b'\\"' * 131_000, b'{"a":' + b'"",' * 87_000, b'{"a":["' + b",\\" * 131_000])
+@pytest.mark.parametrize(
+    "raw", [b'{"a":"' + b'\\"' * 131_000, b'{"a":' + b'"",' * 87_000, b'{"a":["' + b",\\" * 131_000]
+)
 def test_a_full_body__that_ends_too_early__takes_no_longer(raw: bytes) -> None:
     assert cpu_s(raw) < 0.5
 
@@ -111,7 +138,9 @@ def test_a_name_given_twice_among_thousands__is_found_in_one_pass() -> None:
     assert cpu_s(raw) < 0.5
 
 
-@pytest.mark.parametrize("literal", ["1e401", "1e-401", "1E+99999999", "-1.5e999999999999999999999", "1e" + "9" * 70])
+@pytest.mark.parametrize(
+    "literal", ["1e401", "1e-401", "1E+99999999", "-1.5e999999999999999999999", "1e" + "9" * 70]
+)
 def test_an_exponent_beyond_400__is_refused_before_it_is_computed(literal: str) -> None:
     with pytest.raises(Refusal) as refused:
         parse_object(f'{{"a": {literal}}}'.encode())

@@ -22,7 +22,8 @@ PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
         (None, ["198.51.100.1"], "unknown"),
     ],
     ids=[
-        "direct", "a stranger's header", "one proxy", "a forged first hop", "two headers", "a broken hop", "no header", "IPv6 by /64",
+        "direct", "a stranger's header", "one proxy", "a forged first hop", "two headers",
+        "a broken hop", "no header", "IPv6 by /64",
         "IPv4 in IPv6", "no peer",
     ],
 )  # fmt: skip

@@ -1,4 +1,6 @@
-"""How long a connection may be half-open, and how many may: uvicorn on an event loop whose clock tests move."""
+"""How long a connection may be half-open, and how many may: uvicorn on an event loop whose clock
+tests move.
+"""
 
 import asyncio
 import json
@@ -27,7 +29,9 @@ class Transport(asyncio.Transport):
         self.is_over = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return {"peername": ("203.0.113.9", 5000), "sockname": ("127.0.0.1", 8000)}.get(name, default)
+        return {"peername": ("203.0.113.9", 5000), "sockname": ("127.0.0.1", 8000)}.get(
+            name, default
+        )
 
     def write(self, data: Any) -> None:
         self.sent += data
@@ -91,7 +95,9 @@ class Hours:
 class Server:
     def __init__(self) -> None:
         self.protocol = protocol_of(BOUNDS, catalogue())
-        self.config = uvicorn.Config(application, http=self.protocol, log_config=None, lifespan="off")
+        self.config = uvicorn.Config(
+            application, http=self.protocol, log_config=None, lifespan="off"
+        )
         self.state = ServerState()
         self.hours = Hours()
 
@@ -211,7 +217,9 @@ def test_connections__above_their_number__are_refused_in_the_form_of_all_refusal
 
 
 def test_connections__above_their_number__cost_the_one_that_is_idle_longest() -> None:
-    """One caller held every connection with a small call now and then, and all others were told 503."""
+    """One caller held every connection with a small call now and then, and all others were told
+    503.
+    """
 
     async def steps(server: Server) -> None:
         idle = []

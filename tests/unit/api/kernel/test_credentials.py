@@ -24,14 +24,26 @@ from api.kernel.operation import Family, Operation, Refusal
 from api.kernel.scopes import require_scope
 
 WALLET = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
-AGENT = AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, came_from=None, scopes=None)
+AGENT = AgentCaller(
+    account_id=1001,
+    key_id=1,
+    name="a",
+    owner_id=None,
+    wallet_address=None,
+    came_from=None,
+    scopes=None,
+)
 OWNER = OwnerCaller(account_id=1002, wallet_address=WALLET, session_id=1)
 BEARER = BearerCaller(account_id=1001, name="a", wallet_address=None)
 OPERATOR = OperatorCaller(account_id=1003, key_id=2)
 
 
-def operation(auth: Auth[Caller], family: Family = Family.WALLET, scope: str | None = None) -> Operation:
-    return replace(catalogue().by_key["discovery.live"], key="x.y", auth=auth, family=family, scope=scope)
+def operation(
+    auth: Auth[Caller], family: Family = Family.WALLET, scope: str | None = None
+) -> Operation:
+    return replace(
+        catalogue().by_key["discovery.live"], key="x.y", auth=auth, family=family, scope=scope
+    )
 
 
 def proven(*callers: Caller) -> Proven:
@@ -60,7 +72,9 @@ def proven(*callers: Caller) -> Proven:
         (BY_OPERATOR, (OWNER,), OperatorCaller(account_id=1002, key_id=None)),
     ],
 )
-def test_of_several_credentials__the_routes_kind_decides(auth: Auth[Caller], sent: tuple[Caller, ...], seen: Caller) -> None:
+def test_of_several_credentials__the_routes_kind_decides(
+    auth: Auth[Caller], sent: tuple[Caller, ...], seen: Caller
+) -> None:
     operators = frozenset({WALLET.lower()}) if auth is BY_OPERATOR else frozenset[str]()
     assert caller_for(operation(auth), proven(*sent), operators) == seen
 
@@ -109,7 +123,15 @@ def test_without_the_routes_kind_of_credential__the_call_is_refused(
 
 
 def narrowed(*scopes: str) -> AgentCaller:
-    return AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, came_from=None, scopes=scopes)
+    return AgentCaller(
+        account_id=1001,
+        key_id=1,
+        name="a",
+        owner_id=None,
+        wallet_address=None,
+        came_from=None,
+        scopes=scopes,
+    )
 
 
 @pytest.mark.parametrize("caller", [AGENT, narrowed("tx"), OWNER])
@@ -117,10 +139,16 @@ def test_a_scope__full_access_the_scope_itself_or_an_owner__passes(caller: Calle
     require_scope(operation(BY_KEY_OR_OWNER, scope="tx"), caller)
 
 
-@pytest.mark.parametrize(("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")])
+@pytest.mark.parametrize(
+    ("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")]
+)
 @pytest.mark.parametrize("caller", [narrowed(), narrowed("read")])
-def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(family: Family, reason: str, caller: AgentCaller) -> None:
+def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(
+    family: Family, reason: str, caller: AgentCaller
+) -> None:
     with pytest.raises(Refusal) as refused:
         require_scope(operation(BY_KEY, family, scope="tx"), caller)
     assert (refused.value.reason, refused.value.missing) == (reason, "tx")
-    assert refused.value.extra == ({"error": "agent_key_scope", "scope": "tx"} if family is Family.CORE else {})
+    assert refused.value.extra == (
+        {"error": "agent_key_scope", "scope": "tx"} if family is Family.CORE else {}
+    )

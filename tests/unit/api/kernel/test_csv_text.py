@@ -1,4 +1,6 @@
-"""CSV that no spreadsheet runs: read by a reader that knows nothing of us, and split where a spreadsheet of another locale splits it."""
+"""CSV that no spreadsheet runs: read by a reader that knows nothing of us, and split where a
+spreadsheet of another locale splits it.
+"""
 
 import csv
 import io
@@ -13,7 +15,13 @@ from hypothesis import strategies as st
 from api.kernel.csv_text import cell, csv_text
 
 SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the wide ones too
-TEXT = st.text(st.one_of(st.sampled_from("=+-@＝;\t\r\n\"\u2028, 'a1\ufeff"), st.characters(exclude_categories=["Cs"])), max_size=12)  # noqa: RUF001
+TEXT = st.text(
+    st.one_of(
+        st.sampled_from("=+-@＝;\t\r\n\"\u2028, 'a1\ufeff"),  # noqa: RUF001
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=12,
+)
 
 
 def file_of(value: Any) -> str:
@@ -37,7 +45,11 @@ def pieces(text: str, separator: str) -> list[str]:
 @given(TEXT)
 def test_a_text__reads_back_as_itself_but_for_apostrophes(text: str) -> None:
     header, line = read(file_of(text))
-    assert (header, line[0], line[1].replace("'", "")) == (["line", "value"], "step", text.replace("'", ""))
+    assert (header, line[0], line[1].replace("'", "")) == (
+        ["line", "value"],
+        "step",
+        text.replace("'", ""),
+    )
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -51,7 +63,10 @@ def test_json__reads_back_as_itself(value: Any) -> None:
     assert json.loads(read(file_of(value))[1][1]) == value
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1-1", "-cmd|x", "@SUM(A1)", " =1", "＝1", "-1.5 left", "--1", "\tplain"])  # noqa: RUF001
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1-1", "-cmd|x", "@SUM(A1)", " =1", "＝1", "-1.5 left", "--1", "\tplain"],  # noqa: RUF001
+)
 def test_a_text_that_begins_like_a_formula__is_made_plain(text: str) -> None:
     assert cell(text) == f"'{text}"
 
@@ -68,17 +83,27 @@ def test_a_text_that_begins_like_a_formula__is_made_plain(text: str) -> None:
         ("=1;=2;-3", "'=1;'=2;'-3"),
     ],
 )
-def test_a_formula_behind_a_separator_of_another_locale__is_made_plain(text: str, plain: str) -> None:
+def test_a_formula_behind_a_separator_of_another_locale__is_made_plain(
+    text: str, plain: str
+) -> None:
     assert cell(text) == plain
 
 
-@pytest.mark.parametrize("text", ["-29.990000", "-5", "1e5 is a lot", "buy 5", "a=b", "", "'=1", "a;'=1", "a; b=1"])
+@pytest.mark.parametrize(
+    "text", ["-29.990000", "-5", "1e5 is a lot", "buy 5", "a=b", "", "'=1", "a;'=1", "a; b=1"]
+)
 def test_a_number_or_another_text__is_left_alone(text: str) -> None:
     assert cell(text) == text
 
 
 def test_unknown_is_empty_and_objects_are_json() -> None:
-    assert [cell(one) for one in (None, True, 7, [1, 2], {"b": None, "a": "원"})] == ["", "true", "7", "[1,2]", '{"a":"원","b":null}']
+    assert [cell(one) for one in (None, True, 7, [1, 2], {"b": None, "a": "원"})] == [
+        "",
+        "true",
+        "7",
+        "[1,2]",
+        '{"a":"원","b":null}',
+    ]
 
 
 def test_a_formula_in_json__is_an_escape() -> None:

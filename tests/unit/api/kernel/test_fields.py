@@ -77,9 +77,19 @@ SIX = "write a decimal with at most 6 decimals, such as 12.500000."
         ("1000000000000.000001", "stay within plus or minus 1000000000000."),
         ("true", 'write the amount as text with at most 6 decimals, such as "12.500000".'),
     ],
-    ids=["seven decimals", "seven decimals as text", "exponent", "another script", "space", "over the bound", "boolean"],
+    ids=[
+        "seven decimals",
+        "seven decimals as text",
+        "exponent",
+        "another script",
+        "space",
+        "over the bound",
+        "boolean",
+    ],
 )
-def test_usdc__of_another_form__is_invalid_number_with_what_to_write(written: str, says: str) -> None:
+def test_usdc__of_another_form__is_invalid_number_with_what_to_write(
+    written: str, says: str
+) -> None:
     assert refusal(f'{{"amount_usdc": {written}}}') == ("invalid_number", f"amount_usdc: {says}")
 
 
@@ -89,7 +99,10 @@ def test_usdc__a_number_that_binary_floats_would_round__is_refused_and_not_round
 
 @pytest.mark.parametrize("written", ["0", "-0.000001"])
 def test_positive_usdc__zero_or_less__is_invalid_number(written: str) -> None:
-    assert refusal(f'{{"budget_usdc": {written}}}') == ("invalid_number", "budget_usdc: write an amount above 0, such as 12.500000.")
+    assert refusal(f'{{"budget_usdc": {written}}}') == (
+        "invalid_number",
+        "budget_usdc: write an amount above 0, such as 12.500000.",
+    )
 
 
 @pytest.mark.parametrize("written", ["1.0", '"5"', "true"])
@@ -120,7 +133,10 @@ def test_text__a_number__is_refused() -> None:
 def test_address__any_case__is_checksummed() -> None:
     lower = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
     assert read(f'{{"wallet": "{lower}"}}').wallet == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-    assert read(f'{{"wallet": "0x{lower[2:].upper()}"}}').wallet == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+    assert (
+        read(f'{{"wallet": "0x{lower[2:].upper()}"}}').wallet
+        == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+    )
 
 
 def test_tx_hash__is_lower_case() -> None:
@@ -131,7 +147,9 @@ def test_public_id__of_another_form__names_no_mandate() -> None:
     assert refusal('{"id": "m_1"}')[0] == "not_found"
 
 
-@pytest.mark.parametrize("written", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000Z"])
+@pytest.mark.parametrize(
+    "written", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000Z"]
+)
 def test_instant__with_its_zone__is_aware(written: str) -> None:
     at = read(f'{{"at": "{written}"}}').at
     assert at is not None
@@ -139,26 +157,49 @@ def test_instant__with_its_zone__is_aware(written: str) -> None:
 
 
 def test_instant__keeps_microseconds() -> None:
-    assert read('{"at": "2026-01-31T12:00:00.000001Z"}').at == datetime(2026, 1, 31, 12, tzinfo=UTC) + timedelta(microseconds=1)
+    assert read('{"at": "2026-01-31T12:00:00.000001Z"}').at == datetime(
+        2026, 1, 31, 12, tzinfo=UTC
+    ) + timedelta(microseconds=1)
 
 
 @pytest.mark.parametrize(
     "written",
-    ['"2026-01-31"', '"2026-01-31T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-01-31T24:00:01Z"', '"9999-12-31T23:59:59-01:00"', "1", '""'],
+    [
+        '"2026-01-31"',
+        '"2026-01-31T12:00:00"',
+        '"2026-02-30T12:00:00Z"',
+        '"2026-01-31T24:00:01Z"',
+        '"9999-12-31T23:59:59-01:00"',
+        "1",
+        '""',
+    ],
 )
 def test_instant__of_another_form__says_what_to_write(written: str) -> None:
-    assert refusal(f'{{"at": {written}}}') == ("invalid_parameter", "at: write a time with its zone, such as 2026-01-31T12:00:00Z.")
+    assert refusal(f'{{"at": {written}}}') == (
+        "invalid_parameter",
+        "at: write a time with its zone, such as 2026-01-31T12:00:00Z.",
+    )
 
 
 def test_json_object__holds_no_float() -> None:
-    payload = read('{"payload": {"qty": 1.50, "n": 3, "big": 9007199254740993, "list": [0.1, true, null]}}').payload
-    assert payload == {"qty": "1.50", "n": 3, "big": "9007199254740993", "list": ["0.1", True, None]}
+    payload = read(
+        '{"payload": {"qty": 1.50, "n": 3, "big": 9007199254740993, "list": [0.1, true, null]}}'
+    ).payload
+    assert payload == {
+        "qty": "1.50",
+        "n": 3,
+        "big": "9007199254740993",
+        "list": ["0.1", True, None],
+    }
     assert payload is not None
     assert type(payload["n"]) is int
 
 
 def test_an_unknown_field__is_named() -> None:
-    assert refusal('{"colour": 1}') == ("invalid_parameter", "colour: leave it out; this call has no such field.")
+    assert refusal('{"colour": 1}') == (
+        "invalid_parameter",
+        "colour: leave it out; this call has no such field.",
+    )
 
 
 def test_a_refusal__never_repeats_what_was_sent() -> None:
@@ -168,16 +209,28 @@ def test_a_refusal__never_repeats_what_was_sent() -> None:
 
     with pytest.raises(Refusal) as refused:
         command_of(Named, {"wallet": "0xdeadbeef-secret"})
-    assert refused.value.detail == "kind: send it; it is required. wallet: write an address: 0x and 40 hex characters."
+    assert (
+        refused.value.detail
+        == "kind: send it; it is required. wallet: write an address: 0x and 40 hex characters."
+    )
     assert refused.value.missing == ["kind"]
 
 
-@pytest.mark.parametrize("sent", [1001, "1001", "001001", QueryText("1001")], ids=["number", "text", "leading zeros", "path"])
+@pytest.mark.parametrize(
+    "sent",
+    [1001, "1001", "001001", QueryText("1001")],
+    ids=["number", "text", "leading zeros", "path"],
+)
 def test_account_id__comes_in_as_it_goes_out(sent: Any) -> None:
-    assert (TypeAdapter(AccountId).validate_python(sent), TypeAdapter(AccountIdText).validate_python(sent)) == (1001, "1001")
+    assert (
+        TypeAdapter(AccountId).validate_python(sent),
+        TypeAdapter(AccountIdText).validate_python(sent),
+    ) == (1001, "1001")
 
 
-@pytest.mark.parametrize("sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"])
+@pytest.mark.parametrize(
+    "sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"]
+)
 def test_account_id__of_no_account__is_refused(sent: Any) -> None:
     for kind in (AccountId, AccountIdText):
         with pytest.raises(ValidationError):
@@ -185,13 +238,17 @@ def test_account_id__of_no_account__is_refused(sent: Any) -> None:
 
 
 AMOUNTS = (
-    "0", "0.000000", "0.000001", "1", "1.5", "12.500000", "999999999999.999999", "1000000000000", "1000000000000.000000",
-    "1000000000000.000001", "1000000000001", "9999999999999", "0000000000001", "10000000000000", "1.0000001", "1.", ".5", "", "+1", "1e3",
+    "0", "0.000000", "0.000001", "1", "1.5", "12.500000", "999999999999.999999", "1000000000000",
+    "1000000000000.000000",
+    "1000000000000.000001", "1000000000001", "9999999999999", "0000000000001", "10000000000000",
+    "1.0000001", "1.", ".5", "", "+1", "1e3",
     " 1", "\u0661",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Usdc, UnsignedUsdc, PositiveUsdc], ids=["signed", "unsigned", "positive"])
+@pytest.mark.parametrize(
+    "kind", [Usdc, UnsignedUsdc, PositiveUsdc], ids=["signed", "unsigned", "positive"]
+)
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("written", AMOUNTS)
 def test_an_amount__is_taken_just_if_its_schema_says_so(kind: Any, sign: str, written: str) -> None:
@@ -208,8 +265,13 @@ def test_an_amount__is_taken_just_if_its_schema_says_so(kind: Any, sign: str, wr
         assert said
 
 
-@pytest.mark.parametrize("written", ["1", "1.5", "1000000000000", "-1000000000000", "1000000000000.000001", "1000000000001"])
-def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_schema(written: str) -> None:
+@pytest.mark.parametrize(
+    "written",
+    ["1", "1.5", "1000000000000", "-1000000000000", "1000000000000.000001", "1000000000001"],
+)
+def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_schema(
+    written: str,
+) -> None:
     number = TypeAdapter(Usdc).json_schema()["anyOf"][1]
     is_taken = True
     try:

@@ -30,7 +30,11 @@ def paths(*operations: Operation) -> list[str]:
 
 
 def test_a_literal_segment__is_matched_before_a_placeholder() -> None:
-    assert paths(operation("/x/{id}"), operation("/x/{id}/y"), operation("/x/me")) == ["/x/me", "/x/{id}", "/x/{id}/y"]
+    assert paths(operation("/x/{id}"), operation("/x/{id}/y"), operation("/x/me")) == [
+        "/x/me",
+        "/x/{id}",
+        "/x/{id}/y",
+    ]
 
 
 PATHS = ("/x/me", "/x/{id}", "/x/{id}/y", "/f/{rest:path}")
@@ -50,7 +54,9 @@ PATHS = ("/x/me", "/x/{id}", "/x/{id}/y", "/f/{rest:path}")
         ("GET", "/x/7/z", None, {}),
     ],
 )
-def test_a_path__is_found_among_literals_and_patterns(method: str, path: str, found: str | None, values: dict[str, str]) -> None:
+def test_a_path__is_found_among_literals_and_patterns(
+    method: str, path: str, found: str | None, values: dict[str, str]
+) -> None:
     def endpoint_of(pattern: str) -> Any:
         async def endpoint(request: Request) -> str:
             return pattern

@@ -28,8 +28,14 @@ def document() -> dict[str, Any]:
 
 
 def test_bounds__are_minimum_and_maximum(document: dict[str, Any]) -> None:
-    """`Annotated[Int, Field(ge=1)]` wrote `ge` into the document, a word that no reader of JSON Schema knows."""
-    leaked = [path for path, schema in schemas_in(document) if "properties" not in path.rsplit("/", 1)[-1] and OF_PYDANTIC & schema.keys()]
+    """`Annotated[Int, Field(ge=1)]` wrote `ge` into the document, a word that no reader of JSON
+    Schema knows.
+    """
+    leaked = [
+        path
+        for path, schema in schemas_in(document)
+        if "properties" not in path.rsplit("/", 1)[-1] and OF_PYDANTIC & schema.keys()
+    ]
     assert leaked == []
 
 
@@ -39,16 +45,31 @@ def test_bounds__of_tools_are_too() -> None:
 
 
 def test_level__says_its_bounds(document: dict[str, Any]) -> None:
-    body = document["paths"]["/admin/defense"]["put"]["requestBody"]["content"]["application/json"]["schema"]
-    assert (body["properties"]["level"]["minimum"], body["properties"]["level"]["maximum"]) == (0, 3)
+    body = document["paths"]["/admin/defense"]["put"]["requestBody"]["content"]["application/json"][
+        "schema"
+    ]
+    assert (body["properties"]["level"]["minimum"], body["properties"]["level"]["maximum"]) == (
+        0,
+        3,
+    )
 
 
 def test_agents_id__is_taken_as_a_number_and_as_text(document: dict[str, Any]) -> None:
     """Core answers user_id as a number, the wallet agent_id as text: either goes in everywhere."""
-    places = ("/agents/{id}/scopes", "/mandate-wallet/agents/{id}/policy", "/mandate-wallet/agents/{id}/balances")
-    taken = [next(iter(document["paths"][path].values()))["parameters"][0]["schema"] for path in places]
-    assert [[one["type"] for one in schema["anyOf"]] for schema in taken] == [["string", "integer"]] * 3
+    places = (
+        "/agents/{id}/scopes",
+        "/mandate-wallet/agents/{id}/policy",
+        "/mandate-wallet/agents/{id}/balances",
+    )
+    taken = [
+        next(iter(document["paths"][path].values()))["parameters"][0]["schema"] for path in places
+    ]
+    assert [[one["type"] for one in schema["anyOf"]] for schema in taken] == [
+        ["string", "integer"]
+    ] * 3
 
 
 def test_tags__are_the_catalogues_areas(document: dict[str, Any]) -> None:
-    assert sorted(tag["name"] for tag in document["tags"]) == sorted({row.area for row in catalogue().operations})
+    assert sorted(tag["name"] for tag in document["tags"]) == sorted(
+        {row.area for row in catalogue().operations}
+    )

@@ -87,8 +87,12 @@ def test_a_node_that_lags__is_not_believed(sender: Sender) -> None:
     assert sender.send(BELIEVED_S + 1) == 11
 
 
-def test_a_transaction_that_was_lost__is_sent_anew_though_more_is_sent_all_the_time(sender: Sender) -> None:
-    """Each payment that is sent behind the gap waits for it and is not charged, and holds its gas of the day."""
+def test_a_transaction_that_was_lost__is_sent_anew_though_more_is_sent_all_the_time(
+    sender: Sender,
+) -> None:
+    """Each payment that is sent behind the gap waits for it and is not charged, and holds its gas
+    of the day.
+    """
     sent = [sender.send(1) for _ in range(int(BELIEVED_S) + 1)]
     assert sent[:-1] == list(range(7, 7 + int(BELIEVED_S)))
     assert sent[-1] == 7

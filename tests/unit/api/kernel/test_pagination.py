@@ -27,12 +27,20 @@ def identity(place: int) -> int:
     return place
 
 
-@given(st.sets(st.integers(1, 10_000), min_size=1, max_size=60), st.integers(1, 10), st.sets(st.integers(10_001, 20_000)))
-def test_pages__show_each_item_once_whatever_is_added_meanwhile(places: set[int], limit: int, added: set[int]) -> None:
+@given(
+    st.sets(st.integers(1, 10_000), min_size=1, max_size=60),
+    st.integers(1, 10),
+    st.sets(st.integers(10_001, 20_000)),
+)
+def test_pages__show_each_item_once_whatever_is_added_meanwhile(
+    places: set[int], limit: int, added: set[int]
+) -> None:
     items, seen, cursor = sorted(places, reverse=True), list[int](), None
     while True:
         asked = page(cursor, limit=limit)
-        found = [place for place in items if asked.before is None or place < asked.before][: limit + 1]
+        found = [place for place in items if asked.before is None or place < asked.before][
+            : limit + 1
+        ]
         shown, cursor = asked.cut(found, identity)
         seen += shown
         items = sorted(places | added, reverse=True)
@@ -65,9 +73,22 @@ LAST = "A" if CURSOR[-1] != "A" else "B"
         ("٣٣٣٣", "mandates.list", {"status": "draft"}),
         ("!" * 24, "mandates.list", {"status": "draft"}),
     ],
-    ids=["other list", "other filter", "no filter", "place changed", "mac changed", "cut", "empty", "number", "not ASCII", "no base64"],
+    ids=[
+        "other list",
+        "other filter",
+        "no filter",
+        "place changed",
+        "mac changed",
+        "cut",
+        "empty",
+        "number",
+        "not ASCII",
+        "no base64",
+    ],
 )
-def test_a_foreign_or_changed_cursor__is_refused(cursor: str, name: str, fields: dict[str, Any]) -> None:
+def test_a_foreign_or_changed_cursor__is_refused(
+    cursor: str, name: str, fields: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidParameterError, match="cursor: send the next_cursor"):
         page(cursor, name, **fields)
 

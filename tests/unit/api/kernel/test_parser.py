@@ -26,9 +26,17 @@ def test_a_head_of_as_many_fields_as_may_be__is_read() -> None:
     assert events(head(MOST_LINES - 1)) == [h11.Request, h11.EndOfMessage]
 
 
-@pytest.mark.parametrize("sent", [head(MOST_LINES), head(40_000), head(40_000)[:-2]], ids=["one more", "all at once", "without an end"])
-def test_a_head_of_more_fields__is_refused_before_they_are_read(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A head that came at once was read whole, up to the 256 KiB that a socket gives: a fifth of a second for everybody else."""
+@pytest.mark.parametrize(
+    "sent",
+    [head(MOST_LINES), head(40_000), head(40_000)[:-2]],
+    ids=["one more", "all at once", "without an end"],
+)
+def test_a_head_of_more_fields__is_refused_before_they_are_read(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A head that came at once was read whole, up to the 256 KiB that a socket gives: a fifth of a
+    second for everybody else.
+    """
     read = list[bytes]()
     monkeypatch.setattr(h11.Connection, "next_event", lambda _: read.append(b""))
     with pytest.raises(h11.RemoteProtocolError):
@@ -52,14 +60,20 @@ SIZED = b"200\r\n" + b" " * CHUNK_BYTES + b"\r\n"
 END = b"0\r\n\r\n"
 
 
-@pytest.mark.parametrize("chunks", [ONES * FREE_CHUNKS, SIZED * 512, ONES * FREE_CHUNKS + SIZED * 100])
+@pytest.mark.parametrize(
+    "chunks", [ONES * FREE_CHUNKS, SIZED * 512, ONES * FREE_CHUNKS + SIZED * 100]
+)
 def test_a_body_in_chunks__is_read(chunks: bytes) -> None:
     assert events(CHUNKED + chunks + END)[-1] is h11.EndOfMessage
 
 
-@pytest.mark.parametrize("chunks", [ONES * (FREE_CHUNKS + 1), SIZED * 10 + ONES * (FREE_CHUNKS + 1)])
+@pytest.mark.parametrize(
+    "chunks", [ONES * (FREE_CHUNKS + 1), SIZED * 10 + ONES * (FREE_CHUNKS + 1)]
+)
 def test_a_body_in_too_many_small_chunks__is_refused(chunks: bytes) -> None:
-    """One connection that sent chunks of one byte kept every other caller from being served at all."""
+    """One connection that sent chunks of one byte kept every other caller from being served at
+    all.
+    """
     with pytest.raises(h11.RemoteProtocolError):
         events(CHUNKED + chunks)
 

@@ -19,12 +19,22 @@ from api.kernel.pdf.letters import FACES, FONTS, drawable
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "paper.css").write_text("html { font-family: 'Paper latin' }")
-    (tmp_path / "page.html").write_text("<html lang=en><title>t</title><p>{{ words }}</p><img src='http://127.0.0.1:9/a.png'></html>")
+    (tmp_path / "page.html").write_text(
+        "<html lang=en><title>t</title><p>{{ words }}</p><img "
+        "src='http://127.0.0.1:9/a.png'></html>"
+    )
     return tmp_path
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:9/x", "https://example.org", "file:///etc/hostname", "data:text/plain,x", "font:../OFL.txt"]
+    "url",
+    [
+        "http://127.0.0.1:9/x",
+        "https://example.org",
+        "file:///etc/hostname",
+        "data:text/plain,x",
+        "font:../OFL.txt",
+    ],
 )
 def test_fetching__anything_but_our_fonts__is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="not a font of ours"):
@@ -32,10 +42,14 @@ def test_fetching__anything_but_our_fonts__is_refused(url: str) -> None:
 
 
 def test_fetching__each_font_of_ours__gives_its_bytes() -> None:
-    assert [OwnFonts().fetch(f"font:{file}").read() for _, _, file in FACES] == [(FONTS / file).read_bytes() for _, _, file in FACES]
+    assert [OwnFonts().fetch(f"font:{file}").read() for _, _, file in FACES] == [
+        (FONTS / file).read_bytes() for _, _, file in FACES
+    ]
 
 
-@pytest.mark.parametrize(("fetcher", "opened"), [(OwnFonts, []), (URLFetcher, ["http://127.0.0.1:9/a.png"])])
+@pytest.mark.parametrize(
+    ("fetcher", "opened"), [(OwnFonts, []), (URLFetcher, ["http://127.0.0.1:9/a.png"])]
+)
 def test_printing__a_page_that_names_an_address__opens_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, fetcher: type[URLFetcher], opened: list[str]
 ) -> None:
@@ -76,7 +90,9 @@ def test_templates__our_own_words__are_drawn_as_they_stand() -> None:
     assert [page for page in pages if drawable(page) != " ".join(page.split())] == []
 
 
-def test_printing__without_the_library__is_refused_and_names_the_packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printing__without_the_library__is_refused_and_names_the_packages(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delattr(pdf, "engine")
     monkeypatch.setitem(sys.modules, "api.kernel.pdf.engine", None)
     with pytest.raises(Refusal, match=r"installs libpango-1\.0-0 libpangoft2-1\.0-0") as refused:
@@ -84,7 +100,9 @@ def test_printing__without_the_library__is_refused_and_names_the_packages(folder
     assert refused.value.reason == "temporarily_unavailable"
 
 
-def test_printing__when_too_many_wait__is_refused_and_the_room_comes_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printing__when_too_many_wait__is_refused_and_the_room_comes_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = []
 
     def press(_: Path) -> Press:

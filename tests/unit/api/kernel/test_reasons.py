@@ -24,13 +24,20 @@ def responses(operation: Operation) -> dict[str, Any]:
 def test_the_statuses_declared__are_those_that_are_possible(operation: Operation) -> None:
     refusals = {catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
     kept = {304} if operation.max_age_s is not None else set()
-    assert {int(status) for status in responses(operation)} == {operation.status, *operation.also} | refusals | kept
+    assert {int(status) for status in responses(operation)} == {
+        operation.status,
+        *operation.also,
+    } | refusals | kept
 
 
 @pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_every_reason_of_a_route__has_an_example_under_its_status(operation: Operation) -> None:
-    shown = {name: int(status) for status, one in responses(operation).items() for name in _examples(one)}
-    assert shown == {reason: catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
+    shown = {
+        name: int(status) for status, one in responses(operation).items() for name in _examples(one)
+    }
+    assert shown == {
+        reason: catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())
+    }
 
 
 def _examples(response: dict[str, Any]) -> list[str]:
@@ -56,9 +63,15 @@ def _values(call: dict[str, Any]) -> dict[str, Any]:
     segments = call["path"].split("/")
     for method, path in BY_CALL:
         pattern = path.split("/")
-        same = len(pattern) == len(segments) and all(a == b or a.startswith("{") for a, b in zip(pattern, segments, strict=True))
+        same = len(pattern) == len(segments) and all(
+            a == b or a.startswith("{") for a, b in zip(pattern, segments, strict=True)
+        )
         if method == call["method"] and same:
-            filled = {a.strip("{}"): b for a, b in zip(pattern, segments, strict=True) if a.startswith("{")}
+            filled = {
+                a.strip("{}"): b
+                for a, b in zip(pattern, segments, strict=True)
+                if a.startswith("{")
+            }
             return {"path": path} | filled
     raise AssertionError(f"no such call: {call}")
 
@@ -72,12 +85,22 @@ def test_every_reason_that_some_route_answers__has_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("key", "has", "has_not"),
     [
-        ("discovery.live", {"auth_invalid", "rate_limited"}, {"auth_required", "not_found", "body_too_large", "secret_field_refused"}),
-        ("mandates.accept", {"auth_required", "scope_denied", "agent_not_designated", "idempotency_in_flight"}, {"agent_key_scope"}),
+        (
+            "discovery.live",
+            {"auth_invalid", "rate_limited"},
+            {"auth_required", "not_found", "body_too_large", "secret_field_refused"},
+        ),
+        (
+            "mandates.accept",
+            {"auth_required", "scope_denied", "agent_not_designated", "idempotency_in_flight"},
+            {"agent_key_scope"},
+        ),
         ("mandates.create", {"scope_denied", "body_too_large"}, {"wrong_status"}),
     ],
 )
-def test_what_the_kernel_refuses__follows_from_the_row(key: str, has: set[str], has_not: set[str]) -> None:
+def test_what_the_kernel_refuses__follows_from_the_row(
+    key: str, has: set[str], has_not: set[str]
+) -> None:
     found = set(reasons_of(next(one for one in routed(catalogue()) if one.key == key), catalogue()))
     assert has <= found
     assert not has_not & found
@@ -86,4 +109,7 @@ def test_what_the_kernel_refuses__follows_from_the_row(key: str, has: set[str], 
 def test_wallet_routes__never_answer_the_cores_scope_refusal() -> None:
     wallet = [one for one in routed(catalogue()) if one.family is Family.WALLET]
     assert not any("agent_key_scope" in reasons_of(one, catalogue()) for one in wallet)
-    assert all(one.auth is auth.ANYBODY or "secret_field_refused" in reasons_of(one, catalogue()) for one in wallet)
+    assert all(
+        one.auth is auth.ANYBODY or "secret_field_refused" in reasons_of(one, catalogue())
+        for one in wallet
+    )

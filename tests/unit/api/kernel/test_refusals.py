@@ -26,12 +26,21 @@ temporarily_unavailable 503 true|schema_not_applied 503 true
 @pytest.mark.parametrize("line", SPECIFIED.replace("\n", "|").strip("|").split("|"))
 def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line: str) -> None:
     name, status, retry_safe = line.split()
-    assert (catalogue().reasons[name].status, catalogue().reasons[name].retry_safe) == (int(status), retry_safe == "true")
+    assert (catalogue().reasons[name].status, catalogue().reasons[name].retry_safe) == (
+        int(status),
+        retry_safe == "true",
+    )
 
 
 def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
     outcome = refused(Refusal("auth_required", "Send a key."), None, {}, NOW, catalogue())
-    connect = {"method": "POST", "path": "/auth/agent/connect", "auth": "none or owner", "cost": 0, "body": {"agent_name": "my-agent"}}
+    connect = {
+        "method": "POST",
+        "path": "/auth/agent/connect",
+        "auth": "none or owner",
+        "cost": 0,
+        "body": {"agent_name": "my-agent"},
+    }
     assert outcome.status == 401
     assert outcome.body == {
         "detail": "Send a key.",
@@ -46,26 +55,42 @@ def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
 
 
 def test_a_time__is_rounded_up_and_answered_as_retry_after_too() -> None:
-    outcome = refused(Refusal("rate_limited", "Wait.", retry_at=NOW + timedelta(seconds=9, microseconds=1)), None, {}, NOW, catalogue())
+    outcome = refused(
+        Refusal("rate_limited", "Wait.", retry_at=NOW + timedelta(seconds=9, microseconds=1)),
+        None,
+        {},
+        NOW,
+        catalogue(),
+    )
     assert outcome.body["service"]["retry_at"] == "2026-11-21T12:00:10Z"
     assert outcome.headers == {"Retry-After": "10"}
 
 
 def test_extra_keys__stand_beside_the_detail() -> None:
-    outcome = refused(Refusal("wrong_status", "Ended.", extra={"recorded": True}), None, {}, NOW, catalogue())
+    outcome = refused(
+        Refusal("wrong_status", "Ended.", extra={"recorded": True}), None, {}, NOW, catalogue()
+    )
     assert outcome.body["recorded"] is True
 
 
 def test_a_lacking_scope__carries_the_block_on_every_route() -> None:
-    refusal = Refusal("agent_key_scope", "No.", missing="tx", extra={"error": "agent_key_scope", "scope": "tx"})
+    refusal = Refusal(
+        "agent_key_scope", "No.", missing="tx", extra={"error": "agent_key_scope", "scope": "tx"}
+    )
     body = refused(refusal, SENTENCE_ONLY, {}, NOW, catalogue()).body
     assert (body["detail"], body["error"], body["scope"]) == ("No.", "agent_key_scope", "tx")
     assert (body["service"]["reason"], body["service"]["missing"]) == ("agent_key_scope", "tx")
 
 
-@pytest.mark.parametrize(("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)])
-def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(reason: str, has_block: bool) -> None:
-    assert ("service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW, catalogue()).body) is has_block
+@pytest.mark.parametrize(
+    ("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)]
+)
+def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(
+    reason: str, has_block: bool
+) -> None:
+    assert (
+        "service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW, catalogue()).body
+    ) is has_block
 
 
 def test_a_next_call__whose_id_is_unknown__is_left_out() -> None:
@@ -74,12 +99,17 @@ def test_a_next_call__whose_id_is_unknown__is_left_out() -> None:
 
 def test_a_next_call__is_filled_with_the_ids_of_the_refused_call() -> None:
     ids = path_ids("/mandate-wallet/mandates/{id}/events", {"id": "m_aaaaaaaaaa"})
-    assert next_items(("mandates.read",), ids, catalogue())[0]["path"] == "/mandate-wallet/mandates/m_aaaaaaaaaa"
+    assert (
+        next_items(("mandates.read",), ids, catalogue())[0]["path"]
+        == "/mandate-wallet/mandates/m_aaaaaaaaaa"
+    )
 
 
 def test_a_next_call__that_needs_a_body__is_left_out_without_one() -> None:
     assert next_items(("identity.nonce",), {}, catalogue()) == [CATALOG_CALL]
-    with_body = next_items((NextCall("identity.nonce", body={"wallet_address": "0x1"}),), {}, catalogue())
+    with_body = next_items(
+        (NextCall("identity.nonce", body={"wallet_address": "0x1"}),), {}, catalogue()
+    )
     assert with_body[0]["body"] == {"wallet_address": "0x1"}
 
 
@@ -89,7 +119,9 @@ def test_a_filled_path__cannot_leave_its_segment() -> None:
 
 @pytest.mark.parametrize("reason", catalogue().reasons)
 def test_a_refusal_with_a_time__is_safe_to_send_again_whatever_its_reason(reason: str) -> None:
-    outcome = refused(Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue())
+    outcome = refused(
+        Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue()
+    )
     assert outcome.body["service"]["retry_safe"] is True
 
 

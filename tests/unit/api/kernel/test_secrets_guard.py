@@ -9,21 +9,45 @@ from api.kernel.secrets_guard import refuse_secrets
 
 
 @pytest.mark.parametrize(
-    "name", ["api_key", "apiKey", "API-KEY", "exchange_api_secret", "privateKey", "client.secret", "Pass Phrase", "mnemonic"]
+    "name",
+    [
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "exchange_api_secret",
+        "privateKey",
+        "client.secret",
+        "Pass Phrase",
+        "mnemonic",
+    ],
 )
 @pytest.mark.parametrize(
-    "wrap", [lambda d: d, lambda d: {"payload": {"detail": d}}, lambda d: {"list": [1, [d]]}], ids=["top", "nested", "in a list"]
+    "wrap",
+    [lambda d: d, lambda d: {"payload": {"detail": d}}, lambda d: {"list": [1, [d]]}],
+    ids=["top", "nested", "in a list"],
 )
 def test_a_secret_like_name__at_any_depth__is_refused(name: str, wrap: Any) -> None:
     with pytest.raises(Refusal) as refused:
         refuse_secrets(wrap({name: "hunter2"}))
     assert refused.value.reason == "secret_field_refused"
     assert "hunter2" not in refused.value.detail
-    assert refused.value.detail.endswith("leave the field out, and replace the secret if it was a real one.")
+    assert refused.value.detail.endswith(
+        "leave the field out, and replace the secret if it was a real one."
+    )
 
 
 def test_the_fields_of_the_specification__pass() -> None:
-    refuse_secrets({"idempotency_key": "a", "token": "BTC", "token_id": "x", "signature": "0x", "key": 1, "tx_hash": "0x", "recovery": 1})
+    refuse_secrets(
+        {
+            "idempotency_key": "a",
+            "token": "BTC",
+            "token_id": "x",
+            "signature": "0x",
+            "key": 1,
+            "tx_hash": "0x",
+            "recovery": 1,
+        }
+    )
 
 
 def test_a_value_that_looks_like_a_secret__passes() -> None:

@@ -16,7 +16,15 @@ OWNER = Account.from_key("0x" + "11" * 32)
 
 def text(purpose: Purpose = Purpose.LOGIN) -> str:
     subject = Subject(purpose, "ab" * 32 if purpose is Purpose.SELF else None)
-    return text_of("http://127.0.0.1:8000", 84532, OWNER.address, subject, "a1b2c3d4e5f6a7b8", NOW, NOW + timedelta(minutes=5))
+    return text_of(
+        "http://127.0.0.1:8000",
+        84532,
+        OWNER.address,
+        subject,
+        "a1b2c3d4e5f6a7b8",
+        NOW,
+        NOW + timedelta(minutes=5),
+    )
 
 
 def test_the_text__is_eip_4361_to_the_letter() -> None:
@@ -38,7 +46,12 @@ def test_the_text__is_eip_4361_to_the_letter() -> None:
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpose) -> None:
     signature = OWNER.sign_message(encode_defunct(text=text(purpose))).signature.to_0x_hex()
-    expected = {"uri": "http://127.0.0.1:8000", "chain_id": 84532, "nonce": "a1b2c3d4e5f6a7b8", "timestamp": NOW}
+    expected = {
+        "uri": "http://127.0.0.1:8000",
+        "chain_id": 84532,
+        "nonce": "a1b2c3d4e5f6a7b8",
+        "timestamp": NOW,
+    }
     message = SiweMessage.from_message(text(purpose))
     message.verify(signature, domain="127.0.0.1:8000", strict=True, **expected)
     with pytest.raises(DomainMismatch):
@@ -47,8 +60,15 @@ def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpos
 
 def test_a_text_about_a_record__names_its_hash__and_is_kept_a_record() -> None:
     first, second = Subject(Purpose.SELF, "ab" * 32), Subject(Purpose.SELF, "cd" * 32)
-    assert first.statement == f"Declare the record with SHA-256 {'ab' * 32} as my agent's own. Signing moves no money."
-    assert (first.slot, second.slot, Subject(Purpose.LINK).slot) == (f"self:{'ab' * 32}", f"self:{'cd' * 32}", "link")
+    assert (
+        first.statement
+        == f"Declare the record with SHA-256 {'ab' * 32} as my agent's own. Signing moves no money."
+    )
+    assert (first.slot, second.slot, Subject(Purpose.LINK).slot) == (
+        f"self:{'ab' * 32}",
+        f"self:{'cd' * 32}",
+        "link",
+    )
 
 
 def test_the_digest__is_what_a_wallet_signs() -> None:

@@ -58,7 +58,10 @@ def test_a_bound__is_said_in_the_words_of_all_refusals(sent: dict[str, object], 
 def test_a_field_that_is_missing__is_named() -> None:
     with pytest.raises(Refusal) as refusal:
         command_of(Declared, {})
-    assert (str(refusal.value), refusal.value.missing) == ("persona: send it; it is required.", ["persona"])
+    assert (str(refusal.value), refusal.value.missing) == (
+        "persona: send it; it is required.",
+        ["persona"],
+    )
 
 
 def test_a_field_that_nobody_has__is_named() -> None:

@@ -1,14 +1,19 @@
 """What a facilitator says no with reaches a caller as a sentence."""
 
 import pytest
-from x402.mechanisms.evm.constants import ERR_FAILED_TO_GET_NETWORK_CONFIG, ERR_FAILED_TO_VERIFY_SIGNATURE, ERR_VALID_BEFORE_EXPIRED
+from x402.mechanisms.evm.constants import (
+    ERR_FAILED_TO_GET_NETWORK_CONFIG,
+    ERR_FAILED_TO_VERIFY_SIGNATURE,
+    ERR_VALID_BEFORE_EXPIRED,
+)
 from x402.mechanisms.evm.exact import eip3009_utils, facilitator
 
 from api.kernel.payments import own_settler
 from api.kernel.payments.rails import LEAST_LEFT_S
 from api.kernel.payments.verdicts import NO_REASON, SENTENCES, sentence_of
 
-OURS = {ERR_FAILED_TO_VERIFY_SIGNATURE, ERR_FAILED_TO_GET_NETWORK_CONFIG}  # of the facilitator's own node or settings, not of a payment
+# of the facilitator's own node or settings, not of a payment
+OURS = {ERR_FAILED_TO_VERIFY_SIGNATURE, ERR_FAILED_TO_GET_NETWORK_CONFIG}
 PENDING = {"settlement_pending"}
 COMING = {
     value

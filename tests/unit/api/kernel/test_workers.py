@@ -51,7 +51,10 @@ def test_a_line_of_one__runs_its_calls_one_by_one(make: Callable[[int, int], Wor
 def test_lines__are_served_in_turn(make: Callable[[int, int], Workers]) -> None:
     workers, gate, order = make(1, 1), threading.Event(), list[str]()
     first = workers.submit("first", lambda: gate.wait(WAIT_S))
-    later = [workers.submit(line, lambda line=line: order.append(line)) for line in ("a", "a", "a", "b", "c", "c")]  # type: ignore[misc]
+    later = [
+        workers.submit(line, lambda line=line: order.append(line))
+        for line in ("a", "a", "a", "b", "c", "c")
+    ]  # type: ignore[misc]
     gate.set()
     for one in (first, *later):
         one.result(WAIT_S)
@@ -65,7 +68,9 @@ def test_a_call__that_raises__gives_its_thread_back(make: Callable[[int, int], W
     assert workers.submit("a", lambda: 1).result(WAIT_S) == 1
 
 
-def test_a_call__whose_turn_does_not_come_in_time__is_not_begun(make: Callable[[int, int], Workers]) -> None:
+def test_a_call__whose_turn_does_not_come_in_time__is_not_begun(
+    make: Callable[[int, int], Workers],
+) -> None:
     workers, gate, begun = make(1, 1), threading.Event(), list[int]()
     held = workers.submit("a", lambda: gate.wait(WAIT_S))
     with pytest.raises(BusyError):
@@ -77,7 +82,10 @@ def test_a_call__whose_turn_does_not_come_in_time__is_not_begun(make: Callable[[
 
 def test_a_call__that_began_in_time__may_take_longer(make: Callable[[int, int], Workers]) -> None:
     workers = make(1, 1)
-    assert asyncio.run(workers.run("a", lambda: threading.Event().wait(0.2) or "done", within_s=0.05)) == "done"
+    assert (
+        asyncio.run(workers.run("a", lambda: threading.Event().wait(0.2) or "done", within_s=0.05))
+        == "done"
+    )
 
 
 def test_a_line__that_is_empty__is_forgotten(make: Callable[[int, int], Workers]) -> None:

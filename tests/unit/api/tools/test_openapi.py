@@ -8,13 +8,19 @@ ENDPOINT = DOCUMENT["paths"]["/mcp"]
 
 
 def test_openapi__has_every_call_of_the_catalogue_and_no_other() -> None:
-    documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    documented = {
+        (method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods
+    }
     assert documented == {(row.method, row.path) for row in catalogue().operations}
 
 
 def test_the_profile__is_one_of_three_and_may_be_left_out() -> None:
     (profile,) = ENDPOINT["post"]["parameters"]
-    assert (profile["name"], profile["required"], profile["schema"]["enum"]) == ("profile", False, ["connector", "claw", "full"])
+    assert (profile["name"], profile["required"], profile["schema"]["enum"]) == (
+        "profile",
+        False,
+        ["connector", "claw", "full"],
+    )
 
 
 def test_the_endpoint__takes_a_key_a_session_or_nothing() -> None:
@@ -25,4 +31,6 @@ def test_the_endpoint__takes_a_key_a_session_or_nothing() -> None:
 def test_every_refusal_before_a_call__has_its_status() -> None:
     edge = ("origin_not_allowed", "body_too_large", "unsupported_media_type")
     pipeline = ("invalid_parameter", "auth_invalid", "rate_limited", "temporarily_unavailable")
-    assert {str(catalogue().reasons[reason].status) for reason in edge + pipeline} <= set(ENDPOINT["post"]["responses"])
+    assert {str(catalogue().reasons[reason].status) for reason in edge + pipeline} <= set(
+        ENDPOINT["post"]["responses"]
+    )

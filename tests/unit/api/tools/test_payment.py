@@ -36,5 +36,7 @@ def test_what_is_no_payment__is_sent_on_to_be_refused(sent: Any) -> None:
 def test_a_receipt__stands_in_the_result() -> None:
     settled = {"success": True, "transaction": "0x34"}
     header = base64.b64encode(json.dumps(settled).encode()).decode()
-    assert receipt_meta(Outcome(200, {}, {"PAYMENT-RESPONSE": header})) == {"x402/payment-response": settled}
+    assert receipt_meta(Outcome(200, {}, {"PAYMENT-RESPONSE": header})) == {
+        "x402/payment-response": settled
+    }
     assert receipt_meta(Outcome(200, {}, {})) == {}

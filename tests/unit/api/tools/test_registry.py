@@ -25,7 +25,10 @@ def arguments(name: str) -> dict[str, Any]:
 @TOOLS
 def test_a_tool__has_the_kind_and_the_profile_of_the_specification(name: str) -> None:
     tool = ENTRIES[name].tool
-    assert (tool.kind.value, tool.profile.value) == (SPECIFIED[name]["kind"], SPECIFIED[name]["profile"])
+    assert (tool.kind.value, tool.profile.value) == (
+        SPECIFIED[name]["kind"],
+        SPECIFIED[name]["profile"],
+    )
 
 
 @TOOLS
@@ -41,13 +44,17 @@ def test_a_tool__carries_all_four_hints_on_the_wire(name: str) -> None:
 
 
 def test_the_destructive_tools__are_those_that_replace() -> None:
-    assert [name for name, entry in ENTRIES.items() if entry.described.annotations.destructive_hint] == ["agent_policy_set"]  # type: ignore[union-attr]  # hints stand on each, as tested above
+    assert [
+        name for name, entry in ENTRIES.items() if entry.described.annotations.destructive_hint
+    ] == ["agent_policy_set"]  # type: ignore[union-attr]  # hints stand on each, as tested above
 
 
 def test_each_profile__shows_what_the_one_before_shows() -> None:
     connector, claw, full = (set(catalogue().tools(profile)) for profile in Profile)
     assert connector <= claw <= full == set(ENTRIES)
-    assert connector == {name for name, row in SPECIFIED.items() if row["profile"] == "connector"} & set(ENTRIES)
+    assert connector == {
+        name for name, row in SPECIFIED.items() if row["profile"] == "connector"
+    } & set(ENTRIES)
     assert "agent_connect" in connector
     assert "mandate_get" not in claw
 
@@ -60,7 +67,9 @@ def test_arguments__are_a_closed_object_of_json_schema(name: str) -> None:
 
 
 @TOOLS
-def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_route_takes_one(name: str) -> None:
+def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_route_takes_one(
+    name: str,
+) -> None:
     operation = ENTRIES[name].operation
     extra = {"idempotency_key"} if operation.idempotent else set()
     assert set(arguments(name)) == set(operation.command.model_fields) | extra
@@ -69,7 +78,9 @@ def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_ro
 @TOOLS
 def test_ids_of_the_path__are_required(name: str) -> None:
     described, row = ENTRIES[name].described, ENTRIES[name].operation
-    assert {field for field in arguments(name) if f"{{{field}}}" in row.path} <= set(described.input_schema.get("required", []))
+    assert {field for field in arguments(name) if f"{{{field}}}" in row.path} <= set(
+        described.input_schema.get("required", [])
+    )
 
 
 @TOOLS
@@ -77,17 +88,26 @@ def test_no_argument__is_a_key_or_another_secret(name: str) -> None:
     refuse_secrets(arguments(name))
 
 
-@pytest.mark.parametrize(("tool", "field"), [("transfer_report", "amount"), ("mandate_execute_call", "amount_usdc")])
+@pytest.mark.parametrize(
+    ("tool", "field"), [("transfer_report", "amount"), ("mandate_execute_call", "amount_usdc")]
+)
 def test_money__is_text__or_a_number_as_it_is_written(tool: str, field: str) -> None:
     assert [form["type"] for form in arguments(tool)[field]["anyOf"]] == ["string", "number"]
 
 
 def test_bounds__are_said_in_the_words_of_json_schema() -> None:
-    assert arguments("mandate_list")["limit"] == {"default": 50, "maximum": 200, "minimum": 1, "type": "integer"}
+    assert arguments("mandate_list")["limit"] == {
+        "default": 50,
+        "maximum": 200,
+        "minimum": 1,
+        "type": "integer",
+    }
 
 
 def test_an_entry__is_its_rows_operation() -> None:
-    assert {name: entry.operation for name, entry in ENTRIES.items()} == dict(catalogue().tools(Profile.FULL))
+    assert {name: entry.operation for name, entry in ENTRIES.items()} == dict(
+        catalogue().tools(Profile.FULL)
+    )
     assert all(catalogue().by_key[row.key] is row for row in catalogue().operations)
 
 

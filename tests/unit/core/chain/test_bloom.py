@@ -9,8 +9,14 @@ from core.chain.blocks import RawLog
 from core.chain.bloom import admits, bits_of, bloom_of
 
 HASH = "0x" + "ab" * 32
-ADDRESSES, TOPICS = (st.binary(min_size=size, max_size=size).map(lambda data: "0x" + data.hex()) for size in (20, 32))
-LOGS = st.builds(lambda address, topics: RawLog(address, tuple(topics), "0x", 1, HASH, HASH, 0, 0), ADDRESSES, st.lists(TOPICS, max_size=4))
+ADDRESSES, TOPICS = (
+    st.binary(min_size=size, max_size=size).map(lambda data: "0x" + data.hex()) for size in (20, 32)
+)
+LOGS = st.builds(
+    lambda address, topics: RawLog(address, tuple(topics), "0x", 1, HASH, HASH, 0, 0),
+    ADDRESSES,
+    st.lists(TOPICS, max_size=4),
+)
 
 
 @given(st.lists(LOGS, max_size=20))

@@ -58,7 +58,8 @@ def test_limited__halves_the_rate_and_waits_as_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "waited"), [(None, PAUSE_S), (0.0, 0.0), (-5.0, 0.0), (MAX_PAUSE_S, MAX_PAUSE_S), (86_400.0, MAX_PAUSE_S)]
+    ("told", "waited"),
+    [(None, PAUSE_S), (0.0, 0.0), (-5.0, 0.0), (MAX_PAUSE_S, MAX_PAUSE_S), (86_400.0, MAX_PAUSE_S)],
 )
 def test_retry_after__is_honoured_and_bounded(told: float | None, waited: float) -> None:
     budget = Budget(per_s=8, burst=8, now=0)
@@ -117,9 +118,14 @@ def test_a_budget_that_could_never_pass_a_call__is_refused(per_s: float, burst: 
 @given(
     per_s=st.floats(0.5, 100),
     burst=st.floats(1, 50),
-    steps=st.lists(st.tuples(st.floats(0, 3), st.integers(1, 40), st.sampled_from(["none", "limited", "ok"])), max_size=60),
+    steps=st.lists(
+        st.tuples(st.floats(0, 3), st.integers(1, 40), st.sampled_from(["none", "limited", "ok"])),
+        max_size=60,
+    ),
 )
-def test_in_any_window__no_more_than_the_law_passes(per_s: float, burst: float, steps: list[tuple[float, int, str]]) -> None:
+def test_in_any_window__no_more_than_the_law_passes(
+    per_s: float, burst: float, steps: list[tuple[float, int, str]]
+) -> None:
     budget, now, passed = Budget(per_s, burst, 0), 0.0, list[tuple[float, int]]()
     for gap_s, cost, word in steps:
         now += gap_s

@@ -1,4 +1,6 @@
-"""Call data for a function written as text, structs and arrays among its arguments. eth_abi's decoder is the judge."""
+"""Call data for a function written as text, structs and arrays among its arguments. eth_abi's
+decoder is the judge.
+"""
 
 from typing import Any
 
@@ -36,7 +38,10 @@ def arguments_of(signature: str, kinds: list[str], arguments: list[Any]) -> list
         (["(uint256,uint256)", "address"], [[1, 2], VAULT]),
         (["(uint256,bytes)[]"], [[[1, "0x11"], [2, "0x"]]]),
         (["uint256[2]"], [[1, 2]]),
-        (["address", "((bytes4,bool)[2],string)"], [VAULT, [[["0x11223344", True], ["0x55667788", False]], "text"]]),
+        (
+            ["address", "((bytes4,bool)[2],string)"],
+            [VAULT, [[["0x11223344", True], ["0x55667788", False]], "text"]],
+        ),
         (["function"], ["0x" + "11" * 24]),
         ([], []),
     ],
@@ -76,28 +81,39 @@ def test_what_does_not_fit__is_an_encoding_error(signature: str, arguments: list
 
 
 @given(SIGNATURES, st.data())
-def test_values_of_any_types__come_back_from_the_decoder(kinds: list[str], draw: st.DataObject) -> None:
+def test_values_of_any_types__come_back_from_the_decoder(
+    kinds: list[str], draw: st.DataObject
+) -> None:
     arguments = written(draw.draw(st.tuples(*map(values_of, kinds))))
     assert arguments_of(f"f({','.join(kinds)})", kinds, arguments) == arguments
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([VAULT, "0x", "0x11", "\ud800", "-"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([VAULT, "0x", "0x11", "\ud800", "-"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=8,
 )
 # Types with a character taken out or put in, beside sound ones.
 TEXTS = st.one_of(
     st.lists(KINDS, max_size=3).map(lambda kinds: f"f({','.join(kinds)})"),
-    st.tuples(KINDS, st.integers(0, 30), st.sampled_from(["", "(", ")", ",", "[", "]", " ", "0", "x"])).map(
-        lambda cut: f"f({cut[0][: cut[1]]}{cut[2]}{cut[0][cut[1] + 1 :]})"
-    ),
+    st.tuples(
+        KINDS, st.integers(0, 30), st.sampled_from(["", "(", ")", ",", "[", "]", " ", "0", "x"])
+    ).map(lambda cut: f"f({cut[0][: cut[1]]}{cut[2]}{cut[0][cut[1] + 1 :]})"),
     st.text("f()[],12 address\n", max_size=20),
 )
 
 
 @given(TEXTS, st.lists(JSON, max_size=3))
-def test_any_text_and_any_values__give_call_data_or_an_encoding_error(signature: str, arguments: list[Any]) -> None:
+def test_any_text_and_any_values__give_call_data_or_an_encoding_error(
+    signature: str, arguments: list[Any]
+) -> None:
     try:
         data = call_by_signature(signature, arguments)
     except AbiEncodeError:

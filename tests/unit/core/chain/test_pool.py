@@ -1,4 +1,6 @@
-"""Which node is asked when, on a clock of the test's own: budget, breaker, one node a block, statistics."""
+"""Which node is asked when, on a clock of the test's own: budget, breaker, one node a block,
+statistics.
+"""
 
 import json
 import random
@@ -19,7 +21,9 @@ Node = Callable[[Any], httpx.Response]
 
 def good(body: Any) -> httpx.Response:
     if isinstance(body, list):
-        return httpx.Response(200, json=[{"id": one["id"], "result": one["method"]} for one in body])
+        return httpx.Response(
+            200, json=[{"id": one["id"], "result": one["method"]} for one in body]
+        )
     return httpx.Response(200, json={"id": body["id"], "result": body["method"]})
 
 
@@ -38,7 +42,9 @@ def unreachable(body: Any) -> httpx.Response:
 class World:
     """Scripted nodes and a clock that only sleeping and slow answers move."""
 
-    def __init__(self, *names: str, node: Node = good, calls_per_s: float = 1_000, burst: float | None = None) -> None:
+    def __init__(
+        self, *names: str, node: Node = good, calls_per_s: float = 1_000, burst: float | None = None
+    ) -> None:
         self.nodes: dict[str, Node] = dict.fromkeys(names, node)
         self.now = 100.0
         self.asked: list[tuple[str, float, int]] = []
@@ -90,7 +96,10 @@ def test_nobody_has_a_token__the_first_to_have_one_is_waited_for_and_asked() -> 
     world.call()
     world.call()
     assert (world.order, world.slept) == (["a", "b", "a"], [pytest.approx(0.3)])
-    assert (world.stats("a").budget_waits, world.stats("a").budget_wait_s) == (1, pytest.approx(0.3))
+    assert (world.stats("a").budget_waits, world.stats("a").budget_wait_s) == (
+        1,
+        pytest.approx(0.3),
+    )
 
 
 def test_a_batch__costs_a_token_a_call() -> None:
@@ -102,7 +111,9 @@ def test_a_batch__costs_a_token_a_call() -> None:
 
 
 @pytest.mark.parametrize(("calls", "slept"), [(15, [15.0]), (16, [])])
-def test_budget_later_than_half_the_deadline__is_not_waited_for(calls: int, slept: list[float]) -> None:
+def test_budget_later_than_half_the_deadline__is_not_waited_for(
+    calls: int, slept: list[float]
+) -> None:
     world = World("a", calls_per_s=1, burst=1)
     world.rpc.batch([("one", [])] * calls)
     if slept:
@@ -127,11 +138,19 @@ def test_http_429__the_other_is_asked_and_the_limited_one_after_its_pause() -> N
 
 
 def test_a_rate_limit_in_the_answer__slows_as_a_429_does() -> None:
-    for error in ({"code": -32005, "message": "limit exceeded"}, {"code": -32000, "message": "Too Many Requests"}, {"code": 429}):
+    for error in (
+        {"code": -32005, "message": "limit exceeded"},
+        {"code": -32000, "message": "Too Many Requests"},
+        {"code": 429},
+    ):
         world = World("a", "b")
         world.nodes["a"] = refusing(**error)
         world.call()
-        assert (world.order, world.stats("a").calls_per_s, world.stats("a").state) == (["a", "b"], 500, "closed")
+        assert (world.order, world.stats("a").calls_per_s, world.stats("a").state) == (
+            ["a", "b"],
+            500,
+            "closed",
+        )
 
 
 def test_a_whole_batch_refused_for_its_rate__goes_to_the_other() -> None:
@@ -151,7 +170,9 @@ def test_too_many_results__is_an_answer_and_slows_nobody() -> None:
 
 def test_retry_after_as_a_date__counts_from_the_answers_own_date() -> None:
     world = World("a")
-    world.nodes["a"] = limited({"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"})
+    world.nodes["a"] = limited(
+        {"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}
+    )
     with pytest.raises(RpcUnreachableError, match="HTTP 429"):
         world.call()
     world.nodes["a"] = good
@@ -159,7 +180,9 @@ def test_retry_after_as_a_date__counts_from_the_answers_own_date() -> None:
     assert world.slept == [4.0]
 
 
-@pytest.mark.parametrize("headers", [{"Retry-After": "soon"}, {"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT"}, {}])
+@pytest.mark.parametrize(
+    "headers", [{"Retry-After": "soon"}, {"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT"}, {}]
+)
 def test_retry_after_that_says_nothing__is_one_second(headers: dict[str, str]) -> None:
     world = World("a")
     world.nodes["a"] = limited(headers)
@@ -272,7 +295,9 @@ def test_pinned__its_failure_is_raised_and_no_other_node_is_mixed_in() -> None:
 
 
 @pytest.mark.parametrize(("later_s", "first"), [(REST_S - 0.1, "b"), (REST_S + 0.1, "a")])
-def test_pinned__after_a_failure_the_next_block_begins_with_another(later_s: float, first: str) -> None:
+def test_pinned__after_a_failure_the_next_block_begins_with_another(
+    later_s: float, first: str
+) -> None:
     world = World("a", "b")
     with world.rpc.pinned():
         world.call()
@@ -393,13 +418,20 @@ def test_a_node_that_drips__is_cut_off() -> None:
 
 
 def test_stats__name_host_and_port_and_no_secret() -> None:
-    urls = ["https://user:secret@one.example/v2/key?k=key", "http://two.example:8545", "https://one.example/v2/other", "http://[bad"]
+    urls = [
+        "https://user:secret@one.example/v2/key?k=key",
+        "http://two.example:8545",
+        "https://one.example/v2/other",
+        "http://[bad",
+    ]
     names = [stats.name for stats in Rpc(urls).stats()]
     assert names == ["one.example:443", "two.example:8545", "one.example:443#2", "node"]
     world = World("a", node=unreachable)
     with pytest.raises(RpcUnreachableError) as raised:
         world.call()
-    assert not {"secret", "key"} & set(str((raised.value, world.rpc.stats())).replace("/", " ").split())
+    assert not {"secret", "key"} & set(
+        str((raised.value, world.rpc.stats())).replace("/", " ").split()
+    )
 
 
 def test_stats__count_time_failures_and_state() -> None:
@@ -414,9 +446,18 @@ def test_stats__count_time_failures_and_state() -> None:
     world.nodes["a"] = lambda body: httpx.Response(502)
     world.call()
     stats = world.stats("a")
-    assert (stats.requests, stats.calls, stats.failures, stats.state) == (2, 2, {"status": 1}, "open")
+    assert (stats.requests, stats.calls, stats.failures, stats.state) == (
+        2,
+        2,
+        {"status": 1},
+        "open",
+    )
     assert stats.seconds == pytest.approx(0.3)
-    assert (stats.seconds_buckets[0.01], stats.seconds_buckets[0.25], stats.seconds_buckets[0.5]) == (1, 1, 2)
+    assert (
+        stats.seconds_buckets[0.01],
+        stats.seconds_buckets[0.25],
+        stats.seconds_buckets[0.5],
+    ) == (1, 1, 2)
     assert stats.seconds_buckets[float("inf")] == 2
 
 
@@ -432,7 +473,11 @@ def faulty(world: World, seed: int, healthy: str | None) -> None:
         host, body = request.url.host, json.loads(request.content)
         world.asked.append((host, world.now, len(body) if isinstance(body, list) else 1))
         fault = "good" if host == healthy else chance.choice(FAULTS)
-        world.now += request.extensions["timeout"]["read"] if fault == "hangs" else chance.choice((0.0, 0.01, 0.5))
+        world.now += (
+            request.extensions["timeout"]["read"]
+            if fault == "hangs"
+            else chance.choice((0.0, 0.01, 0.5))
+        )
         if fault == "hangs":
             raise httpx.ReadTimeout("hangs")
         answers: dict[str, Node] = {
@@ -463,7 +508,12 @@ def served(rpc: Rpc, cost: int) -> bool:
     has_healthy=st.booleans(),
 )
 def test_whatever_nodes_do__budget_deadline_and_the_healthy_one_hold(
-    seed: int, names: int, calls_per_s: float, burst: int, steps: list[tuple[float, int]], has_healthy: bool
+    seed: int,
+    names: int,
+    calls_per_s: float,
+    burst: int,
+    steps: list[tuple[float, int]],
+    has_healthy: bool,
 ) -> None:
     hosts = ["a", "b", "c", "d"][:names]
     world = World(*hosts, calls_per_s=calls_per_s, burst=burst)
@@ -472,16 +522,25 @@ def test_whatever_nodes_do__budget_deadline_and_the_healthy_one_hold(
     for gap_s, cost in steps:
         world.now += gap_s
         begun = world.now
-        healthy_waits_s = None if healthy is None else world.rpc._nodes[hosts.index(healthy)]._budget.wait_s(world.now)
+        healthy_waits_s = (
+            None
+            if healthy is None
+            else world.rpc._nodes[hosts.index(healthy)]._budget.wait_s(world.now)
+        )
         is_served = served(world.rpc, cost)
-        # Never starved: a healthy node is passed over only when its budget is spent for longer than a call may wait.
+        # Never starved: a healthy node is passed over only when its budget is spent for longer than
+        # a call may wait.
         assert is_served or healthy_waits_s is None or healthy_waits_s > DEADLINE_S / 2
-        assert world.now - begun <= DEADLINE_S + 0.5 + 0.001  # a good answer of half a second may begin at the end
+        # a good answer of half a second may begin at the end
+        assert world.now - begun <= DEADLINE_S + 0.5 + 0.001
     for host in hosts:
         passed = [(at, cost) for name, at, cost in world.asked if name == host]
         for first in range(len(passed)):
             for last in range(first, len(passed)):
-                calls, window_s = sum(cost for _, cost in passed[first : last + 1]), passed[last][0] - passed[first][0]
+                calls, window_s = (
+                    sum(cost for _, cost in passed[first : last + 1]),
+                    passed[last][0] - passed[first][0],
+                )
                 assert calls <= burst + calls_per_s * window_s + passed[last][1] - 1 + 1e-6
 
 

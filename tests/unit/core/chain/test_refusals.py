@@ -1,4 +1,6 @@
-"""Whose fault a refusal is: the call's, which then ends, or the node's, which is then passed over and rests."""
+"""Whose fault a refusal is: the call's, which then ends, or the node's, which is then passed over
+and rests.
+"""
 
 from typing import Any
 
@@ -6,7 +8,12 @@ import httpx
 import pytest
 
 from core.chain.refusals import FailureKind, failure_of, is_too_large
-from core.chain.rpc import RpcCodeFailedError, RpcRefusedError, RpcRevertedError, RpcUnreachableError
+from core.chain.rpc import (
+    RpcCodeFailedError,
+    RpcRefusedError,
+    RpcRevertedError,
+    RpcUnreachableError,
+)
 from tests.unit.core.chain.test_pool import Node, World, good, unreachable
 
 HASH = "0x" + "ab" * 32
@@ -17,9 +24,18 @@ def saying(message: str, code: int = -32000, *methods: str) -> Node:
 
     def answer(one: dict[str, Any]) -> dict[str, Any]:
         is_refused = not methods or one["method"] in methods
-        return {"id": one["id"], **({"error": {"code": code, "message": message}} if is_refused else {"result": one["method"]})}
+        return {
+            "id": one["id"],
+            **(
+                {"error": {"code": code, "message": message}}
+                if is_refused
+                else {"result": one["method"]}
+            ),
+        }
 
-    return lambda body: httpx.Response(200, json=list(map(answer, body)) if isinstance(body, list) else answer(body))
+    return lambda body: httpx.Response(
+        200, json=list(map(answer, body)) if isinstance(body, list) else answer(body)
+    )
 
 
 OWN_TROUBLE = [
@@ -35,14 +51,24 @@ OWN_TROUBLE = [
 
 
 @pytest.mark.parametrize(("message", "code"), OWN_TROUBLE)
-def test_a_node_that_refuses_what_cannot_be_refused__the_next_is_asked_in_the_same_call(message: str, code: int) -> None:
+def test_a_node_that_refuses_what_cannot_be_refused__the_next_is_asked_in_the_same_call(
+    message: str, code: int
+) -> None:
     world = World("a", "b")
     world.nodes["a"] = saying(message, code)
     assert world.rpc.call("web3_clientVersion") == "web3_clientVersion"
     assert world.order == ["a", "b"]
 
 
-@pytest.mark.parametrize("message", ["missing trie node 7f (path )", "header not found", "execution aborted (timeout = 5s)", "key expired"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "missing trie node 7f (path )",
+        "header not found",
+        "execution aborted (timeout = 5s)",
+        "key expired",
+    ],
+)
 def test_a_call_that_a_node_lacks_the_state_or_time_for__the_next_is_asked(message: str) -> None:
     world = World("a", "b")
     world.nodes["a"] = saying(message)
@@ -73,7 +99,9 @@ OF_THE_CALL = [
 
 
 @pytest.mark.parametrize(("method", "message", "code"), OF_THE_CALL)
-def test_what_any_node_would_say_of_this_call__ends_it_and_rests_nobody(method: str, message: str, code: int) -> None:
+def test_what_any_node_would_say_of_this_call__ends_it_and_rests_nobody(
+    method: str, message: str, code: int
+) -> None:
     world = World("a", "b", node=saying(message, code))
     with pytest.raises(RpcRefusedError) as raised:
         world.rpc.call(method, [{}])
@@ -107,13 +135,20 @@ def test_a_tag_that_not_every_chain_has__is_refused_without_harm_to_the_nodes(ta
 
 
 def test_the_newest_block__is_not_optional() -> None:
-    assert failure_of("eth_getBlockByNumber", ["latest", False], {"code": -32000, "message": "unknown block"}) == FailureKind.REFUSED
+    assert (
+        failure_of(
+            "eth_getBlockByNumber", ["latest", False], {"code": -32000, "message": "unknown block"}
+        )
+        == FailureKind.REFUSED
+    )
 
 
 # How long it rests
 
 
-def test_a_method_that_a_node_lacks__rests_it_twice_as_long_each_time_though_others_are_answered() -> None:
+def test_a_method_that_a_node_lacks__rests_it_twice_as_long_each_time_though_others_are_answered() -> (
+    None
+):
     world = World("a", "b")
     world.nodes["a"] = saying("method not found", -32601, "eth_fine")
     for _ in range(80):
@@ -158,11 +193,16 @@ def test_all_nodes_refuse__the_error_has_what_each_of_them_said() -> None:
     world.nodes["c"] = unreachable
     with pytest.raises(RpcRefusedError) as raised:
         world.call()
-    assert raised.value.node_message == "API key expired (code -32000); method not found (code -32601); ConnectError"
+    assert (
+        raised.value.node_message
+        == "API key expired (code -32000); method not found (code -32601); ConnectError"
+    )
 
 
 def test_what_a_node_says__is_printable_short_and_without_addresses() -> None:
-    world = World("a", node=saying("key\x1b[31m\n of https://rpc.example/v2/secret \u202e" + "x" * 9_000))
+    world = World(
+        "a", node=saying("key\x1b[31m\n of https://rpc.example/v2/secret \u202e" + "x" * 9_000)
+    )
     with pytest.raises(RpcRefusedError) as raised:
         world.call()
     assert raised.value.node_message.startswith("key?[31m? of (address) ?xxx")
@@ -193,10 +233,20 @@ def test_a_batch_with_one_call_that_no_node_answers__has_the_others_answers() ->
 
 def test_a_batch_in_which_what_ran_reverted_and_the_rest_was_refused__keeps_the_revert() -> None:
     def node(body: Any) -> httpx.Response:
-        errors = [{"code": 3, "message": "execution reverted"}, {"code": -32000, "message": "missing trie node"}]
-        return httpx.Response(200, json=[{"id": one["id"], "error": error} for one, error in zip(body, errors, strict=True)])
+        errors = [
+            {"code": 3, "message": "execution reverted"},
+            {"code": -32000, "message": "missing trie node"},
+        ]
+        return httpx.Response(
+            200,
+            json=[
+                {"id": one["id"], "error": error} for one, error in zip(body, errors, strict=True)
+            ],
+        )
 
-    first, second = World("a", node=node).rpc.batch_settled([("eth_call", [{}]), ("eth_call", [{}])])
+    first, second = World("a", node=node).rpc.batch_settled(
+        [("eth_call", [{}]), ("eth_call", [{}])]
+    )
     assert (type(first), type(second)) == (RpcRevertedError, RpcRefusedError)
 
 
@@ -227,7 +277,9 @@ def test_words_about_size(message: str) -> None:
 )
 def test_words_about_speed__slow_down_and_halve_nothing(code: int, message: str) -> None:
     world = World("a", "b", calls_per_s=10_000)
-    world.nodes["a"] = lambda body: httpx.Response(200, json={"id": None, "error": {"code": code, "message": message}})
+    world.nodes["a"] = lambda body: httpx.Response(
+        200, json={"id": None, "error": {"code": code, "message": message}}
+    )
     world.rpc.batch([("m", [])] * 400)
     assert world.stats("a").calls_per_s == 5_000
     world.nodes["a"] = good
@@ -241,7 +293,11 @@ def test_words_about_speed__slow_down_and_halve_nothing(code: int, message: str)
 
 def taking(most: int) -> Node:
     error = {"id": None, "error": {"code": -32600, "message": "batch too large"}}
-    return lambda body: good(body) if not isinstance(body, list) or len(body) <= most else httpx.Response(200, json=error)
+    return lambda body: (
+        good(body)
+        if not isinstance(body, list) or len(body) <= most
+        else httpx.Response(200, json=error)
+    )
 
 
 def sizes(world: World, name: str) -> list[int]:
@@ -307,7 +363,13 @@ def test_parts_of_a_batch_that_was_answered_in_part__come_from_one_node() -> Non
             if len(body) > 200:
                 return taking(1)(body)
             errors = {"error": {"code": -32603, "message": "internal error"}}
-            return httpx.Response(200, json=[{"id": one["id"], **(errors if at == 0 else {"result": name})} for at, one in enumerate(body)])
+            return httpx.Response(
+                200,
+                json=[
+                    {"id": one["id"], **(errors if at == 0 else {"result": name})}
+                    for at, one in enumerate(body)
+                ],
+            )
 
         return answer
 

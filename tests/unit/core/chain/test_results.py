@@ -1,4 +1,6 @@
-"""Whatever a node answers, a read is right or an RpcError, and the next node is asked within the same call."""
+"""Whatever a node answers, a read is right or an RpcError, and the next node is asked within the
+same call.
+"""
 
 import gzip
 import json
@@ -101,7 +103,11 @@ def answering(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A node that answers truly, but for what `change` makes of each result."""
 
     def one(body: Any) -> Any:
-        return {"jsonrpc": "2.0", "id": body["id"], "result": change(deepcopy(TRUE[body["method"]]))}
+        return {
+            "jsonrpc": "2.0",
+            "id": body["id"],
+            "result": change(deepcopy(TRUE[body["method"]])),
+        }
 
     return lambda body: [one(item) for item in body] if isinstance(body, list) else one(body)
 
@@ -114,9 +120,15 @@ def reader_of(*nodes: Callable[[Any], Any]) -> VaultReader:
 
     def handle(request: httpx.Request) -> httpx.Response:
         said = nodes[int(request.url.host[1:])](json.loads(request.content))
-        return httpx.Response(200, content=said) if isinstance(said, bytes) else httpx.Response(200, json=said)
+        return (
+            httpx.Response(200, content=said)
+            if isinstance(said, bytes)
+            else httpx.Response(200, json=said)
+        )
 
-    rpc = Rpc([f"http://n{index}" for index in range(len(nodes))], transport=httpx.MockTransport(handle))
+    rpc = Rpc(
+        [f"http://n{index}" for index in range(len(nodes))], transport=httpx.MockTransport(handle)
+    )
     return VaultReader(rpc, {"usdc": ADDRESS, "factory": ADDRESS})
 
 
@@ -183,7 +195,15 @@ def test_an_honest_node__is_read(read: str) -> None:
 
 
 # Null is a promise of these: the node does not have it. A field that nobody reads may be anything.
-NUMBERS = {"timestamp", "baseFeePerGas", "transactionIndex", "logIndex", "gasUsed", "gas", "blockNumber"}
+NUMBERS = {
+    "timestamp",
+    "baseFeePerGas",
+    "transactionIndex",
+    "logIndex",
+    "gasUsed",
+    "gas",
+    "blockNumber",
+}
 LAX = {"removed", "baseFeePerGas", "to"}
 READ_OF = {
     "header": "header by height",
@@ -195,8 +215,12 @@ READ_OF = {
 }
 
 
-@pytest.mark.parametrize("field", [f"{name}:{'.'.join(map(str, path))}" for name, path, new in MUTATIONS if new is True])
-def test_a_field_that_is_not_what_the_method_promises__is_that_nodes_failure_and_the_next_is_asked(field: str) -> None:
+@pytest.mark.parametrize(
+    "field", [f"{name}:{'.'.join(map(str, path))}" for name, path, new in MUTATIONS if new is True]
+)
+def test_a_field_that_is_not_what_the_method_promises__is_that_nodes_failure_and_the_next_is_asked(
+    field: str,
+) -> None:
     for name, path, new in MUTATIONS:
         if f"{name}:{'.'.join(map(str, path))}" != field or (path and path[-1] == "removed"):
             continue
@@ -234,8 +258,11 @@ def _without(value: Any, path: tuple[Any, ...]) -> Any:
 def _is_allowed(name: str, path: tuple[Any, ...], new: Any) -> bool:
     """True statements of another chain, that only the caller can hold against something."""
     if not path:
-        return new == "0xabc" if name == "word" else new in (None, "REMOVED", [])  # not there, or empty
-    is_empty_list = new in ([], "REMOVED") and (path[-1] in ("logs", "transactions", "topics") or isinstance(path[-1], int))
+        # not there, or empty
+        return new == "0xabc" if name == "word" else new in (None, "REMOVED", [])
+    is_empty_list = new in ([], "REMOVED") and (
+        path[-1] in ("logs", "transactions", "topics") or isinstance(path[-1], int)
+    )
     is_bytes = path[-1] in ("data", "input") and new in ("0x", LONG)
     is_number = new == "0xabc" and path[-1] in NUMBERS
     return is_empty_list or is_bytes or is_number or (path[-1] in LAX and new in (None, "REMOVED"))
@@ -248,14 +275,25 @@ JSON = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(HOSTILE),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*HEADER, *RECEIPT, *LOG]), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from([*HEADER, *RECEIPT, *LOG]), inner, max_size=6)
+    ),
     max_leaves=12,
 )
 
 
-@given(read=st.sampled_from(sorted(READS)), answer=JSON | st.binary(max_size=64), whole=st.booleans())
-def test_whatever_a_node_answers__a_read_ends_with_a_value_or_a_typed_error(read: str, answer: Any, whole: bool) -> None:
-    node = (lambda body: answer) if whole or isinstance(answer, bytes) else answering(lambda result: answer)
+@given(
+    read=st.sampled_from(sorted(READS)), answer=JSON | st.binary(max_size=64), whole=st.booleans()
+)
+def test_whatever_a_node_answers__a_read_ends_with_a_value_or_a_typed_error(
+    read: str, answer: Any, whole: bool
+) -> None:
+    node = (
+        (lambda body: answer)
+        if whole or isinstance(answer, bytes)
+        else answering(lambda result: answer)
+    )
     begun = time.monotonic()
     with suppress(RpcUnreachableError, RpcRefusedError, AbiDecodeError):
         READS[read](reader_of(node))
@@ -263,7 +301,9 @@ def test_whatever_a_node_answers__a_read_ends_with_a_value_or_a_typed_error(read
 
 
 @given(read=st.sampled_from(sorted(READS)), data=st.data())
-def test_one_changed_value__a_read_ends_with_a_value_or_a_typed_error(read: str, data: st.DataObject) -> None:
+def test_one_changed_value__a_read_ends_with_a_value_or_a_typed_error(
+    read: str, data: st.DataObject
+) -> None:
     def lie(result: Any) -> Any:
         path = data.draw(st.sampled_from(list(paths(result))))
         return changed(result, path, data.draw(JSON))
@@ -274,8 +314,22 @@ def test_one_changed_value__a_read_ends_with_a_value_or_a_typed_error(read: str,
 
 @pytest.mark.parametrize(
     "content",
-    [b"[" * 300_000, b'{"result":' * 100_000, b'{"id":1,"result":' + b"[" * 300_000, b'{"id":1,"error":' + b"[" * 300_000, b"\xff", b""],
-    ids=["nested lists", "nested objects", "a nested result", "a nested error", "no text", "nothing"],
+    [
+        b"[" * 300_000,
+        b'{"result":' * 100_000,
+        b'{"id":1,"result":' + b"[" * 300_000,
+        b'{"id":1,"error":' + b"[" * 300_000,
+        b"\xff",
+        b"",
+    ],
+    ids=[
+        "nested lists",
+        "nested objects",
+        "a nested result",
+        "a nested error",
+        "no text",
+        "nothing",
+    ],
 )
 def test_an_answer_that_is_no_json_of_ours__is_that_nodes_failure(content: bytes) -> None:
     reader = reader_of(lambda body: content, honest)
@@ -285,7 +339,9 @@ def test_an_answer_that_is_no_json_of_ours__is_that_nodes_failure(content: bytes
 
 def test_an_error_with_a_bool_for_a_code__is_told_without_it() -> None:
     with pytest.raises(RpcRefusedError, match=r"no \(code 0\)"):
-        reader_of(lambda body: {"id": body["id"], "error": {"code": True, "message": "no"}}).block_number()
+        reader_of(
+            lambda body: {"id": body["id"], "error": {"code": True, "message": "no"}}
+        ).block_number()
 
 
 def test_a_batch_with_one_id_twice__goes_to_the_next_node() -> None:
@@ -297,11 +353,18 @@ def test_a_batch_with_one_id_twice__goes_to_the_next_node() -> None:
     assert reader.rpc.stats()[0].failures == {"garbled": 1}
 
 
-@pytest.mark.parametrize("read", ["header by height", "header by hash", "headers", "receipt", "transaction", "logs of a range"])
+@pytest.mark.parametrize(
+    "read",
+    ["header by height", "header by hash", "headers", "receipt", "transaction", "logs of a range"],
+)
 def test_an_answer_to_another_question__goes_to_the_next_node(read: str) -> None:
     def other(result: Any) -> Any:
         one = result[0] if isinstance(result, list) else result
-        one |= {key: "0x6" if value == "0x5" else value.replace("a", "e").replace("c", "e") for key, value in one.items() if key in KEYS}
+        one |= {
+            key: "0x6" if value == "0x5" else value.replace("a", "e").replace("c", "e")
+            for key, value in one.items()
+            if key in KEYS
+        }
         return result
 
     reader = reader_of(answering(other), honest)
@@ -314,7 +377,10 @@ KEYS = {"number", "hash", "transactionHash", "blockNumber"}
 
 def test_one_garbled_answer_of_a_settled_batch__stands_alone_when_no_node_does_better() -> None:
     def one_bad(body: Any) -> Any:
-        return [{"id": item["id"], "result": 5 if index == 1 else "0x01"} for index, item in enumerate(body)]
+        return [
+            {"id": item["id"], "result": 5 if index == 1 else "0x01"}
+            for index, item in enumerate(body)
+        ]
 
     requests = [("eth_call", [{}, "latest"])] * 3
     first, second, third = reader_of(one_bad, one_bad).rpc.batch_settled(requests)
@@ -328,10 +394,15 @@ def test_one_garbled_answer_of_a_settled_batch__the_node_that_gives_all_is_taken
     def one_bad(body: Any) -> Any:
         return [{"id": item["id"], "result": None} for item in body]
 
-    assert reader_of(one_bad, honest).rpc.batch_settled([("eth_call", [{}])] * 2) == [TRUE["eth_call"]] * 2
+    assert (
+        reader_of(one_bad, honest).rpc.batch_settled([("eth_call", [{}])] * 2)
+        == [TRUE["eth_call"]] * 2
+    )
 
 
-def test_an_answer_without_end__is_cut_off_at_its_most_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end__is_cut_off_at_its_most_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(provider, "MOST_ANSWER_BYTES", 1_000_000)
     read = 0
 
@@ -357,8 +428,14 @@ def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
         assert request.headers["Accept-Encoding"] == "gzip, deflate"
         content = json.dumps(honest(json.loads(request.content))).encode()
         if request.url.host == "bomb":
-            return httpx.Response(200, headers={"Content-Encoding": "gzip, gzip"}, content=gzip.compress(gzip.compress(content)))
-        return httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=gzip.compress(content))
+            return httpx.Response(
+                200,
+                headers={"Content-Encoding": "gzip, gzip"},
+                content=gzip.compress(gzip.compress(content)),
+            )
+        return httpx.Response(
+            200, headers={"Content-Encoding": "gzip"}, content=gzip.compress(content)
+        )
 
     rpc = Rpc(["http://bomb", "http://good"], transport=httpx.MockTransport(handle))
     assert VaultReader(rpc, {}).block_number() == 5
@@ -366,7 +443,14 @@ def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
 
 
 def test_a_retry_after_whose_date_has_no_zone__is_one_second() -> None:
-    headers = {"Retry-After": "Sat, 21 Nov 2026 10:00:04 -0000", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}
-    rpc = Rpc(["http://node"], transport=httpx.MockTransport(lambda _: httpx.Response(429, headers=headers)), sleep=lambda _: None)
+    headers = {
+        "Retry-After": "Sat, 21 Nov 2026 10:00:04 -0000",
+        "Date": "Sat, 21 Nov 2026 10:00:00 GMT",
+    }
+    rpc = Rpc(
+        ["http://node"],
+        transport=httpx.MockTransport(lambda _: httpx.Response(429, headers=headers)),
+        sleep=lambda _: None,
+    )
     with pytest.raises(RpcUnreachableError, match="HTTP 429"):
         rpc.call("eth_blockNumber")

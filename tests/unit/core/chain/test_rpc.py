@@ -18,7 +18,9 @@ def answer(body: Any, **fields: Any) -> httpx.Response:
 
 def good(body: Any) -> httpx.Response:
     if isinstance(body, list):
-        return httpx.Response(200, json=[{"id": one["id"], "result": one["method"]} for one in reversed(body)])
+        return httpx.Response(
+            200, json=[{"id": one["id"], "result": one["method"]} for one in reversed(body)]
+        )
     return answer(body, result=body["method"])
 
 
@@ -42,7 +44,12 @@ class Nodes:
         self.asked: list[str] = []
         self.now = 0.0
         transport = httpx.MockTransport(self._handle)
-        self.rpc = Rpc([f"http://{name}" for name in nodes], transport=transport, clock=lambda: self.now, calls_per_s=100_000)
+        self.rpc = Rpc(
+            [f"http://{name}" for name in nodes],
+            transport=transport,
+            clock=lambda: self.now,
+            calls_per_s=100_000,
+        )
 
     def _handle(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request.url.host)
@@ -112,12 +119,18 @@ def test_a_revert_in_another_nodes_words__is_a_revert(error: dict[str, Any]) -> 
 
 def test_a_refusal__keeps_code_and_message() -> None:
     with pytest.raises(RpcRefusedError) as raised:
-        Nodes(a=refusing(code=-32000, message="nonce too low")).rpc.call("eth_sendRawTransaction", ["0x"])
+        Nodes(a=refusing(code=-32000, message="nonce too low")).rpc.call(
+            "eth_sendRawTransaction", ["0x"]
+        )
     assert (raised.value.code, raised.value.node_message) == (-32000, "nonce too low")
 
 
 def test_a_batch__comes_back_in_the_order_asked() -> None:
-    assert Nodes(a=good).rpc.batch([("one", []), ("two", []), ("three", [])]) == ["one", "two", "three"]
+    assert Nodes(a=good).rpc.batch([("one", []), ("two", []), ("three", [])]) == [
+        "one",
+        "two",
+        "three",
+    ]
 
 
 def test_an_empty_batch__asks_nobody() -> None:
@@ -127,7 +140,9 @@ def test_an_empty_batch__asks_nobody() -> None:
 
 
 def test_a_batch_with_an_answer_left_out__goes_to_the_next_node() -> None:
-    nodes = Nodes(a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "result": "one"}]), b=good)
+    nodes = Nodes(
+        a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "result": "one"}]), b=good
+    )
     assert nodes.rpc.batch([("one", []), ("two", [])]) == ["one", "two"]
     assert nodes.asked == ["a", "b"]
 
@@ -138,7 +153,10 @@ def test_batch_settled__a_refused_call_stands_in_its_place() -> None:
             200,
             json=[
                 {"id": body[0]["id"], "result": "0x01"},
-                {"id": body[1]["id"], "error": {"code": 3, "message": "execution reverted", "data": "0x"}},
+                {
+                    "id": body[1]["id"],
+                    "error": {"code": 3, "message": "execution reverted", "data": "0x"},
+                },
             ],
         )
 
@@ -156,15 +174,19 @@ def limited(most: int, refusal: Callable[[list[Any]], Any]) -> Node:
 
 
 REFUSALS: list[Callable[[list[Any]], Any]] = [
-    lambda body: [{"id": body[0]["id"], "error": {"code": -32600, "message": "batch too large"}}],  # geth
-    lambda body: {"id": None, "error": {"code": -32005, "message": "Batch size limit exceeded"}},  # Nethermind
+    # geth
+    lambda body: [{"id": body[0]["id"], "error": {"code": -32600, "message": "batch too large"}}],
+    # Nethermind
+    lambda body: {"id": None, "error": {"code": -32005, "message": "Batch size limit exceeded"}},
     lambda body: {"error": {"code": -32007, "message": "maximum 100 calls in 1 batch"}},
 ]
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 @pytest.mark.parametrize("most", [1_000, 100, 1])
-def test_a_batch_of_1001_calls__is_answered_whatever_the_node_takes(refusal: Callable[[list[Any]], Any], most: int) -> None:
+def test_a_batch_of_1001_calls__is_answered_whatever_the_node_takes(
+    refusal: Callable[[list[Any]], Any], most: int
+) -> None:
     nodes = Nodes(a=limited(most, refusal))
     requests = [(f"m{n}", []) for n in range(1_001)]
     assert nodes.rpc.batch(requests) == [method for method, _ in requests]
@@ -191,7 +213,11 @@ def test_parts_of_one_batch__come_from_one_node() -> None:
 
 
 def test_a_contract_that_reverts_with_such_words__says_it_of_itself() -> None:
-    nodes = Nodes(a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "error": {"code": 3, "message": "batch too large"}}]))
+    nodes = Nodes(
+        a=lambda body: httpx.Response(
+            200, json=[{"id": body[0]["id"], "error": {"code": 3, "message": "batch too large"}}]
+        )
+    )
     (answered,) = nodes.rpc.batch_settled([("eth_call", [])])
     assert isinstance(answered, RpcRevertedError)
 

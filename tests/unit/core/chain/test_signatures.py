@@ -23,7 +23,9 @@ class Wallets:
     def code_at(self, address: str, at: At = "latest") -> bytes:
         return self.code
 
-    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = "latest") -> bool:
+    def is_erc1271_signature(
+        self, wallet: str, digest: str, signature: str, at: At = "latest"
+    ) -> bool:
         return signature == self.valid
 
 
@@ -66,7 +68,10 @@ def test_a_v_other_than_27_or_28__is_refused(v: int) -> None:
     assert recovered_address(DIGEST, changed(v=v)) is None
 
 
-@pytest.mark.parametrize("signature", ["", "0x", "0x12", SIGNATURE[:-2], SIGNATURE + "00", "0x" + "zz" * 65, "0x" + "00" * 65])
+@pytest.mark.parametrize(
+    "signature",
+    ["", "0x", "0x12", SIGNATURE[:-2], SIGNATURE + "00", "0x" + "zz" * 65, "0x" + "00" * 65],
+)
 def test_what_is_no_signature__is_refused(signature: str) -> None:
     assert not verify_digest(OWNER.address, DIGEST, signature, Wallets())
 

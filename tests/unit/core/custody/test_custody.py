@@ -19,13 +19,17 @@ def one(nonce: str, amount: int, expires_at: int = 1_001) -> Authorized:
     return Authorized(nonce, UsdcE6(amount), UnixSeconds(expires_at))
 
 
-@pytest.mark.parametrize(("shown", "word"), [(shown, word) for shown, words in WORDS.items() for word in words])
+@pytest.mark.parametrize(
+    ("shown", "word"), [(shown, word) for shown, words in WORDS.items() for word in words]
+)
 def test_transfer_state__of_each_word_of_the_outbox(shown: str, word: str) -> None:
     assert transfer_state(word, is_used=False) == shown
 
 
 def test_transfer_state__knows_every_state_of_an_intent() -> None:
-    assert {state.value for state in IntentState} | {"queued"} == {word for words in WORDS.values() for word in words}
+    assert {state.value for state in IntentState} | {"queued"} == {
+        word for words in WORDS.values() for word in words
+    }
 
 
 @pytest.mark.parametrize("word", ["reverted", "refused"])
@@ -49,5 +53,7 @@ def test_transfer_state__mined_and_not_safe__is_sent() -> None:
         ([one("a", 40, expires_at=1_001)], set(), 60),
     ],
 )
-def test_available__is_the_balance_without_what_may_still_be_taken(under_way: list[Authorized], used: set[str], available: int) -> None:
+def test_available__is_the_balance_without_what_may_still_be_taken(
+    under_way: list[Authorized], used: set[str], available: int
+) -> None:
     assert available_usdc_e6(UsdcE6(100), under_way, used, AT) == available

@@ -8,7 +8,15 @@ from eth_account import Account
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.custody.keys import BrokenSealError, CustodySigner, KeyMaker, KeyRing, UnknownKeyVersionError, authorization_nonce, version_of
+from core.custody.keys import (
+    BrokenSealError,
+    CustodySigner,
+    KeyMaker,
+    KeyRing,
+    UnknownKeyVersionError,
+    authorization_nonce,
+    version_of,
+)
 from core.mandate.chain import calldata, typed_data
 
 FIRST, SECOND = b"\x01" * 32, b"\x02" * 32
@@ -19,7 +27,11 @@ RING = KeyRing([FIRST, SECOND])
 
 def test_seal__is_nonce_tag_and_key_for_the_keys_own_address() -> None:
     sealed = RING.seal(SECRET, 7)
-    assert (sealed.account_id, sealed.address, sealed.key_version) == (7, ADDRESS, version_of(FIRST))
+    assert (sealed.account_id, sealed.address, sealed.key_version) == (
+        7,
+        ADDRESS,
+        version_of(FIRST),
+    )
     assert len(sealed.ciphertext) == 12 + 16 + 32
     assert SECRET not in sealed.ciphertext
 
@@ -64,7 +76,11 @@ def test_open__without_the_key__names_its_version() -> None:
 def test_resealed__is_the_same_key_under_the_first_one() -> None:
     old = KeyRing([SECOND]).seal(SECRET, 7)
     new = CustodySigner(RING).resealed(old)
-    assert (new.key_version, new.address, KeyRing([FIRST]).open(new)) == (version_of(FIRST), ADDRESS, SECRET)
+    assert (new.key_version, new.address, KeyRing([FIRST]).open(new)) == (
+        version_of(FIRST),
+        ADDRESS,
+        SECRET,
+    )
 
 
 def test_new_key__is_another_each_time_and_signs_for_its_address() -> None:
@@ -85,7 +101,9 @@ def test_require_known__a_version_that_the_ring_lacks__is_refused() -> None:
 
 def test_what_is_printed__says_nothing_of_a_key() -> None:
     sealed = RING.seal(SECRET, 7)
-    said = " ".join(map(repr, (RING, sealed, KeyMaker(RING), CustodySigner(RING), BrokenSealError(ADDRESS))))
+    said = " ".join(
+        map(repr, (RING, sealed, KeyMaker(RING), CustodySigner(RING), BrokenSealError(ADDRESS)))
+    )
     for secret in (FIRST, SECOND, SECRET, sealed.ciphertext):
         assert secret.hex() not in said
         assert repr(secret) not in said
@@ -98,19 +116,34 @@ def test_a_ring_of_no_keys_or_other_sizes__is_refused(keys: list[bytes]) -> None
 
 
 def test_authorization_nonce__is_the_requests_own() -> None:
-    assert authorization_nonce("custodial_transfer:a") == authorization_nonce("custodial_transfer:a")
-    assert authorization_nonce("custodial_transfer:a") != authorization_nonce("custodial_transfer:b")
+    assert authorization_nonce("custodial_transfer:a") == authorization_nonce(
+        "custodial_transfer:a"
+    )
+    assert authorization_nonce("custodial_transfer:a") != authorization_nonce(
+        "custodial_transfer:b"
+    )
     assert len(authorization_nonce("custodial_transfer:a")) == 66
 
 
 def test_a_thousand_authorizations__take_two_seconds_of_this_process_at_most() -> None:
-    """Key opened, digest, signature, call data: all that a request needs before its transaction is signed."""
+    """Key opened, digest, signature, call data: all that a request needs before its transaction is
+    signed.
+    """
     maker, signer = KeyMaker(RING), CustodySigner(RING)
     sealed = maker.new_key(7)
     begun = time.process_time()
     for n in range(1_000):
-        message = (sealed.address, ADDRESS, 1_000_000, 0, 2_000_000_000, authorization_nonce(str(n)))
-        signature = signer.sign_digest(sealed, typed_data.transfer_authorization_digest(ADDRESS, 84532, *message))
+        message = (
+            sealed.address,
+            ADDRESS,
+            1_000_000,
+            0,
+            2_000_000_000,
+            authorization_nonce(str(n)),
+        )
+        signature = signer.sign_digest(
+            sealed, typed_data.transfer_authorization_digest(ADDRESS, 84532, *message)
+        )
         calldata.transfer_with_authorization(*message, signature)
     took_s = time.process_time() - begun
     print(f"1,000 custodial signatures: {took_s:.2f} s")

@@ -5,11 +5,20 @@ from datetime import UTC, datetime
 from core.health.rules import Health, IndexerFacts, judge_indexer
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-WELL = {"now": NOW, "beat_at": NOW, "cursor": 5, "head": 5, "moved_at": NOW, "block_at": int(NOW.timestamp())}
+WELL = {
+    "now": NOW,
+    "beat_at": NOW,
+    "cursor": 5,
+    "head": 5,
+    "moved_at": NOW,
+    "block_at": int(NOW.timestamp()),
+}
 
 
 def test_what_a_person_has_to_close__is_named_beside_the_worst_trouble() -> None:
-    found = judge_indexer(IndexerFacts(**WELL, state="degraded", open_findings=2, held_ledgers=1, held_facts=3))  # type: ignore[arg-type]
+    found = judge_indexer(
+        IndexerFacts(**WELL, state="degraded", open_findings=2, held_ledgers=1, held_facts=3)
+    )  # type: ignore[arg-type]
     assert found.health is Health.DEGRADED
     assert "its last round failed" in (found.note or "")
     assert "held back: 3" in (found.note or "")
@@ -23,7 +32,9 @@ def test_each_cause__is_named_once() -> None:
 
 def test_what_is_final_stands_still__is_said() -> None:
     at = {"cursor": 10_000, "head": 10_000}
-    still, moving = (judge_indexer(IndexerFacts(**{**WELL, **at, "final": final})) for final in (6_400, 6_401))  # type: ignore[arg-type]
+    still, moving = (
+        judge_indexer(IndexerFacts(**{**WELL, **at, "final": final})) for final in (6_400, 6_401)
+    )  # type: ignore[arg-type]
     assert still.health is Health.DEGRADED
     assert "stands still at block 6400, 3600 blocks back" in (still.note or "")
     assert moving.health is Health.OK

@@ -38,7 +38,10 @@ def test_a_run_under_way__has_no_duration() -> None:
 
 @pytest.mark.parametrize(("age_s", "is_late"), [(179, False), (180, True)])
 def test_trouble__three_periods_without_a_run__is_late(age_s: int, is_late: bool) -> None:
-    expected = "The job prune has not run for 180 s, it is due every 60 s; see that `python -m keeper.main work` runs, and its log."
+    expected = (
+        "The job prune has not run for 180 s, it is due every 60 s; see that `python -m "
+        "keeper.main work` runs, and its log."
+    )
     assert run().trouble(after(age_s)) == (expected if is_late else None)
 
 
@@ -51,7 +54,11 @@ def test_trouble__a_run_that_never_ends__says_so() -> None:
 @pytest.mark.parametrize(("failures", "is_trouble"), [(2, False), (3, True)])
 def test_trouble__three_failures_in_a_row(failures: int, is_trouble: bool) -> None:
     told = run(outcome="failed", failures=failures, error="no node answered").trouble(after(1))
-    assert told == ("The job prune failed its last 3 runs (no node answered); the worker's log says more." if is_trouble else None)
+    assert told == (
+        "The job prune failed its last 3 runs (no node answered); the worker's log says more."
+        if is_trouble
+        else None
+    )
 
 
 def test_trouble__what_a_run_asks_of_somebody__is_passed_on() -> None:

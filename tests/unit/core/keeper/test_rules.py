@@ -43,7 +43,9 @@ def test_next__signed_bytes__are_never_signed_for_anew_nor_dropped() -> None:
 
 
 def test_ends_of_request__are_the_ends_that_a_transfer_ends_by() -> None:
-    assert set(ENDS_OF_REQUEST) == {end for end in TERMINAL if transfer_state(end, is_used=False) in ("confirmed", "failed")}
+    assert set(ENDS_OF_REQUEST) == {
+        end for end in TERMINAL if transfer_state(end, is_used=False) in ("confirmed", "failed")
+    }
 
 
 def test_queued__is_no_state_of_an_intent() -> None:
@@ -55,6 +57,9 @@ def test_live_states__are_word_for_word_the_predicate_of_the_index_that_was_migr
 
 
 def test_the_tables_check__is_word_for_word_the_one_that_was_migrated() -> None:
-    states = "'planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', 'nonce_lost', 'refused'"
+    states = (
+        "'planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', "
+        "'nonce_lost', 'refused'"
+    )
     found = {str(getattr(one, "sqltext", "")) for one in KeeperIntent.__table__.constraints}
     assert f"state in ({states})" in found

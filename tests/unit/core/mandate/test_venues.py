@@ -13,7 +13,12 @@ from scripts._deployments import ADAPTERS
 
 DECLARED = venues().declared
 ONE, TWO, NAMELESS = (f"0x{number:040x}" for number in (1, 2, 3))
-DEAR = Venue(name="dear", contract="DearAdapter", exit=Exit("leave(uint256,bool)", lambda units: (units, True)), spread_bps=50)
+DEAR = Venue(
+    name="dear",
+    contract="DearAdapter",
+    exit=Exit("leave(uint256,bool)", lambda units: (units, True)),
+    spread_bps=50,
+)
 BOTH = Venues((test_venue.VENUE, DEAR))
 CONTRACTS = {"test_venue_adapter": ONE, "dear_adapter": TWO}
 
@@ -32,7 +37,9 @@ def test_declared__has_an_abi_with_the_views_of_every_adapter(venue: Venue) -> N
     assert set(functions("IAdapter")) <= set(functions(venue.contract))
 
 
-@pytest.mark.parametrize("venue", [venue for venue in DECLARED if venue.exit is not None], ids=lambda venue: venue.name)
+@pytest.mark.parametrize(
+    "venue", [venue for venue in DECLARED if venue.exit is not None], ids=lambda venue: venue.name
+)
 def test_declared__an_exit_is_a_function_of_its_contract(venue: Venue) -> None:
     assert venue.exit is not None
     assert venue.exit.signature in functions(venue.contract)

@@ -34,9 +34,22 @@ def watched(state: State, block_hash: str | None = None) -> Watched:
 
 
 def sighting(
-    *, is_safe: bool = True, is_success: bool = True, moved_e6: int | None = AMOUNT, at: int = DEADLINE, block_hash: str = HERE
+    *,
+    is_safe: bool = True,
+    is_success: bool = True,
+    moved_e6: int | None = AMOUNT,
+    at: int = DEADLINE,
+    block_hash: str = HERE,
 ) -> Sighting:
-    return Sighting(block_hash=block_hash, block_number=7, at=at, is_safe=is_safe, is_success=is_success, moved_e6=moved_e6, log_index=0)
+    return Sighting(
+        block_hash=block_hash,
+        block_number=7,
+        at=at,
+        is_safe=is_safe,
+        is_success=is_success,
+        moved_e6=moved_e6,
+        log_index=0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,12 +65,18 @@ def sighting(
         (Direction.OUT, State.FAILED, FourStates()),
     ],
 )
-def test_standing__follows_from_the_state_alone(direction: Direction, state: State, place: FourStates) -> None:
+def test_standing__follows_from_the_state_alone(
+    direction: Direction, state: State, place: FourStates
+) -> None:
     assert standing(direction, state, AMOUNT) == place
 
 
-@given(st.sampled_from(Direction), st.integers(1, 10**18), st.lists(st.sampled_from(State), min_size=1))
-def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(direction: Direction, amount: int, states: list[State]) -> None:
+@given(
+    st.sampled_from(Direction), st.integers(1, 10**18), st.lists(st.sampled_from(State), min_size=1)
+)
+def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(
+    direction: Direction, amount: int, states: list[State]
+) -> None:
     total, before = FourStates(), State.FAILED  # a failed report has no place
     for state in states:
         total, before = total.plus(move(direction, amount, before, state)), state
@@ -77,11 +96,17 @@ def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(direct
         # Safe.
         (State.REPORTED, sighting(), 0, Step(Verdict.CONFIRM)),
         (State.SEEN, sighting(), DEADLINE + 1, Step(Verdict.CONFIRM)),
-        (State.REPORTED, sighting(is_success=False, moved_e6=None), 0, Step(Verdict.FAIL, Failure.REVERTED)),
+        (
+            State.REPORTED,
+            sighting(is_success=False, moved_e6=None),
+            0,
+            Step(Verdict.FAIL, Failure.REVERTED),
+        ),
         (State.SEEN, sighting(moved_e6=AMOUNT + 1), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
         (State.SEEN, sighting(moved_e6=AMOUNT - 1), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
         (State.SEEN, sighting(moved_e6=None), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
-        # Failed: a block of the deadline's second is in time, however late it is looked at; one second later is not.
+        # Failed: a block of the deadline's second is in time, however late it is looked at; one
+        # second later is not.
         (State.FAILED, None, DEADLINE, Step(Verdict.WAIT)),
         (State.FAILED, None, DEADLINE + 1, Step(Verdict.CLOSE)),
         (State.FAILED, sighting(at=DEADLINE), DEADLINE + 9, Step(Verdict.CONFIRM)),
@@ -91,19 +116,32 @@ def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(direct
         (State.FAILED, sighting(moved_e6=AMOUNT - 1), DEADLINE + 1, Step(Verdict.CLOSE)),
     ],
 )
-def test_judge__takes_the_step_that_the_chain_shows(state: State, shown: Sighting | None, safe_at: int, step: Step) -> None:
+def test_judge__takes_the_step_that_the_chain_shows(
+    state: State, shown: Sighting | None, safe_at: int, step: Step
+) -> None:
     assert judge(watched(state), shown, safe_at) == step
 
 
 @pytest.mark.parametrize(("block_hash", "verdict"), [(HERE, Verdict.WAIT), (THERE, Verdict.SEE)])
-def test_judge__seen_in_another_block_than_before__is_seen_anew(block_hash: str, verdict: Verdict) -> None:
-    assert judge(watched(State.SEEN, HERE), sighting(is_safe=False, block_hash=block_hash), 0) == Step(verdict)
+def test_judge__seen_in_another_block_than_before__is_seen_anew(
+    block_hash: str, verdict: Verdict
+) -> None:
+    assert judge(
+        watched(State.SEEN, HERE), sighting(is_safe=False, block_hash=block_hash), 0
+    ) == Step(verdict)
 
 
 def test_moved__is_the_sum_of_a_direction_with_its_first_log() -> None:
-    logs = ((OTHER, MINE, 3), (MINE, OTHER, 5), (OTHER, MINE, 4), (MINE, MINE, 100), (OTHER, OTHER, 200))
+    logs = (
+        (OTHER, MINE, 3),
+        (MINE, OTHER, 5),
+        (OTHER, MINE, 4),
+        (MINE, MINE, 100),
+        (OTHER, OTHER, 200),
+    )
     transfers = tuple(
-        TokenTransfer(from_=from_, to=to, amount_e6=amount, log_index=index) for index, (from_, to, amount) in enumerate(logs)
+        TokenTransfer(from_=from_, to=to, amount_e6=amount, log_index=index)
+        for index, (from_, to, amount) in enumerate(logs)
     )
     assert moved(transfers, MINE, Direction.IN) == (7, 0)
     assert moved(transfers, MINE, Direction.OUT) == (5, 1)
@@ -117,9 +155,19 @@ def test_worked_numbers__of_a_life__are_the_models() -> None:
     assert len(lines) == 8
     balance = FourStates()
     for line in lines:
-        report, amount, before, after, *states = [cell.strip() for cell in line.strip("|").split("|")]
+        report, amount, before, after, *states = [
+            cell.strip() for cell in line.strip("|").split("|")
+        ]
         was = State.FAILED if before == "-" else State(before)
-        balance = balance.plus(move(Direction(report.split()[1]), usdc_e6_from_text(amount), was, State(after)))
+        balance = balance.plus(
+            move(Direction(report.split()[1]), usdc_e6_from_text(amount), was, State(after))
+        )
         assert balance == FourStates(
-            **dict(zip(("idle_e6", "reserved_e6", "in_transit_e6", "delivered_e6"), map(usdc_e6_from_text, states), strict=True))
+            **dict(
+                zip(
+                    ("idle_e6", "reserved_e6", "in_transit_e6", "delivered_e6"),
+                    map(usdc_e6_from_text, states),
+                    strict=True,
+                )
+            )
         ), line

@@ -1,4 +1,6 @@
-"""What a range is held against is asked for in pieces, with a sign after each: a range over thousands of vaults is no loop that hangs."""
+"""What a range is held against is asked for in pieces, with a sign after each: a range over
+thousands of vaults is no loop that hangs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,25 +40,35 @@ class Reader:
 
 def deposit_of(vault: str, index: int) -> Found:
     log = RawLog(vault, (HASH,), "0x", 10, HASH, HASH, 0, index)
-    return Found(LogRef(1, 10, HASH, 1_700_000_000, HASH, index, vault), Deposited(SENDER, 1, 1, 1), log)
+    return Found(
+        LogRef(1, 10, HASH, 1_700_000_000, HASH, index, vault), Deposited(SENDER, 1, 1, 1), log
+    )
 
 
 def test_each_request_for_vaults_positions__is_followed_by_a_sign() -> None:
     reader = Reader()
-    found = tuple(deposit_of(f"0x{number:040x}", number) for number in range(2 * VAULTS_A_REQUEST + 1))
+    found = tuple(
+        deposit_of(f"0x{number:040x}", number) for number in range(2 * VAULTS_A_REQUEST + 1)
+    )
     facts = [BlockFacts(HEADER, tuple(item.log for item in found), found, (), ())]
     proof = RangeProof(reader, PARENT, lambda: reader.heard.append("sign"))  # type: ignore[arg-type]  # as much of a reader as it uses
-    proof.left_out([FetchedBlock(HEADER, (), facts[0].logs)], facts, WatchList(FACTORY, USDC, set()))
+    proof.left_out(
+        [FetchedBlock(HEADER, (), facts[0].logs)], facts, WatchList(FACTORY, USDC, set())
+    )
     assert reader.heard == [VAULTS_A_REQUEST, "sign", VAULTS_A_REQUEST, "sign", 1, "sign"] * 2
 
 
 @pytest.mark.parametrize("adapters", [set(), {USDC}], ids=["", "with USDC listed as an adapter"])
-def test_a_payment_that_only_the_bloom_tells_of__has_its_block_read_by_receipts(adapters: set[str]) -> None:
+def test_a_payment_that_only_the_bloom_tells_of__has_its_block_read_by_receipts(
+    adapters: set[str],
+) -> None:
     bloom = bits_of(USDC) | bits_of(TRANSFER_TOPIC) | bits_of(address_word(SENDER))
     header = replace(HEADER, logs_bloom=bloom)
     watch = WatchList(FACTORY, USDC, adapters, wallets={SENDER: LinkedWallet(1, 0)})
     with pytest.raises(BlockContradictionError, match="a log is missing"):
-        RangeProof(Reader(), PARENT).left_out([FetchedBlock(header, (), ())], [BlockFacts(header, (), (), (), ())], watch)  # type: ignore[arg-type]
+        RangeProof(Reader(), PARENT).left_out(
+            [FetchedBlock(header, (), ())], [BlockFacts(header, (), (), (), ())], watch
+        )  # type: ignore[arg-type]
 
 
 def purchase_of(vault: str, index: int) -> tuple[RawLog, ...]:
@@ -66,25 +78,46 @@ def purchase_of(vault: str, index: int) -> tuple[RawLog, ...]:
         (USDC, ("0x" + "a1" * 32, address_word(vault), address_word(adapter))),  # its approval
         (USDC, (TRANSFER_TOPIC, address_word(vault), address_word(venue))),
         (venue, ("0x" + "a2" * 32, address_word(vault))),
-        (vault, (topic_of("Executed"), address_word(f"0x{index:040x}"), address_word(adapter), "0x" + "a3" * 32)),
+        (
+            vault,
+            (
+                topic_of("Executed"),
+                address_word(f"0x{index:040x}"),
+                address_word(adapter),
+                "0x" + "a3" * 32,
+            ),
+        ),
     ]
-    return tuple(RawLog(address, topics, "0x", 10, HASH, HASH, 0, place) for place, (address, topics) in enumerate(told))
+    return tuple(
+        RawLog(address, topics, "0x", 10, HASH, HASH, 0, place)
+        for place, (address, topics) in enumerate(told)
+    )
 
 
 def payments(count: int) -> tuple[RawLog, ...]:
     """Of strangers to strangers."""
-    pairs = [(address_word(f"0x{number:040x}"), address_word(f"0x{number + 500:040x}")) for number in range(count)]
-    return tuple(RawLog(USDC, (TRANSFER_TOPIC, *pair), "0x", 10, HASH, HASH, 0, place) for place, pair in enumerate(pairs))
+    pairs = [
+        (address_word(f"0x{number:040x}"), address_word(f"0x{number + 500:040x}"))
+        for number in range(count)
+    ]
+    return tuple(
+        RawLog(USDC, (TRANSFER_TOPIC, *pair), "0x", 10, HASH, HASH, 0, place)
+        for place, pair in enumerate(pairs)
+    )
 
 
 def is_looked_at(vaults: int, *, logs: tuple[RawLog, ...], came: tuple[RawLog, ...]) -> bool:
-    """Whether a block of these logs, of which `came` were given, has its receipts read where so many vaults are watched."""
+    """Whether a block of these logs, of which `came` were given, has its receipts read where so
+    many vaults are watched.
+    """
     header = replace(HEADER, logs_bloom=bloom_of(logs))
     watched = {vault: KnownVault(vault, SENDER, None, ()) for vault in map(vault_of, range(vaults))}
     proof = RangeProof(Reader(), PARENT)  # type: ignore[arg-type]  # as much of a reader as it uses
     try:
         proof.left_out(
-            [FetchedBlock(header, (), came)], [BlockFacts(header, (), (), (), ())], WatchList(FACTORY, USDC, set(), vaults=watched)
+            [FetchedBlock(header, (), came)],
+            [BlockFacts(header, (), (), (), ())],
+            WatchList(FACTORY, USDC, set(), vaults=watched),
         )
     except BlockContradictionError:  # the receipts of a node that has none are not the header's
         return True
@@ -96,11 +129,17 @@ def vault_of(number: int) -> str:
 
 
 @pytest.mark.parametrize(("vaults", "beside"), [(1, 60), (100, 20), (2_000, 8), (MOST_MEMBERS, 0)])
-def test_an_execution_that_only_the_bloom_tells_of__has_its_block_read_by_receipts__of_many_vaults_too(vaults: int, beside: int) -> None:
+def test_an_execution_that_only_the_bloom_tells_of__has_its_block_read_by_receipts__of_many_vaults_too(
+    vaults: int, beside: int
+) -> None:
     assert is_looked_at(vaults, logs=purchase_of(vault_of(0), 1) + payments(beside), came=())
 
 
 @pytest.mark.parametrize("purchases", [5, 14, 16, 60])
-def test_a_busy_block_of_which_all_came__is_not_looked_at_because_of_what_its_own_logs_say(purchases: int) -> None:
-    logs = tuple(log for number in range(purchases) for log in purchase_of(vault_of(number), number))
+def test_a_busy_block_of_which_all_came__is_not_looked_at_because_of_what_its_own_logs_say(
+    purchases: int,
+) -> None:
+    logs = tuple(
+        log for number in range(purchases) for log in purchase_of(vault_of(number), number)
+    )
     assert not is_looked_at(2_000, logs=logs, came=logs)

@@ -1,4 +1,6 @@
-"""A vault's events explain what the chain says of it, and hardly any event can be left out unnoticed."""
+"""A vault's events explain what the chain says of it, and hardly any event can be left out
+unnoticed.
+"""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -51,7 +53,16 @@ class Vault:
             self.balance += self.luck.randrange(50)  # somebody sends USDC
         acts = {
             "funding": [self.deposit, self.deposit, self.withdraw, self.set_agent],
-            "working": [self.execute, self.execute, self.execute, self.mark, self.proceeds, self.set_agent, self.remove_agent, self.stop],
+            "working": [
+                self.execute,
+                self.execute,
+                self.execute,
+                self.mark,
+                self.proceeds,
+                self.set_agent,
+                self.remove_agent,
+                self.stop,
+            ],
             "stopped": [self.unwind, self.withdraw, self.settle, self.proceeds],
         }
         self.luck.choice(acts[self.status])()
@@ -73,16 +84,28 @@ class Vault:
         amount = self.luck.randrange(1, self.balance + 1)
         self.balance -= amount
         if self.status == "funding":
-            return self.add(Withdrawn(USDC, OWNER, amount, self.balance), deposited=min(self.totals.deposited, self.balance))
-        return self.add(Withdrawn(USDC, OWNER, amount, self.balance), withdrawn=self.totals.withdrawn + amount)
+            return self.add(
+                Withdrawn(USDC, OWNER, amount, self.balance),
+                deposited=min(self.totals.deposited, self.balance),
+            )
+        return self.add(
+            Withdrawn(USDC, OWNER, amount, self.balance), withdrawn=self.totals.withdrawn + amount
+        )
 
     def execute(self) -> None:
         nonce = self.totals.nonce
         for _ in range(self.luck.choice((1, 1, 3))):
-            spent, received = self.luck.randrange(min(self.balance, 50) + 1), self.luck.choice((0, 0, 7))
+            spent, received = (
+                self.luck.randrange(min(self.balance, 50) + 1),
+                self.luck.choice((0, 0, 7)),
+            )
             self.balance += received - spent
             sums = {"spent": self.totals.spent + spent, "received": self.totals.received + received}
-            self.add(Executed(nonce, TARGET, "0x12345678", spent, received, self.balance), **sums, nonce=nonce + 1)
+            self.add(
+                Executed(nonce, TARGET, "0x12345678", spent, received, self.balance),
+                **sums,
+                nonce=nonce + 1,
+            )
 
     def mark(self) -> None:
         self.add(Marked(5, self.number, WORD), last_mark_block=self.number)
@@ -93,7 +116,10 @@ class Vault:
 
     def unwind(self) -> None:
         self.balance += 11
-        self.add(Unwound(OWNER, TARGET, "0x12345678", 11, self.balance), received=self.totals.received + 11)
+        self.add(
+            Unwound(OWNER, TARGET, "0x12345678", 11, self.balance),
+            received=self.totals.received + 11,
+        )
 
     def set_agent(self) -> None:
         self.agent = f"0x{self.number:040x}"
@@ -134,23 +160,40 @@ def test_all_events__explain_the_vault(seed: int, before: int, steps: int) -> No
 
 
 @given(**LIVES)
-def test_all_events__explain_one_another_where_no_node_has_the_state(seed: int, before: int, steps: int) -> None:
+def test_all_events__explain_one_another_where_no_node_has_the_state(
+    seed: int, before: int, steps: int
+) -> None:
     _, vault = lived(seed, before, steps)
     assert gap_in(None, None, vault.told, (1, 99), USDC) is None
 
 
 def moves_something(told: list[Told], index: int, *, counts_withdrawals: bool) -> bool:
-    """What an event moves can be seen afterwards, unless it is nothing, or a later event of the range takes its place."""
+    """What an event moves can be seen afterwards, unless it is nothing, or a later event of the
+    range takes its place.
+    """
     event, later = told[index].event, [one.event for one in told[index + 1 :]]
     match event:
         case Deposited() | Withdrawn():
-            # While funding, a withdrawal takes gifts first, and lowers `deposited` to the balance: it may hide what came before.
+            # While funding, a withdrawal takes gifts first, and lowers `deposited` to the balance:
+            # it may hide what came before.
             is_last = not any(isinstance(one, Withdrawn) for one in later)
-            return is_last and (isinstance(event, Deposited) or (event.token == USDC and counts_withdrawals))
+            return is_last and (
+                isinstance(event, Deposited) or (event.token == USDC and counts_withdrawals)
+            )
         case Executed() | ProceedsReceived() | Unwound():
-            siblings = [one.event for one in told if isinstance(one.event, Executed) and one is not told[index]]
-            is_alone = isinstance(event, Executed) and all(one.nonce != event.nonce for one in siblings)  # type: ignore[union-attr]
-            return is_alone or event.received + event.spent > 0 if isinstance(event, Executed) else True
+            siblings = [
+                one.event
+                for one in told
+                if isinstance(one.event, Executed) and one is not told[index]
+            ]
+            is_alone = isinstance(event, Executed) and all(
+                one.nonce != event.nonce for one in siblings
+            )  # type: ignore[union-attr]
+            return (
+                is_alone or event.received + event.spent > 0
+                if isinstance(event, Executed)
+                else True
+            )
         case Settled():
             return event.fee > 0
         case _:
@@ -158,13 +201,19 @@ def moves_something(told: list[Told], index: int, *, counts_withdrawals: bool) -
 
 
 @given(**LIVES, pick=st.integers(0, 1_000))
-def test_an_event_that_moves_money_is_left_out__is_noticed_within_its_blocks(seed: int, before: int, steps: int, pick: int) -> None:
+def test_an_event_that_moves_money_is_left_out__is_noticed_within_its_blocks(
+    seed: int, before: int, steps: int, pick: int
+) -> None:
     position, vault = lived(seed, before, steps)
     if not vault.told:
         return
     index = pick % len(vault.told)
-    gap = gap_in(position, vault.position(), vault.told[:index] + vault.told[index + 1 :], (1, 99), USDC)
-    if moves_something(vault.told, index, counts_withdrawals=vault.totals.withdrawn > position.totals.withdrawn):
+    gap = gap_in(
+        position, vault.position(), vault.told[:index] + vault.told[index + 1 :], (1, 99), USDC
+    )
+    if moves_something(
+        vault.told, index, counts_withdrawals=vault.totals.withdrawn > position.totals.withdrawn
+    ):
         assert gap is not None
     if gap is not None:
         assert gap.first <= vault.told[index].number <= gap.last
@@ -179,20 +228,37 @@ def executed(nonce: int, balance: int) -> Executed:
 
 
 def test_a_gap_of_executions__is_found_without_any_state() -> None:
-    gap = gap_in(None, None, [at(3, executed(4, 90), "0xa"), at(7, executed(6, 70), "0xb")], (1, 9), USDC)
+    gap = gap_in(
+        None, None, [at(3, executed(4, 90), "0xa"), at(7, executed(6, 70), "0xb")], (1, 9), USDC
+    )
     assert gap is not None
     assert (gap.first, gap.last, gap.what) == (3, 7, "its execution 6 follows 4")
 
 
 def test_the_same_number_in_another_transaction__is_no_batch() -> None:
-    assert gap_in(None, None, [at(3, executed(4, 90), "0xa"), at(7, executed(4, 80), "0xb")], (1, 9), USDC) is not None
+    assert (
+        gap_in(
+            None, None, [at(3, executed(4, 90), "0xa"), at(7, executed(4, 80), "0xb")], (1, 9), USDC
+        )
+        is not None
+    )
 
 
-@pytest.mark.parametrize("event", [Stopped(OWNER, WORD, 0, False), AgentSet(OTHER), AgentRemoved(AGENT, OWNER), Marked(5, 8, WORD)])
+@pytest.mark.parametrize(
+    "event",
+    [
+        Stopped(OWNER, WORD, 0, False),
+        AgentSet(OTHER),
+        AgentRemoved(AGENT, OWNER),
+        Marked(5, 8, WORD),
+    ],
+)
 def test_the_last_word_on_agent_or_mark_left_out__is_noticed(event: VaultEvent) -> None:
     before = VaultPosition(replace(NOTHING, nonce=4, deposited=100), AGENT, 100)
     agent = {AgentSet: OTHER, Marked: AGENT}.get(type(event), ZERO_ADDRESS)
-    totals = replace(before.totals, nonce=5, spent=10, last_mark_block=8 if isinstance(event, Marked) else 0)
+    totals = replace(
+        before.totals, nonce=5, spent=10, last_mark_block=8 if isinstance(event, Marked) else 0
+    )
     after = VaultPosition(totals, agent, 90)
     assert gap_in(before, after, [at(3, executed(4, 90)), at(4, event)], (1, 9), USDC) is None
     assert gap_in(before, after, [at(3, executed(4, 90))], (1, 9), USDC) is not None

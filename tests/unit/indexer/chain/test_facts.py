@@ -31,7 +31,9 @@ def at(address: str, name: str, *values: Any) -> RawLog:
 
 def created(agent: str = AGENT.address) -> RawLog:
     terms, rules = calldata.terms_tuple(TERMS), [calldata.rule_tuple(RULE)]
-    return at(FACTORY, "VaultCreated", VAULT, HASH, OWNER.address, agent, TERMS.public_id, terms, rules)
+    return at(
+        FACTORY, "VaultCreated", VAULT, HASH, OWNER.address, agent, TERMS.public_id, terms, rules
+    )
 
 
 def watch(*agents: str) -> WatchList:
@@ -59,11 +61,18 @@ def test_an_open_board_vault__names_no_agent() -> None:
 
 
 def test_logs_of_strangers__are_not_kept() -> None:
-    assert facts(watch(AGENT.address), at(STRANGER.address, "Deposited", OWNER.address, 5, 5, 5)).logs == ()
+    assert (
+        facts(watch(AGENT.address), at(STRANGER.address, "Deposited", OWNER.address, 5, 5, 5)).logs
+        == ()
+    )
 
 
 def test_a_vault_created_by_another_factory__is_none_of_ours() -> None:
-    found = facts(watch(), replace(created(), address=STRANGER.address), at(VAULT, "Deposited", OWNER.address, 5, 5, 5))
+    found = facts(
+        watch(),
+        replace(created(), address=STRANGER.address),
+        at(VAULT, "Deposited", OWNER.address, 5, 5, 5),
+    )
     assert (found.logs, found.found) == ((), ())
 
 
@@ -73,7 +82,12 @@ def test_a_listed_adapter_that_says_deposited__is_kept_and_not_believed() -> Non
 
 
 def test_a_vault_that_says_keeper_changed__is_not_believed() -> None:
-    assert facts(watch(AGENT.address), at(VAULT, "KeeperChanged", KEEPER.address, STRANGER.address)).found == ()
+    assert (
+        facts(
+            watch(AGENT.address), at(VAULT, "KeeperChanged", KEEPER.address, STRANGER.address)
+        ).found
+        == ()
+    )
 
 
 def test_a_payment_that_another_listed_adapter_forges__is_kept_and_not_believed() -> None:
@@ -82,7 +96,10 @@ def test_a_payment_that_another_listed_adapter_forges__is_kept_and_not_believed(
 
 
 def test_a_payment__where_no_x402_adapter_is_deployed__is_not_believed() -> None:
-    found = facts(replace(watch(AGENT.address), x402_adapter=None), at(ADAPTER, "X402Paid", VAULT, STRANGER.address, 5, HASH))
+    found = facts(
+        replace(watch(AGENT.address), x402_adapter=None),
+        at(ADAPTER, "X402Paid", VAULT, STRANGER.address, 5, HASH),
+    )
     assert found.found == ()
 
 
@@ -92,7 +109,9 @@ def test_a_payment_that_the_x402_adapter_reports__is_believed() -> None:
 
 
 def test_a_broken_log_of_a_vault__is_kept_and_told() -> None:
-    found = facts(watch(AGENT.address), replace(at(VAULT, "Deposited", OWNER.address, 5, 5, 5), data="0x00"))
+    found = facts(
+        watch(AGENT.address), replace(at(VAULT, "Deposited", OWNER.address, 5, 5, 5), data="0x00")
+    )
     assert (len(found.logs), found.found, len(found.undecodable)) == (1, (), 1)
 
 
@@ -138,4 +157,7 @@ def test_a_failed_call_to_a_foreign_vault__is_not_kept() -> None:
     foreign = watch(AGENT.address)
     foreign.vaults[VAULT] = replace(foreign.vaults[VAULT], mandate_id=None)
     set_ = at(VAULT, "AgentSet", STRANGER.address)
-    assert facts(foreign, set_, receipts=(failed(AGENT.address), failed(STRANGER.address))).reverts == ()
+    assert (
+        facts(foreign, set_, receipts=(failed(AGENT.address), failed(STRANGER.address))).reverts
+        == ()
+    )

@@ -48,7 +48,10 @@ BROKEN: dict[str, Callable[[], tuple[Receipt, ...]]] = {
     "a receipt is missing": lambda: RECEIPTS[:1],
     "receipts are doubled": lambda: (RECEIPTS[0], RECEIPTS[0]),
     "receipts are out of order": lambda: RECEIPTS[::-1],
-    "receipts have each other's places": lambda: (replace(RECEIPTS[0], tx_index=1), replace(RECEIPTS[1], tx_index=0)),
+    "receipts have each other's places": lambda: (
+        replace(RECEIPTS[0], tx_index=1),
+        replace(RECEIPTS[1], tx_index=0),
+    ),
     "a receipt names another block": lambda: second(LOGS[2], block_hash=OTHER),
     "a receipt names another height": lambda: second(LOGS[2], block_number=6),
     "a log names another block": lambda: second(replace(LOGS[2], block_hash=OTHER)),
@@ -57,12 +60,19 @@ BROKEN: dict[str, Callable[[], tuple[Receipt, ...]]] = {
     "a log is missing in the middle": lambda: (receipt(0, LOGS[0]), RECEIPTS[1]),
     "the last log is left out": lambda: second(logs_bloom=RECEIPTS[1].logs_bloom),
     "the last log is left out, and its bits with it": lambda: second(),
-    "a log is left out, and the others are counted anew": lambda: (receipt(0, LOGS[0]), receipt(1, replace(LOGS[2], log_index=1))),
-    "a log has another topic": lambda: second(replace(LOGS[2], topics=(OTHER,)), logs_bloom=RECEIPTS[1].logs_bloom),
+    "a log is left out, and the others are counted anew": lambda: (
+        receipt(0, LOGS[0]),
+        receipt(1, replace(LOGS[2], log_index=1)),
+    ),
+    "a log has another topic": lambda: second(
+        replace(LOGS[2], topics=(OTHER,)), logs_bloom=RECEIPTS[1].logs_bloom
+    ),
     "a log is invented": lambda: second(LOGS[2], log(3, 1)),
     "a log is another contract's": lambda: second(replace(LOGS[2], address="0x" + "12" * 20)),
     "a reverted transaction has logs": lambda: second(LOGS[2], status=0),
-    "a receipt's bloom is not its logs'": lambda: second(LOGS[2], logs_bloom=RECEIPTS[1].logs_bloom | RECEIPTS[0].logs_bloom),
+    "a receipt's bloom is not its logs'": lambda: second(
+        LOGS[2], logs_bloom=RECEIPTS[1].logs_bloom | RECEIPTS[0].logs_bloom
+    ),
 }
 
 

@@ -20,18 +20,31 @@ def block_hash(number: int) -> str:
 
 
 def header(number: int) -> BlockHeader:
-    return BlockHeader(number, block_hash(number), block_hash(number - 1), 1_800_000_000 + number, 0, ())
+    return BlockHeader(
+        number, block_hash(number), block_hash(number - 1), 1_800_000_000 + number, 0, ()
+    )
 
 
 def log(number: int, index: int, address: str = ADAPTER) -> RawLog:
-    return RawLog(address, (block_hash(7),), "0x", number, block_hash(number), block_hash(900 + index), 0, index)
+    return RawLog(
+        address,
+        (block_hash(7),),
+        "0x",
+        number,
+        block_hash(number),
+        block_hash(900 + index),
+        0,
+        index,
+    )
 
 
 class Node:
     """Answers from what it is given; `asked` keeps the filters of each request."""
 
     def __init__(self, logs: Sequence[RawLog] = ()) -> None:
-        self.chain: dict[int, BlockHeader | None] = {number: header(number) for number in range(1, 400)}
+        self.chain: dict[int, BlockHeader | None] = {
+            number: header(number) for number in range(1, 400)
+        }
         self.logs = list(logs)
         self.newest: BlockHeader | None = None
         self.asked: list[list[dict[str, Any]]] = []
@@ -40,11 +53,20 @@ class Node:
         assert len(numbers) <= 100
         return [self.chain[number] for number in numbers]
 
-    def range_logs(self, first: int, last: int, filters: Sequence[dict[str, Any]]) -> tuple[list[RawLog], BlockHeader | None]:
+    def range_logs(
+        self, first: int, last: int, filters: Sequence[dict[str, Any]]
+    ) -> tuple[list[RawLog], BlockHeader | None]:
         self.asked.append(list(filters))
-        addresses = {one["address"] if isinstance(one["address"], str) else tuple(one["address"]) for one in filters}
-        wanted = {address for item in addresses for address in ([item] if isinstance(item, str) else item)}
-        return [item for item in self.logs if item.address in wanted], self.newest or self.chain[last]
+        addresses = {
+            one["address"] if isinstance(one["address"], str) else tuple(one["address"])
+            for one in filters
+        }
+        wanted = {
+            address for item in addresses for address in ([item] if isinstance(item, str) else item)
+        }
+        return [item for item in self.logs if item.address in wanted], self.newest or self.chain[
+            last
+        ]
 
 
 def watch(**changes: Any) -> WatchList:

@@ -42,7 +42,10 @@ def test_sqlstate_22_and_23__refuse_the_data(kind: type[psycopg.Error]) -> None:
     for error in (kind("no"), wrapped(kind("no"))):
         refusal = refusal_of(error)
         assert refusal is not None
-        assert (refusal.reason, refusal.note) == ("database", f"The database refuses it (SQLSTATE {kind.sqlstate}).")
+        assert (refusal.reason, refusal.note) == (
+            "database",
+            f"The database refuses it (SQLSTATE {kind.sqlstate}).",
+        )
 
 
 @pytest.mark.parametrize("kind", OF_THE_DATABASE)
@@ -52,11 +55,21 @@ def test_any_other_sqlstate__says_nothing_of_the_data(kind: type[psycopg.Error])
 
 
 def test_text_that_psycopg_does_not_send__is_refused() -> None:
-    assert refusal_of(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")) is not None
+    assert (
+        refusal_of(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"))
+        is not None
+    )
 
 
 OF_THE_DOMAIN = [ValueError(), OverflowError(), UnicodeError(), InvalidParameterError("$", "no")]
-OF_OUR_CODE = [TypeError(), AttributeError(), AssertionError(), KeyError("usdc"), RecursionError(), NotImplementedError()]
+OF_OUR_CODE = [
+    TypeError(),
+    AttributeError(),
+    AssertionError(),
+    KeyError("usdc"),
+    RecursionError(),
+    NotImplementedError(),
+]
 
 
 @pytest.mark.parametrize("error", OF_THE_DOMAIN)

@@ -15,20 +15,32 @@ ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 BUY = Call(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 PENDING = PendingRevert(
-    tx_hash="0x01", tx_index=0, block_hash="0x02", parent_hash="0x03", number=5, at=9, sender=AGENT.address, vault=ADAPTER, mandate_id=1
+    tx_hash="0x01",
+    tx_index=0,
+    block_hash="0x02",
+    parent_hash="0x03",
+    number=5,
+    at=9,
+    sender=AGENT.address,
+    vault=ADAPTER,
+    mandate_id=1,
 )
 
 
 class Node:
     """Knows one transaction, and answers its replay with what it was given."""
 
-    def __init__(self, answer: bytes | RpcRefusedError | None, transaction: dict[str, str] | None) -> None:
+    def __init__(
+        self, answer: bytes | RpcRefusedError | None, transaction: dict[str, str] | None
+    ) -> None:
         self.answer, self.known = answer, transaction
 
     def transaction(self, tx_hash: str) -> dict[str, str] | None:
         return self.known
 
-    def replay(self, transaction: dict[str, str], parent_hash: str, number: int, timestamp: int) -> bytes | None:
+    def replay(
+        self, transaction: dict[str, str], parent_hash: str, number: int, timestamp: int
+    ) -> bytes | None:
         if isinstance(self.answer, RpcRefusedError):
             raise self.answer
         return self.answer
@@ -40,7 +52,10 @@ TRANSACTION = {"input": calldata.execute(BUY)}
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (bytes.fromhex(call_by_signature("OverPerTxCap(uint256,uint256)", [101, 100])[2:]), "OverPerTxCap"),
+        (
+            bytes.fromhex(call_by_signature("OverPerTxCap(uint256,uint256)", [101, 100])[2:]),
+            "OverPerTxCap",
+        ),
         (b"", "unknown"),
         (bytes.fromhex("12345678"), "unknown"),
         (None, "unknown"),

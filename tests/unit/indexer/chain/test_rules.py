@@ -48,11 +48,15 @@ class Failing(Nodes):
 
 
 def test_many_adapters_whose_code_fails__take_as_many_rounds_as_one() -> None:
-    """Each was waited for anew whenever another one failed: ten of them took three to the power of ten rounds."""
+    """Each was waited for anew whenever another one failed: ten of them took three to the power of
+    ten rounds.
+    """
     adapters = [f"0x{number:040X}" for number in range(1, 11)]
     listed = tuple(Found(LISTED.ref, AdapterListed(adapter), LOG) for adapter in adapters)
     nodes, patience = Failing(), Patience()
     for _ in range(RULES_ROUNDS - 1):
         with pytest.raises(RpcCodeFailedError):
             published_rules(nodes, replace(FACTS, found=listed), patience)  # type: ignore[arg-type]
-    assert published_rules(nodes, replace(FACTS, found=listed), patience) == dict.fromkeys(adapters, ())  # type: ignore[arg-type]
+    assert published_rules(nodes, replace(FACTS, found=listed), patience) == dict.fromkeys(
+        adapters, ()
+    )  # type: ignore[arg-type]

@@ -19,14 +19,20 @@ def proposed(to: str | None, since_eta_s: int = 0, own: str | None = NEW) -> Kee
     return replace(state(), keepers=keepers, own=own)
 
 
-@pytest.mark.parametrize(("since_eta_s", "accepts"), [(-1, False), (0, True), (WEEK_S, True), (WEEK_S + 1, False)])
+@pytest.mark.parametrize(
+    ("since_eta_s", "accepts"), [(-1, False), (0, True), (WEEK_S, True), (WEEK_S + 1, False)]
+)
 def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -> None:
     actions = keeper_change.plan(proposed(NEW, since_eta_s), NOW)
-    assert [(action.kind, action.to) for action in actions] == ([(Kind.ACCEPT, FACTORY)] if accepts else [])
+    assert [(action.kind, action.to) for action in actions] == (
+        [(Kind.ACCEPT, FACTORY)] if accepts else []
+    )
 
 
 @pytest.mark.parametrize(("to", "own"), [(None, NEW), (OLD, NEW), (NEW, None), (None, None)])
-def test_plan__nobody_or_somebody_else_is_proposed__plans_nothing(to: str | None, own: str | None) -> None:
+def test_plan__nobody_or_somebody_else_is_proposed__plans_nothing(
+    to: str | None, own: str | None
+) -> None:
     assert keeper_change.plan(proposed(to, own=own), NOW) == []
 
 

@@ -1,4 +1,7 @@
-"""Which marks above the floor are sent, and which are only written down. Source: docs/rules.md#when-marks-are-sent."""
+"""Which marks above the floor are sent, and which are only written down.
+
+Source: docs/rules.md#when-marks-are-sent.
+"""
 
 from itertools import product
 
@@ -7,8 +10,25 @@ import pytest
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
-from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, Kind, SentMark, VaultReading, WrittenMark
-from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, USDC, reading, state
+from keeper.state import (
+    SOURCE_AT_COST,
+    SOURCE_VAULT_WORTH,
+    Kind,
+    SentMark,
+    VaultReading,
+    WrittenMark,
+)
+from tests.unit.keeper.readings import (
+    BUDGET,
+    CREATED_AT,
+    FLOOR,
+    HEAD,
+    MAX_HEAD_AGE_S,
+    NOW,
+    USDC,
+    reading,
+    state,
+)
 
 ONE_PERCENT = BUDGET // 100
 DAY_S = 86_400
@@ -56,7 +76,9 @@ def test_plan__unknown_worth__is_not_sent() -> None:
     assert mark.plan(state(reading(None)), NOW) == []
 
 
-@pytest.mark.parametrize("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
+@pytest.mark.parametrize(
+    "status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED]
+)
 def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | None) -> None:
     assert mark.plan(state(reading(2 * BUDGET, status=status)), NOW) == []
 
@@ -67,8 +89,18 @@ def test_plan__something_under_way__waits_for_it(kind: Kind) -> None:
 
 
 def test_plan__no_block_since_the_last_mark__waits_because_heights_must_rise() -> None:
-    assert mark.plan(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number, NOW))), NOW) == []
-    assert len(mark.plan(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number - 1, NOW))), NOW)) == 1
+    assert (
+        mark.plan(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number, NOW))), NOW)
+        == []
+    )
+    assert (
+        len(
+            mark.plan(
+                state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number - 1, NOW))), NOW
+            )
+        )
+        == 1
+    )
 
 
 def test_plan__stale_head__sends_nothing() -> None:
@@ -76,7 +108,9 @@ def test_plan__stale_head__sends_nothing() -> None:
 
 
 def test_both_jobs__never_plan_two_marks_for_one_vault() -> None:
-    for worth, kinds in product(range(940 * USDC, 1_060 * USDC, USDC), (frozenset(), {Kind.MARK}, {Kind.STOP}, set(Kind))):
+    for worth, kinds in product(
+        range(940 * USDC, 1_060 * USDC, USDC), (frozenset(), {Kind.MARK}, {Kind.STOP}, set(Kind))
+    ):
         now = UnixSeconds(NOW)
         one = state(reading(worth, live=frozenset(kinds)))
         assert len([*stop_line.plan(one, now), *mark.plan(one, now)]) <= 1
@@ -86,7 +120,12 @@ def test_both_jobs__never_plan_two_marks_for_one_vault() -> None:
 
 
 def written(worth_usdc_e6: int | None, block_number: int, at: int) -> WrittenMark:
-    return WrittenMark(None if worth_usdc_e6 is None else UsdcE6(worth_usdc_e6), block_number, UnixSeconds(at), SOURCE_VAULT_WORTH)
+    return WrittenMark(
+        None if worth_usdc_e6 is None else UsdcE6(worth_usdc_e6),
+        block_number,
+        UnixSeconds(at),
+        SOURCE_VAULT_WORTH,
+    )
 
 
 def is_written(a_reading: VaultReading, now: int = NOW) -> bool:
@@ -98,15 +137,23 @@ def test_rows_to_write__first_reading__is_written() -> None:
 
 
 def test_rows_to_write__a_move_of_1_percent__is_written_at_once() -> None:
-    assert is_written(reading(BUDGET + BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW)))
-    assert is_written(reading(BUDGET - BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW)))
+    assert is_written(
+        reading(BUDGET + BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW))
+    )
+    assert is_written(
+        reading(BUDGET - BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW))
+    )
 
 
 def test_rows_to_write__a_worth_that_moves_less_with_each_block__is_written_once_a_minute() -> None:
     moved = reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, NOW))
     assert not is_written(moved)
-    assert is_written(reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, UnixSeconds(NOW - 60))))
-    assert mark.rows_to_write(state(moved), NOW, {moved.vault}) == [moved], "what led to an action is kept"
+    assert is_written(
+        reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, UnixSeconds(NOW - 60)))
+    )
+    assert mark.rows_to_write(state(moved), NOW, {moved.vault}) == [moved], (
+        "what led to an action is kept"
+    )
 
 
 def test_rows_to_write__the_floor_crossed_either_way__is_written_at_once() -> None:
@@ -115,7 +162,9 @@ def test_rows_to_write__the_floor_crossed_either_way__is_written_at_once() -> No
 
 
 def test_rows_to_write__the_same_worth_from_another_source__is_written_at_once() -> None:
-    at_cost = reading(BUDGET, source=SOURCE_AT_COST, last_written=written(BUDGET, HEAD.number - 1, NOW))
+    at_cost = reading(
+        BUDGET, source=SOURCE_AT_COST, last_written=written(BUDGET, HEAD.number - 1, NOW)
+    )
     assert is_written(at_cost)
 
 

@@ -13,11 +13,15 @@ DAY_S = 86_400
 
 def ended(ago_s: int, **changes: object) -> list[str]:
     """What is planned for a vault that ended that long before the block."""
-    actions = settle.plan(state(reading(BUDGET, ends_at=UnixSeconds(HEAD.at - ago_s), **changes)), NOW)
+    actions = settle.plan(
+        state(reading(BUDGET, ends_at=UnixSeconds(HEAD.at - ago_s), **changes)), NOW
+    )
     return [action.kind for action in actions]
 
 
-@pytest.mark.parametrize(("ago_s", "planned"), [(-1, []), (0, ["settle"]), (DAY_S - 1, ["settle"]), (DAY_S, [])])
+@pytest.mark.parametrize(
+    ("ago_s", "planned"), [(-1, []), (0, ["settle"]), (DAY_S - 1, ["settle"]), (DAY_S, [])]
+)
 def test_plan__from_the_end_on_until_a_day_after_it(ago_s: int, planned: list[str]) -> None:
     assert ended(ago_s) == planned
 

@@ -11,7 +11,12 @@ from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, 
 
 def test_plan__worth_at_the_floor__stops() -> None:
     (action,) = stop_line.plan(state(reading(FLOOR)), NOW)
-    assert (action.kind, action.to, action.worth_usdc_e6, action.head) == (Kind.STOP, VAULT, FLOOR, HEAD)
+    assert (action.kind, action.to, action.worth_usdc_e6, action.head) == (
+        Kind.STOP,
+        VAULT,
+        FLOOR,
+        HEAD,
+    )
 
 
 def test_plan__one_base_unit_above_the_floor__does_nothing() -> None:
@@ -36,7 +41,9 @@ def test_plan__unknown_floor__does_nothing() -> None:
     assert stop_line.plan(state(reading(0, floor_usdc_e6=None)), NOW) == []
 
 
-@pytest.mark.parametrize("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
+@pytest.mark.parametrize(
+    "status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED]
+)
 def test_plan__a_vault_that_is_not_working__does_nothing(status: VaultStatus | None) -> None:
     assert stop_line.plan(state(reading(0, status=status)), NOW) == []
 
@@ -63,4 +70,7 @@ def test_plan__this_clock_behind_the_chain__stops() -> None:
 
 def test_plan__many_vaults__stops_only_those_at_or_below_their_floor() -> None:
     vaults = [reading(FLOOR + above, vault=f"0x{above + 5:040x}") for above in (-1, 0, 1)]
-    assert [action.worth_usdc_e6 for action in stop_line.plan(state(*vaults), NOW)] == [FLOOR - 1, FLOOR]
+    assert [action.worth_usdc_e6 for action in stop_line.plan(state(*vaults), NOW)] == [
+        FLOOR - 1,
+        FLOOR,
+    ]

@@ -23,8 +23,16 @@ class PledgeRow:
     made_at: datetime
 
 
-def add(session: WriteSession, agent_id: int, cause: str, amount_usdc_e6: UsdcE6, now: datetime) -> PledgeRow:
-    row = Pledge(agent_id=agent_id, cause=cause, amount_usdc_e6=amount_usdc_e6, state=PledgeState.OPEN.value, made_at=now)
+def add(
+    session: WriteSession, agent_id: int, cause: str, amount_usdc_e6: UsdcE6, now: datetime
+) -> PledgeRow:
+    row = Pledge(
+        agent_id=agent_id,
+        cause=cause,
+        amount_usdc_e6=amount_usdc_e6,
+        state=PledgeState.OPEN.value,
+        made_at=now,
+    )
     session.add(row)
     session.flush()
     return _row(row)
@@ -38,19 +46,28 @@ def find(session: Session, agent_id: int, pledge_id: int) -> PledgeRow | None:
 def newest(session: Session, agent_id: int | None, limit: int) -> Sequence[PledgeRow]:
     """The newest first; `agent_id` None: open ones of everybody."""
     query = select(Pledge).order_by(Pledge.id.desc()).limit(limit)
-    mine = Pledge.state == PledgeState.OPEN.value if agent_id is None else Pledge.agent_id == agent_id
+    mine = (
+        Pledge.state == PledgeState.OPEN.value if agent_id is None else Pledge.agent_id == agent_id
+    )
     return [_row(row) for row in session.scalars(query.where(mine))]
 
 
 def withdraw(session: WriteSession, pledge_id: int) -> bool:
     """False: it is not open."""
     statement = update(Pledge).where(Pledge.id == pledge_id, Pledge.state == PledgeState.OPEN.value)
-    return session.scalar(statement.values(state=PledgeState.WITHDRAWN.value).returning(Pledge.id)) is not None
+    return (
+        session.scalar(statement.values(state=PledgeState.WITHDRAWN.value).returning(Pledge.id))
+        is not None
+    )
 
 
 def lapse(session: WriteSession, before: datetime, limit: int) -> int:
     """At most `limit` open pledges that were made before then have lapsed. How many did."""
-    old = select(Pledge.id).where(Pledge.state == PledgeState.OPEN.value, Pledge.made_at < before).limit(limit)
+    old = (
+        select(Pledge.id)
+        .where(Pledge.state == PledgeState.OPEN.value, Pledge.made_at < before)
+        .limit(limit)
+    )
     statement = update(Pledge).where(Pledge.id.in_(old)).values(state=PledgeState.LAPSED.value)
     return len(session.scalars(statement.returning(Pledge.id)).all())
 

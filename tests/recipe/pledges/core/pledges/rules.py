@@ -1,4 +1,5 @@
-"""Pledges: USDC that an agent promises to a cause. Nothing moves; an open pledge ends when it is withdrawn or after GOOD_FOR.
+"""Pledges: USDC that an agent promises to a cause. Nothing moves; an open pledge ends when it is
+withdrawn or after GOOD_FOR.
 
 open --withdrawn by the agent--> withdrawn
   '-- GOOD_FOR after it was made --> lapsed

@@ -12,9 +12,15 @@ EMPTY: dict[str, Any] = {"persona": None, "strategy": None, "progress": None, "n
 
 
 def test_the_worked_example_of_the_docs() -> None:
-    text = '{"next_steps":null,"persona":"A careful buyer of units.","progress":null,"strategy":null}'
+    text = (
+        '{"next_steps":null,"persona":"A careful buyer of units.","progress":null,"strategy":null}'
+    )
     digest = "6d52643b15162f20f0efa7a70ba6a518b5b3cfdd8fdd4af5c0e685c5409778f2"
-    assert hashlib.sha256(text.encode()).hexdigest() == record_sha256(EMPTY | {"persona": "A careful buyer of units."}).hex() == digest
+    assert (
+        hashlib.sha256(text.encode()).hexdigest()
+        == record_sha256(EMPTY | {"persona": "A careful buyer of units."}).hex()
+        == digest
+    )
 
 
 @pytest.mark.parametrize("persona", ["plain", 'quotes " and \\', "한국어 € \u2028", ["a", "b"]])

@@ -1,4 +1,7 @@
-"""Batches that shrink when a node refuses them, and a node that is away is told as such. The node is a transport in memory."""
+"""Batches that shrink when a node refuses them, and a node that is away is told as such.
+
+The node is a transport in memory.
+"""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +22,9 @@ BLOOM = "0x" + "00" * 256
 
 @dataclass
 class FakeNode(httpx.BaseTransport):
-    """Takes at most `most` calls in a request and `widest` blocks in a range; notes how many came."""
+    """Takes at most `most` calls in a request and `widest` blocks in a range; notes how many
+    came.
+    """
 
     most: int = 1_000
     widest: int = 1_000_000
@@ -31,7 +36,11 @@ class FakeNode(httpx.BaseTransport):
         if isinstance(calls, dict):
             return httpx.Response(200, json=self._answer(calls))
         self.sizes.append(len(calls))
-        return httpx.Response(413) if len(calls) > self.most else httpx.Response(200, json=[self._answer(call) for call in calls])
+        return (
+            httpx.Response(413)
+            if len(calls) > self.most
+            else httpx.Response(200, json=[self._answer(call) for call in calls])
+        )
 
     def _answer(self, call: dict[str, Any]) -> dict[str, Any]:
         answer = {"jsonrpc": "2.0", "id": call["id"]}
@@ -42,7 +51,14 @@ class FakeNode(httpx.BaseTransport):
                 return answer | {"error": {"code": -32600, "message": "range too wide"}}
             return answer | {"result": []}
         number = call["params"][0]
-        block = {"number": number, "hash": HASH, "parentHash": HASH, "timestamp": "0x1", "logsBloom": BLOOM, "transactions": []}
+        block = {
+            "number": number,
+            "hash": HASH,
+            "parentHash": HASH,
+            "timestamp": "0x1",
+            "logsBloom": BLOOM,
+            "transactions": [],
+        }
         return answer | {"result": block}
 
 
@@ -69,17 +85,23 @@ def test_a_batch_that_is_too_large__is_asked_again_in_parts(node: Node, fake: Fa
     assert fake.sizes == [20, 10, 10]
 
 
-def test_a_node_that_refuses_single_calls__is_told_with_the_part(node: Node, fake: FakeNode) -> None:
+def test_a_node_that_refuses_single_calls__is_told_with_the_part(
+    node: Node, fake: FakeNode
+) -> None:
     fake.most = 0
     with pytest.raises(UncheckedError, match="blocks"):
         node.blocks([1])
 
 
-def test_ranges__cover_every_block_once_though_the_node_takes_few(node: Node, fake: FakeNode) -> None:
+def test_ranges__cover_every_block_once_though_the_node_takes_few(
+    node: Node, fake: FakeNode
+) -> None:
     fake.widest = 60
     assert list(node.logs("logs", {}, 5, 300)) == []
     taken = [one for one in fake.ranges if one[1] - one[0] + 1 <= 60]
-    assert [number for first, last in taken for number in range(first, last + 1)] == list(range(5, 301))
+    assert [number for first, last in taken for number in range(first, last + 1)] == list(
+        range(5, 301)
+    )
 
 
 def test_a_range_that_ends_before_it_begins__asks_nothing(node: Node, fake: FakeNode) -> None:

@@ -15,21 +15,44 @@ ID = "m_abcdefghij"
 
 
 def body(seq: int) -> dict[str, Any]:
-    empty = dict.fromkeys(("amount_usdc", "block_hash", "block_number", "chain_id", "log_index", "reverses_seq", "tx_hash"))
+    empty = dict.fromkeys(
+        (
+            "amount_usdc",
+            "block_hash",
+            "block_number",
+            "chain_id",
+            "log_index",
+            "reverses_seq",
+            "tx_hash",
+        )
+    )
     at = "2026-02-02T09:00:00.000000Z"
-    said = {"kind": "note", "reported_by": "agent", "base_key": f"report:{seq}", "incarnation": 1, "cash_delta_usdc": "0.000000"}
+    said = {
+        "kind": "note",
+        "reported_by": "agent",
+        "base_key": f"report:{seq}",
+        "incarnation": 1,
+        "cash_delta_usdc": "0.000000",
+    }
     return empty | said | {"seq": seq, "payload": {}, "occurred_at": at, "created_at": at}
 
 
 def record(count: int) -> list[bytes]:
     empty = {key: kinds[0]() for key, kinds in FIRST_FORMS.items()}
-    first = empty | {"format": "mandate-record", "version": 1, "mandate_id": ID, "genesis_hash": genesis_hash(ID)}
+    first = empty | {
+        "format": "mandate-record",
+        "version": 1,
+        "mandate_id": ID,
+        "genesis_hash": genesis_hash(ID),
+    }
     lines, before = [canonical_json(first)], genesis_hash(ID)
     for seq in range(1, count + 1):
         hashed = row_hash(before, canonical_json(body(seq)))
         lines.append(canonical_json({"body": body(seq), "prev_hash": before, "row_hash": hashed}))
         before = hashed
-    lines.append(canonical_json({"head": {"seq": count, "row_hash": before, "totals": {}, "as_of": None}}))
+    lines.append(
+        canonical_json({"head": {"seq": count, "row_hash": before, "totals": {}, "as_of": None}})
+    )
     return [line + b"\n" for line in lines]
 
 
@@ -52,7 +75,11 @@ def test_no_lines__are_no_record() -> None:
 
 def test_a_row_left_out__shows_at_the_next_and_at_the_head() -> None:
     lines = record(3)
-    assert found(lines[:2] + lines[3:]) == [("chain.seq", 2), ("chain.prev_hash", 2), ("head.seq", None)]
+    assert found(lines[:2] + lines[3:]) == [
+        ("chain.seq", 2),
+        ("chain.prev_hash", 2),
+        ("head.seq", None),
+    ]
 
 
 def test_a_last_line_without_its_end__is_not_as_it_was_written() -> None:
@@ -77,18 +104,25 @@ def test_a_hash_chain_that_was_computed_anew__is_no_difference_of_the_file() -> 
     changed = json.loads(lines[2])
     changed["body"]["payload"] = {"why": "better"}
     changed["row_hash"] = row_hash(changed["prev_hash"], canonical_json(changed["body"]))
-    head = canonical_json({"head": {"seq": 2, "row_hash": changed["row_hash"], "totals": {}, "as_of": None}})
+    head = canonical_json(
+        {"head": {"seq": 2, "row_hash": changed["row_hash"], "totals": {}, "as_of": None}}
+    )
     assert found([*lines[:2], canonical_json(changed) + b"\n", head + b"\n"]) == []
 
 
-@pytest.mark.parametrize(("key", "value"), [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True), ("version", 2)])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True), ("version", 2)],
+)
 def test_a_first_line_of_another_form__is_told(key: str, value: Any) -> None:
     lines = record(1)
     lines[0] = canonical_json(json.loads(lines[0]) | {key: value}) + b"\n"
     assert found(lines) == [("format.first", None)]
 
 
-@pytest.mark.parametrize("as_of", [{}, 5, {"block_number": -1, "block_hash": "0x", "reverts_block_number": 1}])
+@pytest.mark.parametrize(
+    "as_of", [{}, 5, {"block_number": -1, "block_hash": "0x", "reverts_block_number": 1}]
+)
 def test_a_head_that_does_not_say_how_far_it_goes__is_no_head(as_of: Any) -> None:
     lines = record(1)
     head = json.loads(lines[2])

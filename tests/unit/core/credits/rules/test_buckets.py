@@ -38,7 +38,10 @@ def test_spend__one_more_than_there_is__says_both_sides() -> None:
         spend_deltas(HELD, 36)
 
 
-@pytest.mark.parametrize(("amount", "deltas"), [(20, Credits(earned=-20, bonded=20)), (25, Credits(earned=-20, converted=-5, bonded=25))])
+@pytest.mark.parametrize(
+    ("amount", "deltas"),
+    [(20, Credits(earned=-20, bonded=20)), (25, Credits(earned=-20, converted=-5, bonded=25))],
+)
 def test_hold__takes_earned_then_converted(amount: int, deltas: Credits) -> None:
     assert hold_deltas(HELD, amount) == deltas
 
@@ -48,12 +51,17 @@ def test_hold__never_takes_the_welcome_credit() -> None:
         hold_deltas(HELD, 26)
 
 
-@pytest.mark.parametrize(("amount", "deltas"), [(59, Credits(owed=-59)), (60, Credits(owed=-60)), (61, Credits(earned=1, owed=-60))])
+@pytest.mark.parametrize(
+    ("amount", "deltas"),
+    [(59, Credits(owed=-59)), (60, Credits(owed=-60)), (61, Credits(earned=1, owed=-60))],
+)
 def test_earn__repays_a_debt_of_60_first(amount: int, deltas: Credits) -> None:
     assert earn_deltas(Credits(owed=60), amount) == deltas
 
 
-@pytest.mark.parametrize("move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, owe_deltas])
+@pytest.mark.parametrize(
+    "move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, owe_deltas]
+)
 @pytest.mark.parametrize("amount", [0, -1])
 def test_an_amount_below_1__is_refused(move: object, amount: int) -> None:
     assert callable(move)
@@ -65,7 +73,9 @@ MOVES = (spend_deltas, hold_deltas, earn_deltas, convert_deltas, owe_deltas)
 
 
 @given(st.lists(st.tuples(st.sampled_from(MOVES), st.integers(1, 40)), max_size=60))
-def test_any_history__leaves_no_bucket_below_zero_and_a_refused_move_moves_nothing(history: list[tuple[object, int]]) -> None:
+def test_any_history__leaves_no_bucket_below_zero_and_a_refused_move_moves_nothing(
+    history: list[tuple[object, int]],
+) -> None:
     balance, counters = Credits(welcome=10), -10
     for move, amount in history:
         assert callable(move)
@@ -73,7 +83,9 @@ def test_any_history__leaves_no_bucket_below_zero_and_a_refused_move_moves_nothi
             deltas = move(balance, amount)
         except NotEnoughCreditsError:
             continue
-        balance = Credits(**{name: getattr(balance, name) + getattr(deltas, name) for name in BUCKETS})
+        balance = Credits(
+            **{name: getattr(balance, name) + getattr(deltas, name) for name in BUCKETS}
+        )
         counters -= deltas.net
         assert min(getattr(balance, name) for name in BUCKETS) >= 0
     assert balance.net + counters == 0

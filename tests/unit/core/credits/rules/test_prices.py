@@ -9,7 +9,10 @@ def test_a_playbook_read__costs_1_credit_or_a_cent() -> None:
 
 
 def test_the_tiers__cost_what_the_specification_says() -> None:
-    assert [PRICES[f"subscription_tier_{tier}_month"].credits for tier in (1, 2)] == [10_000, 25_000]
+    assert [PRICES[f"subscription_tier_{tier}_month"].credits for tier in (1, 2)] == [
+        10_000,
+        25_000,
+    ]
 
 
 def test_a_point__pays_20_credits() -> None:

@@ -1,4 +1,7 @@
-"""Reading adapters: one block, one request, and an adapter that fails hides no other. No socket is opened."""
+"""Reading adapters: one block, one request, and an adapter that fails hides no other.
+
+No socket is opened.
+"""
 
 import json
 from collections.abc import Callable
@@ -17,7 +20,9 @@ VAULT, GOOD, BAD = (f"0x{byte * 20}" for byte in ("aa", "11", "22"))
 HEAD = "0x" + "be" * 32
 SELECTORS = {function("IAdapter", name).selector: name for name in ADAPTER_VIEWS}
 VALUES = {"positionOf": 3_000_000, "valueOf": 4_500_000, "unitPrice": 1_500_000, "isLinear": 1}
-READ = AdapterReading(units=3_000_000, worth_usdc_e6=4_500_000, unit_price_e6=1_500_000, is_linear=True)
+READ = AdapterReading(
+    units=3_000_000, worth_usdc_e6=4_500_000, unit_price_e6=1_500_000, is_linear=True
+)
 
 Answer = dict[str, Any]
 
@@ -32,16 +37,28 @@ def honest(_: str, view: str) -> Answer:
 
 def but(view: str, answer: Answer) -> Callable[[str, str], Answer]:
     """BAD answers `view` so; everything else is honest."""
-    return lambda adapter, asked: answer if (adapter, asked) == (BAD, view) else honest(adapter, asked)
+    return lambda adapter, asked: (
+        answer if (adapter, asked) == (BAD, view) else honest(adapter, asked)
+    )
 
 
-def reader(answer: Callable[[str, str], Answer], asked: list[Any] | None = None, most_calls: int = 100) -> VaultReader:
-    """Of a node whose newest block is HEAD, and that answers `answer(adapter, view)` and refuses batches of more than `most_calls`."""
+def reader(
+    answer: Callable[[str, str], Answer], asked: list[Any] | None = None, most_calls: int = 100
+) -> VaultReader:
+    """Of a node whose newest block is HEAD, and that answers `answer(adapter, view)` and refuses
+    batches of more than `most_calls`.
+    """
 
     def one(body: Any) -> Answer:
         if body["method"] == "eth_getBlockByNumber":
             zero = "0x" + "00" * 32
-            header: Answer = {"number": "0x9", "hash": HEAD, "parentHash": zero, "timestamp": "0x1", "transactions": []}
+            header: Answer = {
+                "number": "0x9",
+                "hash": HEAD,
+                "parentHash": zero,
+                "timestamp": "0x1",
+                "transactions": [],
+            }
             header["logsBloom"] = "0x" + "00" * 256
             return {"id": body["id"], "result": header}
         call = body["params"][0]
@@ -52,8 +69,12 @@ def reader(answer: Callable[[str, str], Answer], asked: list[Any] | None = None,
         if asked is not None:
             asked.append(body)
         if isinstance(body, list) and len(body) > most_calls:
-            return httpx.Response(200, json={"id": None, "error": {"code": -32600, "message": "batch too large"}})
-        return httpx.Response(200, json=[one(item) for item in body] if isinstance(body, list) else one(body))
+            return httpx.Response(
+                200, json={"id": None, "error": {"code": -32600, "message": "batch too large"}}
+            )
+        return httpx.Response(
+            200, json=[one(item) for item in body] if isinstance(body, list) else one(body)
+        )
 
     return VaultReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {})
 
@@ -68,7 +89,8 @@ def test_readings__are_one_request_at_the_hash_of_the_newest_block() -> None:
     (_, batch) = asked
     assert len(batch) == 2 * len(ADAPTER_VIEWS)
     assert [body["params"][1] for body in batch] == [{"blockHash": HEAD}] * len(batch)
-    assert {body["params"][0]["gas"] for body in batch} == {hex(VIEW_GAS)}  # no adapter keeps a node busy
+    # no adapter keeps a node busy
+    assert {body["params"][0]["gas"] for body in batch} == {hex(VIEW_GAS)}
 
 
 def test_readings__of_no_adapter__ask_nothing() -> None:
@@ -90,14 +112,35 @@ def test_readings__of_no_adapter__ask_nothing() -> None:
         {"result": None},
         {"result": 1},
     ],
-    ids=["reverts", "fails in a node's own words", "no code", "garbage", "two words", "a word and a byte", "no hex", "null", "a number"],
+    ids=[
+        "reverts",
+        "fails in a node's own words",
+        "no code",
+        "garbage",
+        "two words",
+        "a word and a byte",
+        "no hex",
+        "null",
+        "a number",
+    ],
 )
 @pytest.mark.parametrize(
-    ("view", "field"), [("positionOf", "units"), ("valueOf", "worth_usdc_e6"), ("unitPrice", "unit_price_e6"), ("isLinear", "is_linear")]
+    ("view", "field"),
+    [
+        ("positionOf", "units"),
+        ("valueOf", "worth_usdc_e6"),
+        ("unitPrice", "unit_price_e6"),
+        ("isLinear", "is_linear"),
+    ],
 )
-def test_readings__one_answer_fails__is_unknown_alone(view: str, field: str, trouble: Answer) -> None:
+def test_readings__one_answer_fails__is_unknown_alone(
+    view: str, field: str, trouble: Answer
+) -> None:
     found = reader(but(view, trouble)).adapter_readings([BAD, GOOD], VAULT)
-    known = {name: getattr(READ, name) for name in ("units", "worth_usdc_e6", "unit_price_e6", "is_linear")}
+    known = {
+        name: getattr(READ, name)
+        for name in ("units", "worth_usdc_e6", "unit_price_e6", "is_linear")
+    }
     assert found == {BAD: AdapterReading(**known | {field: None}), GOOD: READ}
 
 
@@ -107,13 +150,17 @@ def test_readings__a_word_that_is_no_bool__is_unknown() -> None:
 
 def test_readings__a_node_that_calls_it_its_own_failure__is_unknown_alone() -> None:
     """-32603 in one answer says nothing of the others in its batch."""
-    found = reader(but("valueOf", {"error": {"code": -32603, "message": "EVM error"}})).adapter_readings([BAD, GOOD], VAULT)
+    found = reader(
+        but("valueOf", {"error": {"code": -32603, "message": "EVM error"}})
+    ).adapter_readings([BAD, GOOD], VAULT)
     assert found == {BAD: replace(READ, worth_usdc_e6=None), GOOD: READ}
 
 
 def test_readings__a_node_that_refuses_the_whole_batch__is_asked_for_each_alone() -> None:
     asked: list[Any] = []
-    found = reader(honest, asked, most_calls=len(ADAPTER_VIEWS)).adapter_readings([GOOD, BAD], VAULT)
+    found = reader(honest, asked, most_calls=len(ADAPTER_VIEWS)).adapter_readings(
+        [GOOD, BAD], VAULT
+    )
     assert (found, len(asked)) == ({GOOD: READ, BAD: READ}, 4)
 
 
@@ -121,6 +168,8 @@ def test_readings__no_node__is_an_error() -> None:
     def refuse(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 
-    nowhere = VaultReader(Rpc(["http://node"], transport=httpx.MockTransport(refuse), deadline_s=0.1), {})
+    nowhere = VaultReader(
+        Rpc(["http://node"], transport=httpx.MockTransport(refuse), deadline_s=0.1), {}
+    )
     with pytest.raises(RpcUnreachableError):
         nowhere.adapter_readings([GOOD], VAULT)

@@ -18,7 +18,10 @@ def test_execute__says_target_selector_and_amount() -> None:
 
 
 def test_a_batch__says_the_first_call_the_sum_and_how_many() -> None:
-    assert attempted_of(calldata.execute_batch([BUY, SELL, BUY])) == ASKED | {"amount_usdc": "202.000000", "calls": 3}
+    assert attempted_of(calldata.execute_batch([BUY, SELL, BUY])) == ASKED | {
+        "amount_usdc": "202.000000",
+        "calls": 3,
+    }
 
 
 @pytest.mark.parametrize(
@@ -31,5 +34,7 @@ def test_a_batch__says_the_first_call_the_sum_and_how_many() -> None:
         (calldata.execute(BUY)[:100], None),
     ],
 )
-def test_other_call_data__says_the_function_or_nothing(data: str, attempted: dict[str, str] | None) -> None:
+def test_other_call_data__says_the_function_or_nothing(
+    data: str, attempted: dict[str, str] | None
+) -> None:
     assert attempted_of(data) == attempted

@@ -42,7 +42,9 @@ def test_calls_of__cut_short__raises() -> None:
 def test_create_vault__and_back__gives_terms_and_rules() -> None:
     rule = Rule(TARGET, "0xd96a094a", UNPINNED, RuleKind.VALUED)
     data = calldata.create_vault(TERMS, [rule], "0x1234")
-    terms, rules, signature, funding = function("MandateVaultFactory", "createVault").decode_input(data)
+    terms, rules, signature, funding = function("MandateVaultFactory", "createVault").decode_input(
+        data
+    )
     assert (terms, rules) == (calldata.terms_tuple(TERMS), (calldata.rule_tuple(rule),))
     assert (signature, funding) == ("0x1234", (0, 0, 0, "0x"))
 
@@ -61,7 +63,9 @@ def test_stop__a_reason_of_33_characters__is_refused() -> None:
 
 
 def test_call_by_signature__spaces_do_not_matter() -> None:
-    assert call_by_signature("approve( address , uint256 )", [TARGET, 1]) == calldata.approve(TARGET, 1)
+    assert call_by_signature("approve( address , uint256 )", [TARGET, 1]) == calldata.approve(
+        TARGET, 1
+    )
 
 
 def test_call_by_signature__wrong_number_of_arguments__is_refused() -> None:

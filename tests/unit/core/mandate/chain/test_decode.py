@@ -21,7 +21,9 @@ VAULT = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 RULE = Rule(VAULT, "0xd96a094a", UNPINNED, RuleKind.VALUED)
 
 
-def log(name: str, *values: Any, topics: Sequence[str] | None = None, data: str | None = None) -> RawLog:
+def log(
+    name: str, *values: Any, topics: Sequence[str] | None = None, data: str | None = None
+) -> RawLog:
     """A log as the contract would emit it; `values` in the event's order."""
     event = next(event for event in events_by_topic().values() if event.name == name)
     pairs = list(zip(event.inputs, values, strict=True))
@@ -44,7 +46,9 @@ def test_executed__has_its_fields() -> None:
 
 
 def test_deposited__from_is_named_from_() -> None:
-    assert decode_log(log("Deposited", OWNER, 5, 6, 7)) == events.Deposited(from_=OWNER, amount=5, deposited=6, balance=7)
+    assert decode_log(log("Deposited", OWNER, 5, 6, 7)) == events.Deposited(
+        from_=OWNER, amount=5, deposited=6, balance=7
+    )
 
 
 def test_stopped__keeps_the_reason_as_bytes32() -> None:
@@ -55,7 +59,9 @@ def test_stopped__keeps_the_reason_as_bytes32() -> None:
 def test_vault_created__carries_terms_and_rules() -> None:
     terms, rules = calldata.terms_tuple(TERMS), [calldata.rule_tuple(RULE)]
     raw = log("VaultCreated", VAULT, HASH, OWNER, TERMS.agent, TERMS.public_id, terms, rules)
-    assert decode_log(raw) == events.VaultCreated(VAULT, HASH, OWNER, TERMS.agent, TERMS.public_id, TERMS, (RULE,))
+    assert decode_log(raw) == events.VaultCreated(
+        VAULT, HASH, OWNER, TERMS.agent, TERMS.public_id, TERMS, (RULE,)
+    )
 
 
 @pytest.mark.parametrize("topics", [(), (HASH,)])
@@ -81,7 +87,11 @@ def test_a_log_with_a_topic_too_few__raises() -> None:
 def test_an_unknown_rule_kind__raises() -> None:
     rules = [(VAULT, "0xd96a094a", UNPINNED, 4)]
     with pytest.raises(AbiDecodeError):
-        decode_log(log("VaultCreated", VAULT, HASH, OWNER, OWNER, "m_x", calldata.terms_tuple(TERMS), rules))
+        decode_log(
+            log(
+                "VaultCreated", VAULT, HASH, OWNER, OWNER, "m_x", calldata.terms_tuple(TERMS), rules
+            )
+        )
 
 
 def revert_data(signature: str, *values: Any) -> bytes:
@@ -100,6 +110,8 @@ def test_a_text__is_the_languages_own_error() -> None:
     assert (decoded.name, decoded.args) == ("Error", {"message": "no"})
 
 
-@pytest.mark.parametrize("data", [b"", b"\x12\x34", bytes(4), revert_data("OverPerTxCap(uint256,uint256)", 1, 2)[:20]])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x12\x34", bytes(4), revert_data("OverPerTxCap(uint256,uint256)", 1, 2)[:20]]
+)
 def test_empty_foreign_or_cut_revert_data__is_not_known(data: bytes) -> None:
     assert decode_revert(data) is None

@@ -1,4 +1,7 @@
-"""Golden vectors, and a second implementation (eth_account) beside ours. The factory's own word: tests/integration/indexer."""
+"""Golden vectors, and a second implementation (eth_account) beside ours.
+
+The factory's own word: tests/integration/indexer.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -54,14 +57,22 @@ def test_terms_digest__golden_vector__is_as_written(version: int, digest: str) -
 @pytest.mark.parametrize("version", [1, 2])
 def test_terms_digest__is_that_of_the_typed_data(version: int) -> None:
     document = typed_data.terms_typed_data(TERMS, FACTORY, CHAIN_ID, version)
-    assert digest_by_eth_account(document) == typed_data.terms_digest(TERMS, FACTORY, CHAIN_ID, version)
+    assert digest_by_eth_account(document) == typed_data.terms_digest(
+        TERMS, FACTORY, CHAIN_ID, version
+    )
 
 
 uint256 = st.integers(0, 2**256 - 1)
 
 
-@given(public_id=st.text(), amounts=st.tuples(uint256, uint256, uint256, uint256, uint256, uint256), nonce=uint256)
-def test_terms_digest__any_terms__is_that_of_the_typed_data(public_id: str, amounts: tuple[int, ...], nonce: int) -> None:
+@given(
+    public_id=st.text(),
+    amounts=st.tuples(uint256, uint256, uint256, uint256, uint256, uint256),
+    nonce=uint256,
+)
+def test_terms_digest__any_terms__is_that_of_the_typed_data(
+    public_id: str, amounts: tuple[int, ...], nonce: int
+) -> None:
     names = ("budget_usdc", "per_tx_cap", "daily_cap", "stop_floor", "approval_above", "ends_at")
     changes = dict(zip(names, amounts, strict=True))
     changes["ends_at"] %= 2**64
@@ -83,18 +94,34 @@ def test_terms_digest__another_chain_or_factory__is_another() -> None:
 def test_terms_typed_data__integers_are_decimal_text_and_the_chain_id_is_a_number() -> None:
     document = typed_data.terms_typed_data(TERMS, FACTORY, CHAIN_ID)
     assert document["message"]["budgetUsdc"] == "1000000000"
-    assert document["domain"] == {"name": "Mandate Wallet", "version": "2", "chainId": CHAIN_ID, "verifyingContract": FACTORY}
-    assert [field["name"] for field in document["types"]["MandateTerms"]] == list(document["message"])
+    assert document["domain"] == {
+        "name": "Mandate Wallet",
+        "version": "2",
+        "chainId": CHAIN_ID,
+        "verifyingContract": FACTORY,
+    }
+    assert [field["name"] for field in document["types"]["MandateTerms"]] == list(
+        document["message"]
+    )
 
 
 def test_version_1__leaves_the_caps_out() -> None:
     message = typed_data.terms_typed_data(TERMS, FACTORY, CHAIN_ID, version=1)["message"]
-    assert not {"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"} & message.keys()
+    assert (
+        not {"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"}
+        & message.keys()
+    )
 
 
 def test_rules_hash__golden_vector__is_as_written() -> None:
-    rules = (Rule(FACTORY, "0xd96a094a", UNPINNED, RuleKind.VALUED), Rule(FACTORY, "0xe4849b32", 0, RuleKind.EXIT))
-    assert typed_data.rules_hash(rules) == "0xbbdaf7c578903ae0a3379d9a9afa26def78b1241ca06b68068dd039b552c0b63"
+    rules = (
+        Rule(FACTORY, "0xd96a094a", UNPINNED, RuleKind.VALUED),
+        Rule(FACTORY, "0xe4849b32", 0, RuleKind.EXIT),
+    )
+    assert (
+        typed_data.rules_hash(rules)
+        == "0xbbdaf7c578903ae0a3379d9a9afa26def78b1241ca06b68068dd039b552c0b63"
+    )
 
 
 def test_guard_targets_hash__order_of_keys__does_not_matter() -> None:
@@ -104,24 +131,62 @@ def test_guard_targets_hash__order_of_keys__does_not_matter() -> None:
 
 
 def test_guard_targets_hash__no_targets__is_the_hash_of_an_empty_list() -> None:
-    assert typed_data.guard_targets_hash([]) == "0x518674ab2b227e5f11e9084f615d57663cde47bce1ba168b4c19c7ee22a73d70"
+    assert (
+        typed_data.guard_targets_hash([])
+        == "0x518674ab2b227e5f11e9084f615d57663cde47bce1ba168b4c19c7ee22a73d70"
+    )
 
 
 def test_receive_authorization__digest_is_that_of_the_typed_data() -> None:
-    authorization = (FACTORY, CHAIN_ID, OWNER, FACTORY, 5_000_000, 0, 1_800_000_000, "0x" + "cc" * 32)
+    authorization = (
+        FACTORY,
+        CHAIN_ID,
+        OWNER,
+        FACTORY,
+        5_000_000,
+        0,
+        1_800_000_000,
+        "0x" + "cc" * 32,
+    )
     document = typed_data.receive_authorization_typed_data(*authorization)
-    assert digest_by_eth_account(document) == typed_data.receive_authorization_digest(*authorization)
+    assert digest_by_eth_account(document) == typed_data.receive_authorization_digest(
+        *authorization
+    )
 
 
-def test_transfer_authorization__digest_is_that_of_the_receiving_forms_document_under_its_own_name() -> None:
-    authorization = (FACTORY, CHAIN_ID, OWNER, FACTORY, 5_000_000, 0, 1_800_000_000, "0x" + "cc" * 32)
+def test_transfer_authorization__digest_is_that_of_the_receiving_forms_document_under_its_own_name() -> (
+    None
+):
+    authorization = (
+        FACTORY,
+        CHAIN_ID,
+        OWNER,
+        FACTORY,
+        5_000_000,
+        0,
+        1_800_000_000,
+        "0x" + "cc" * 32,
+    )
     document = typed_data.receive_authorization_typed_data(*authorization)
-    document["types"]["TransferWithAuthorization"] = document["types"].pop("ReceiveWithAuthorization")
+    document["types"]["TransferWithAuthorization"] = document["types"].pop(
+        "ReceiveWithAuthorization"
+    )
     document["primaryType"] = "TransferWithAuthorization"
-    assert digest_by_eth_account(document) == typed_data.transfer_authorization_digest(*authorization)
+    assert digest_by_eth_account(document) == typed_data.transfer_authorization_digest(
+        *authorization
+    )
 
 
 def test_x402_payment__digest_is_that_of_the_typed_data() -> None:
-    payment = (FACTORY, CHAIN_ID, OWNER, FACTORY, 5, "0x" + "ab" * 32, "0x" + "cd" * 32, 1_800_000_000)
+    payment = (
+        FACTORY,
+        CHAIN_ID,
+        OWNER,
+        FACTORY,
+        5,
+        "0x" + "ab" * 32,
+        "0x" + "cd" * 32,
+        1_800_000_000,
+    )
     document = typed_data.x402_payment_typed_data(*payment)
     assert digest_by_eth_account(document) == typed_data.x402_payment_digest(*payment)

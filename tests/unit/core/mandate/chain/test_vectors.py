@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 
 from core.chain.signatures import recovered_address
-from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest, terms_typed_data
+from core.mandate.chain.typed_data import (
+    guard_targets_hash,
+    rules_hash,
+    terms_digest,
+    terms_typed_data,
+)
 from core.mandate.rules.terms import MandateTerms, rules_from_json, terms_from_json
 
 ROOT = Path(__file__).resolve().parents[5]
-VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "mandate_terms.json").read_text())
+VECTORS: dict[str, Any] = json.loads(
+    (ROOT / "tests" / "vectors" / "mandate_terms.json").read_text()
+)
 TERMS: list[dict[str, Any]] = VECTORS["terms"]
 NAMES = [vector["name"] for vector in TERMS]
 CURRENT = [vector for vector in TERMS if vector["version"] == 2]
@@ -31,7 +38,9 @@ def test_a_vectors_terms__give_its_document_and_digest(vector: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("vector", CURRENT, ids=lambda vector: vector["name"])
-def test_a_vectors_rules_and_guard_targets__give_the_hashes_in_its_terms(vector: dict[str, Any]) -> None:
+def test_a_vectors_rules_and_guard_targets__give_the_hashes_in_its_terms(
+    vector: dict[str, Any],
+) -> None:
     message = vector["typed_data"]["message"]
     assert rules_hash(rules_from_json(vector["rules"])) == message["allowedTargetsHash"]
     assert guard_targets_hash(vector["guard_targets"]) == message["guardTargetsHash"]
@@ -57,4 +66,7 @@ def test_a_change_of_one_field__changes_the_digest(field: str) -> None:
         after = "0x" + "11" * 32
     else:
         after = before + "x" if field == "public_id" else OTHER_ADDRESS
-    assert terms_digest(replace(terms, **{field: after}), vector["factory"], vector["chain_id"]) != vector["digest"]
+    assert (
+        terms_digest(replace(terms, **{field: after}), vector["factory"], vector["chain_id"])
+        != vector["digest"]
+    )

@@ -1,4 +1,6 @@
-"""A mandate's book in memory, for tests: it prices, numbers and chains rows as core.mandate.ledger does."""
+"""A mandate's book in memory, for tests: it prices, numbers and chains rows as core.mandate.ledger
+does.
+"""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -37,8 +39,12 @@ MONDAY = datetime(2026, 2, 2, tzinfo=UTC)  # the start of 2026-W06
 START = MONDAY + timedelta(hours=9)
 DAY = timedelta(days=1)
 
-TESTNET = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=PositionRules())
-PAPER = MandateFacts(market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, positions=PositionRules())
+TESTNET = MandateFacts(
+    market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=PositionRules()
+)
+PAPER = MandateFacts(
+    market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, positions=PositionRules()
+)
 
 
 def e6(text: str) -> UsdcE6:
@@ -46,7 +52,9 @@ def e6(text: str) -> UsdcE6:
 
 
 def terms(**changes: Any) -> MandateTerms:
-    """A budget of 1000 USDC, 100 an action, 250 a day, stop line at 800, 30 days, 10 % of the gain."""
+    """A budget of 1000 USDC, 100 an action, 250 a day, stop line at 800, 30 days, 10 % of the
+    gain.
+    """
     issued_at = int(START.timestamp())
     standard: dict[str, Any] = {
         "public_id": PUBLIC_ID,
@@ -92,10 +100,14 @@ class Book:
         return self._append(priced(row, self.state, self.facts), None)
 
     def sign(self) -> None:
-        for row in signed_rows(self.facts, terms_digest="0x" + "33" * 32, version=2, now=self._tick()):
+        for row in signed_rows(
+            self.facts, terms_digest="0x" + "33" * 32, version=2, now=self._tick()
+        ):
             self.add(row)
 
-    def chain(self, event: ev.ChainEvent, tx_number: int | None = None, at: datetime | None = None) -> LedgerRow:
+    def chain(
+        self, event: ev.ChainEvent, tx_number: int | None = None, at: datetime | None = None
+    ) -> LedgerRow:
         """A log in a block of its own, numbered by its transaction."""
         self._log += 1
         number = self._log + 1000 if tx_number is None else tx_number
@@ -163,7 +175,8 @@ class Book:
             row_hash="",
         )
         chained = LedgerRow(
-            **{field.name: getattr(bare, field.name) for field in fields(bare)} | {"row_hash": row_hash(prev, canonical_row(bare))}
+            **{field.name: getattr(bare, field.name) for field in fields(bare)}
+            | {"row_hash": row_hash(prev, canonical_row(bare))}
         )
         self.rows.append(chained)
         return chained
@@ -180,7 +193,9 @@ def deposited(amount: str) -> ev.Deposited:
     return ev.Deposited(OWNER, e6(amount), e6(amount), e6(amount))
 
 
-def executed(spent: str = "0", received: str = "0", nonce: int = 0, target: str = VENUE) -> ev.Executed:
+def executed(
+    spent: str = "0", received: str = "0", nonce: int = 0, target: str = VENUE
+) -> ev.Executed:
     return ev.Executed(nonce, target, "0xd96a094a", e6(spent), e6(received), 0)
 
 
@@ -210,7 +225,9 @@ def withdrawn(amount: str, token: str = USDC) -> ev.Withdrawn:
 
 
 def working(facts: MandateFacts = TESTNET) -> Book:
-    """A signed mandate with a funded vault (paper: just signed), clock at START and some minutes."""
+    """A signed mandate with a funded vault (paper: just signed), clock at START and some
+    minutes.
+    """
     book = Book(facts)
     book.sign()
     if facts.market_mode is MarketMode.TESTNET:

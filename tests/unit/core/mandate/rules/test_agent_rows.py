@@ -36,7 +36,12 @@ def _event(**changes: Any) -> NewRow:
 
 def test_event_row__keeps_the_payload_beside_why_and_the_servers_flag() -> None:
     row = _event(violation=Violation(("target_missing",), {"target_detail": "absent"}))
-    assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (Kind.BUY, ReportedBy.AGENT, "report:u-1", 0)
+    assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (
+        Kind.BUY,
+        ReportedBy.AGENT,
+        "report:u-1",
+        0,
+    )
     assert row.payload == {
         "target": VENUE,
         "why": "cheap",
@@ -50,7 +55,9 @@ def test_event_row__without_a_why__has_none() -> None:
 
 @pytest.mark.parametrize("kind", ["deposit", "withdraw", "signed", "stop", "payout", "BUY", ""])
 def test_event_row__a_kind_that_agents_may_not_report__is_refused(kind: str) -> None:
-    with pytest.raises(InvalidParameterError, match="an agent reports one of move, buy, sell, fee, resolve, note"):
+    with pytest.raises(
+        InvalidParameterError, match="an agent reports one of move, buy, sell, fee, resolve, note"
+    ):
         _event(kind=kind)
 
 
@@ -60,14 +67,18 @@ def test_event_row__only_a_resolve_may_be_negative() -> None:
         _event(amount_usdc_e6=e6("-0.000001"))
 
 
-@pytest.mark.parametrize("key", ["violation", "executed", "vault_created", "refusal", "stop_requested"])
+@pytest.mark.parametrize(
+    "key", ["violation", "executed", "vault_created", "refusal", "stop_requested"]
+)
 def test_event_row__a_key_that_only_the_server_writes__is_refused(key: str) -> None:
     with pytest.raises(InvalidParameterError, match=rf"payload\.{key}"):
         _event(payload={key: {}})
 
 
 def test_refusal_note__is_the_agents_word_until_proven() -> None:
-    row = refusal_note(RefusalReport(RefusalReason.OVER_PER_TX_CAP, tx(9), e6("150")), fact="u-2", now=START)
+    row = refusal_note(
+        RefusalReport(RefusalReason.OVER_PER_TX_CAP, tx(9), e6("150")), fact="u-2", now=START
+    )
     assert (row.kind, row.base_key, row.tx_hash) == (Kind.NOTE, f"refusal:{tx(9)}", tx(9))
     assert row.payload["refusal"] == {
         "reason": "OverPerTxCap",
@@ -77,17 +88,31 @@ def test_refusal_note__is_the_agents_word_until_proven() -> None:
         "server_check": "unconfirmed",
         "attempted": {"amount_usdc": "150.000000"},
     }
-    nothing_sent = refusal_note(RefusalReport(RefusalReason.SERVER_GUARD, None, None), fact="u-3", now=START)
+    nothing_sent = refusal_note(
+        RefusalReport(RefusalReason.SERVER_GUARD, None, None), fact="u-3", now=START
+    )
     assert (nothing_sent.base_key, nothing_sent.tx_hash) == ("refusal:u-3", None)
 
 
 def test_after_stop_note__is_confirmed_and_counts() -> None:
     book = working(PAPER)
     book.chain(stopped())
-    book.add(after_stop_note(kind=Kind.BUY, amount_usdc_e6=e6("5"), tx_hash=None, why="late", fact="u-4", now=START))
+    book.add(
+        after_stop_note(
+            kind=Kind.BUY, amount_usdc_e6=e6("5"), tx_hash=None, why="late", fact="u-4", now=START
+        )
+    )
     refusal = book.rows[-1].payload["refusal"]
-    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == ("MandateStopped", "mandate_stopped", "confirmed")
-    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 1, 0)
+    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == (
+        "MandateStopped",
+        "mandate_stopped",
+        "confirmed",
+    )
+    assert (
+        book.state.refusals_count,
+        book.state.refusals_confirmed_count,
+        book.state.reverts_count,
+    ) == (1, 1, 0)
 
 
 def test_guard_refusal_note__is_confirmed_and_counts() -> None:

@@ -56,15 +56,34 @@ def _row(event: ev.ChainEvent) -> NewRow:
 @pytest.mark.row("6 one vault log is one row")
 def test_row__stands_where_its_log_stands() -> None:
     row = _row(executed("1"))
-    assert (row.chain_id, row.block_number, row.block_hash, row.log_index) == (84532, 12, "0x" + "b1" * 32, 3)
+    assert (row.chain_id, row.block_number, row.block_hash, row.log_index) == (
+        84532,
+        12,
+        "0x" + "b1" * 32,
+        3,
+    )
     assert row.tx_hash == "0x" + "ab" * 32
     assert row.base_key == f"log:0x{'ab' * 32}:3"
     assert row.occurred_at == datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 
 
 EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] = [
-    (created(), Kind.NOTE, "chain", None, "0", {"vault_created": {"vault": VAULT, "terms_digest": DIGEST, "owner": OWNER, "agent": AGENT}}),
-    (ev.Deposited(OWNER, e6("5"), e6("7"), e6("8")), Kind.DEPOSIT, "chain", "5", "5", {"from": OWNER, "balance": "8.000000"}),
+    (
+        created(),
+        Kind.NOTE,
+        "chain",
+        None,
+        "0",
+        {"vault_created": {"vault": VAULT, "terms_digest": DIGEST, "owner": OWNER, "agent": AGENT}},
+    ),
+    (
+        ev.Deposited(OWNER, e6("5"), e6("7"), e6("8")),
+        Kind.DEPOSIT,
+        "chain",
+        "5",
+        "5",
+        {"from": OWNER, "balance": "8.000000"},
+    ),
     (
         ev.Executed(4, VENUE, SELECTOR, e6("5"), e6("2"), e6("9")),
         Kind.MOVE,
@@ -123,8 +142,22 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "0",
         {"stopped": {"by": KEEPER, "reason": "stop_line", "worth_usdc": "799.000000"}},
     ),
-    (stopped(OWNER, "owner"), Kind.STOP, "owner", None, "0", {"stopped": {"by": OWNER, "reason": "owner", "worth_usdc": None}}),
-    (ev.AgentSet(AGENT), Kind.NOTE, "chain", None, "0", {"agent_set": {"agent": AGENT}, "note": "Agent set on chain"}),
+    (
+        stopped(OWNER, "owner"),
+        Kind.STOP,
+        "owner",
+        None,
+        "0",
+        {"stopped": {"by": OWNER, "reason": "owner", "worth_usdc": None}},
+    ),
+    (
+        ev.AgentSet(AGENT),
+        Kind.NOTE,
+        "chain",
+        None,
+        "0",
+        {"agent_set": {"agent": AGENT}, "note": "Agent set on chain"},
+    ),
     (
         ev.AgentRemoved(AGENT, OWNER),
         Kind.NOTE,
@@ -139,7 +172,15 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "chain",
         "6",
         "6",
-        {"unwound": {"by": OWNER, "target": VENUE, "selector": "0xe4849b32", "received": "6.000000", "balance": "0.000000"}},
+        {
+            "unwound": {
+                "by": OWNER,
+                "target": VENUE,
+                "selector": "0xe4849b32",
+                "received": "6.000000",
+                "balance": "0.000000",
+            }
+        },
     ),
     (
         ev.ProceedsReceived(X402, e6("6"), e6("7")),
@@ -155,9 +196,23 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "chain",
         "3",
         "-3",
-        {"settled": {"payee": AGENT, "gain": "30.000000", "fee": "3.000000", "balance": "0.000000"}},
+        {
+            "settled": {
+                "payee": AGENT,
+                "gain": "30.000000",
+                "fee": "3.000000",
+                "balance": "0.000000",
+            }
+        },
     ),
-    (withdrawn("9"), Kind.WITHDRAW, "chain", "9", "-9", {"withdrawn": {"token": USDC, "to": OWNER, "balance": "0.000000"}}),
+    (
+        withdrawn("9"),
+        Kind.WITHDRAW,
+        "chain",
+        "9",
+        "-9",
+        {"withdrawn": {"token": USDC, "to": OWNER, "balance": "0.000000"}},
+    ),
     (
         ev.PayeeChanged(AGENT, STRANGER),
         Kind.NOTE,
@@ -166,14 +221,25 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "0",
         {"payee_changed": {"previous_payee": AGENT, "new_payee": STRANGER}},
     ),
-    (ev.TermsCancelled(DIGEST, OWNER), Kind.NOTE, "chain", None, "0", {"terms_cancelled": {"terms_digest": DIGEST, "owner": OWNER}}),
+    (
+        ev.TermsCancelled(DIGEST, OWNER),
+        Kind.NOTE,
+        "chain",
+        None,
+        "0",
+        {"terms_cancelled": {"terms_digest": DIGEST, "owner": OWNER}},
+    ),
     (
         ev.KeeperProposed(KEEPER, 1_770_022_800),
         Kind.NOTE,
         "chain",
         None,
         "0",
-        {"factory": True, "event": "KeeperProposed", "args": {"proposedKeeper": KEEPER, "eta": "1770022800"}},
+        {
+            "factory": True,
+            "event": "KeeperProposed",
+            "args": {"proposedKeeper": KEEPER, "eta": "1770022800"},
+        },
     ),
     (
         ev.KeeperChanged(KEEPER, STRANGER),
@@ -181,7 +247,11 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "chain",
         None,
         "0",
-        {"factory": True, "event": "KeeperChanged", "args": {"previousKeeper": KEEPER, "newKeeper": STRANGER}},
+        {
+            "factory": True,
+            "event": "KeeperChanged",
+            "args": {"previousKeeper": KEEPER, "newKeeper": STRANGER},
+        },
     ),
     (
         ev.RoleGranted("0x" + "00" * 32, STRANGER, OWNER),
@@ -189,7 +259,11 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "chain",
         None,
         "0",
-        {"factory": True, "event": "RoleGranted", "args": {"role": "DEFAULT_ADMIN_ROLE", "account": STRANGER, "sender": OWNER}},
+        {
+            "factory": True,
+            "event": "RoleGranted",
+            "args": {"role": "DEFAULT_ADMIN_ROLE", "account": STRANGER, "sender": OWNER},
+        },
     ),
     (
         ev.RoleRevoked("0x" + "77" * 32, STRANGER, OWNER),
@@ -197,14 +271,27 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
         "chain",
         None,
         "0",
-        {"factory": True, "event": "RoleRevoked", "args": {"role": "0x" + "77" * 32, "account": STRANGER, "sender": OWNER}},
+        {
+            "factory": True,
+            "event": "RoleRevoked",
+            "args": {"role": "0x" + "77" * 32, "account": STRANGER, "sender": OWNER},
+        },
     ),
 ]
 
 
-@pytest.mark.parametrize(("event", "kind", "by", "amount", "delta", "payload"), EVENTS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("event", "kind", "by", "amount", "delta", "payload"),
+    EVENTS,
+    ids=lambda value: type(value).__name__,
+)
 def test_row_from_event__is_exactly(
-    event: ev.ChainEvent, kind: Kind, by: str, amount: str | None, delta: str, payload: dict[str, Any]
+    event: ev.ChainEvent,
+    kind: Kind,
+    by: str,
+    amount: str | None,
+    delta: str,
+    payload: dict[str, Any],
 ) -> None:
     row = _row(event)
     assert (row.kind, row.reported_by.value) == (kind, by)
@@ -214,7 +301,12 @@ def test_row_from_event__is_exactly(
 
 
 ZERO = "0x0000000000000000000000000000000000000000"
-SILENT = [ev.AdapterListed(VENUE), ev.AdapterDelisted(VENUE), ev.KeeperChanged(ZERO, KEEPER), ev.GuardChanged(ZERO, KEEPER)]
+SILENT = [
+    ev.AdapterListed(VENUE),
+    ev.AdapterDelisted(VENUE),
+    ev.KeeperChanged(ZERO, KEEPER),
+    ev.GuardChanged(ZERO, KEEPER),
+]
 
 
 @pytest.mark.parametrize("event", SILENT, ids=lambda event: type(event).__name__)
@@ -226,7 +318,12 @@ def _sample(event_type: type) -> Any:
     """An instance of any event, by the types of its fields."""
     samples: dict[Any, Any] = {str: VENUE, int: 5, bool: True}
     hints = typing.get_type_hints(event_type)
-    return event_type(**{field.name: samples.get(hints[field.name], ()) for field in dataclasses.fields(event_type)})
+    return event_type(
+        **{
+            field.name: samples.get(hints[field.name], ())
+            for field in dataclasses.fields(event_type)
+        }
+    )
 
 
 def test_row_from_event__every_event_of_the_contracts__is_settled_and_can_be_hashed() -> None:
@@ -269,13 +366,28 @@ def test_bytes32_word__reads_words_and_leaves_the_rest(word: str, text: str) -> 
 
 def _note(reason: str, **more: Any) -> NewRow:
     return revert_note(
-        chain_id=84532, tx_hash=tx(7).upper().replace("X", "x"), block_number=7, block_hash=tx(8), at=REF.at, reason=reason, **more
+        chain_id=84532,
+        tx_hash=tx(7).upper().replace("X", "x"),
+        block_number=7,
+        block_hash=tx(8),
+        at=REF.at,
+        reason=reason,
+        **more,
     )
 
 
 def test_revert_note__a_known_reason__is_confirmed_by_the_block_scan() -> None:
-    row = _note("OverPerTxCap", attempted={"target": VENUE, "selector": SELECTOR, "amount_usdc": "150.000000"}, proves_event_id=4)
-    assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (Kind.NOTE, ReportedBy.CHAIN, f"revert:{tx(7)}", 0)
+    row = _note(
+        "OverPerTxCap",
+        attempted={"target": VENUE, "selector": SELECTOR, "amount_usdc": "150.000000"},
+        proves_event_id=4,
+    )
+    assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (
+        Kind.NOTE,
+        ReportedBy.CHAIN,
+        f"revert:{tx(7)}",
+        0,
+    )
     assert row.payload == {
         "refusal": {
             "reason": "OverPerTxCap",
@@ -290,7 +402,9 @@ def test_revert_note__a_known_reason__is_confirmed_by_the_block_scan() -> None:
     }
 
 
-@pytest.mark.parametrize(("reason", "beside"), [("OverBudget", {"contract_error": "OverBudget"}), ("unknown", {})])
+@pytest.mark.parametrize(
+    ("reason", "beside"), [("OverBudget", {"contract_error": "OverBudget"}), ("unknown", {})]
+)
 def test_revert_note__another_reason__reads_unknown(reason: str, beside: dict[str, str]) -> None:
     assert _note(reason).payload["refusal"] == {
         "reason": "unknown",

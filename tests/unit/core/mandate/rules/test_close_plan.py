@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from core.mandate.rules.close_plan import LISTED, AdapterPosition, ClosedBy, OwnerCall, PlanFacts, close_all_plan
+from core.mandate.rules.close_plan import (
+    LISTED,
+    AdapterPosition,
+    ClosedBy,
+    OwnerCall,
+    PlanFacts,
+    close_all_plan,
+)
 from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
 from tests.unit.core.mandate.rules.books import (
     PAPER,
@@ -26,7 +33,12 @@ from tests.unit.core.mandate.rules.books import (
 NOW = int(START.timestamp()) + 3600
 STOP, WITHDRAW, SELL = OwnerCall(VAULT, "0x01"), OwnerCall(VAULT, "0x02"), OwnerCall(VAULT, "0x03")
 HELD = AdapterPosition(
-    adapter="test_venue", adapter_address=VENUE, venue="Test venue", label="ETH", worth_usdc_e6=e6("90.000001"), unwind=SELL
+    adapter="test_venue",
+    adapter_address=VENUE,
+    venue="Test venue",
+    label="ETH",
+    worth_usdc_e6=e6("90.000001"),
+    unwind=SELL,
 )
 RELAYED = AdapterPosition(
     adapter="relay",
@@ -75,20 +87,40 @@ def _out() -> Book:
 )
 def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None:
     plan = _plan(_out(), HELD, RELAYED)
-    assert [(step["n"], step["type"], step["who_signs"], step["data"]) for step in plan["steps"]] == [
+    assert [
+        (step["n"], step["type"], step["who_signs"], step["data"]) for step in plan["steps"]
+    ] == [
         (1, "stop", "owner", "0x01"),
         (2, "unwind", "owner", "0x03"),
         (3, "close", "relay", None),
         (4, "withdraw", "owner", "0x02"),
     ]
-    assert [(step["venue"], step["who_signs_text"], step["note"], step["reason"]) for step in plan["steps"]] == [
+    assert [
+        (step["venue"], step["who_signs_text"], step["note"], step["reason"])
+        for step in plan["steps"]
+    ] == [
         (None, "You sign the stop", "The agent cannot act from then on.", None),
-        ("Test venue", "You sign the unwind", "Sold through its adapter; the USDC goes to your vault.", None),
+        (
+            "Test venue",
+            "You sign the unwind",
+            "Sold through its adapter; the USDC goes to your vault.",
+            None,
+        ),
         ("Relay venue", "The service closes it with its relay key", "Closed at the market.", None),
-        (None, "You sign the withdrawal", "All USDC of the vault but a fee that is still owed goes to you.", None),
+        (
+            None,
+            "You sign the withdrawal",
+            "All USDC of the vault but a fee that is still owed goes to you.",
+            None,
+        ),
     ]
     unwind, close = plan["steps"][1:3]
-    assert (unwind["adapter"], unwind["action"], unwind["est_proceeds_usdc"], unwind["position_label"]) == (
+    assert (
+        unwind["adapter"],
+        unwind["action"],
+        unwind["est_proceeds_usdc"],
+        unwind["position_label"],
+    ) == (
         "test_venue",
         "unwind",
         "89.550000",
@@ -109,7 +141,12 @@ def test_plan__sums__costs_up_and_the_agents_fee_taken_off() -> None:
     plan = _plan(book, HELD, RELAYED)
     assert (plan["exit_cost_est"], plan["exit_cost_reason"]) == ("0.650001", None)
     assert plan["gets_back_est"] == "1026.415000"  # 900 + 129.35 - 10 % of the gain of 29.35
-    assert (plan["closes"], plan["kept_at_venue"], plan["relay_positions_read"], plan["reason"]) == (2, 0, True, None)
+    assert (
+        plan["closes"],
+        plan["kept_at_venue"],
+        plan["relay_positions_read"],
+        plan["reason"],
+    ) == (2, 0, True, None)
 
 
 def test_plan__a_loss__owes_no_fee() -> None:
@@ -149,11 +186,17 @@ def test_plan__stopped_inside_the_grace__is_no_grace() -> None:
     assert _plan(book, now=terms().ends_at)["reason"] is None
 
 
-@pytest.mark.row("2.18 positions that the agent reported are kept", "2.18 reason", "2.18 kept_at_venue")
+@pytest.mark.row(
+    "2.18 positions that the agent reported are kept", "2.18 reason", "2.18 kept_at_venue"
+)
 def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     book = _out()
-    book.report(Kind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER})
-    book.report(Kind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()})
+    book.report(
+        Kind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER}
+    )
+    book.report(
+        Kind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
+    )
     plan = _plan(book, HELD)
     kept = plan["steps"][2]
     assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "unwind", "withdraw"]
@@ -161,17 +204,34 @@ def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     assert (kept["adapter"], kept["who_signs"], kept["data"]) == (None, None, None)
     assert (kept["position_label"], kept["est_proceeds_usdc"]) == ("pump", None)
     assert (plan["closes"], plan["kept_at_venue"]) == (1, 1)
-    assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (None, "position_not_priced", "989.550000")
+    assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (
+        None,
+        "position_not_priced",
+        "989.550000",
+    )
 
 
 @pytest.mark.row("2.18 closes", "2.18 kept_at_venue", "2.18 gets_back_est")
 def test_plan__an_adapter_without_a_known_exit__is_kept_and_brings_nothing_back() -> None:
     plan = _plan(_out(), replace(HELD, adapter=LISTED, venue=None, unwind=None))
     kept = plan["steps"][1]
-    assert (kept["type"], kept["action"], kept["reason"]) == ("unwind", "keep", "no_known_exit_adapter")
-    assert (kept["adapter"], kept["venue"], kept["adapter_address"], kept["position_label"]) == ("listed", None, VENUE, "ETH")
+    assert (kept["type"], kept["action"], kept["reason"]) == (
+        "unwind",
+        "keep",
+        "no_known_exit_adapter",
+    )
+    assert (kept["adapter"], kept["venue"], kept["adapter_address"], kept["position_label"]) == (
+        "listed",
+        None,
+        VENUE,
+        "ETH",
+    )
     assert (kept["who_signs"], kept["data"], kept["est_proceeds_usdc"]) == (None, None, None)
-    assert (plan["closes"], plan["kept_at_venue"], plan["exit_cost_reason"]) == (0, 1, "position_not_priced")
+    assert (plan["closes"], plan["kept_at_venue"], plan["exit_cost_reason"]) == (
+        0,
+        1,
+        "position_not_priced",
+    )
     assert plan["gets_back_est"] == "900.000000"
 
 
@@ -179,15 +239,27 @@ def test_plan__an_adapter_without_a_known_exit__is_kept_and_brings_nothing_back(
 def test_plan__what_is_not_priced__is_null_with_a_reason() -> None:
     plan = _plan(_out(), replace(HELD, worth_usdc_e6=None))
     assert plan["steps"][1]["est_proceeds_usdc"] is None
-    assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (None, "position_not_priced", None)
+    assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (
+        None,
+        "position_not_priced",
+        None,
+    )
     unknown = _plan(_out(), HELD, spread_bps=None)
-    assert (unknown["exit_cost_est"], unknown["exit_cost_reason"], unknown["gets_back_est"]) == (None, "spread_unknown", None)
+    assert (unknown["exit_cost_est"], unknown["exit_cost_reason"], unknown["gets_back_est"]) == (
+        None,
+        "spread_unknown",
+        None,
+    )
 
 
 @pytest.mark.row("2.18 relay_positions_read")
 def test_plan__venue_not_read__says_so_and_sums_nothing() -> None:
     plan = _plan(_out(), HELD, relay_positions_read=False)
-    assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["exit_cost_reason"]) == (False, None, "relay_positions_not_read")
+    assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["exit_cost_reason"]) == (
+        False,
+        None,
+        "relay_positions_not_read",
+    )
     assert plan["gets_back_est"] is None
 
 
@@ -200,7 +272,10 @@ def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> N
     book = working(PAPER)
     book.report(Kind.BUY, "5", payload={"position": {"id": "p9"}})
     calls = {"stop_call": None, "withdraw_call": None}
-    assert [(step["type"], step["data"]) for step in _plan(book, **calls)["steps"]] == [("stop", None), ("unwind", None)]
+    assert [(step["type"], step["data"]) for step in _plan(book, **calls)["steps"]] == [
+        ("stop", None),
+        ("unwind", None),
+    ]
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     assert _plan(book, **calls)["steps"] == []
 
@@ -208,6 +283,10 @@ def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> N
 @pytest.mark.row("2.18 position_label")
 def test_plan__agents_words__stand_in_the_label_alone() -> None:
     book = working()
-    book.report(Kind.BUY, "5", payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER})
+    book.report(
+        Kind.BUY,
+        "5",
+        payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER},
+    )
     step = _plan(book)["steps"][1]
     assert [key for key, value in step.items() if "dead" in str(value)] == ["position_label"]

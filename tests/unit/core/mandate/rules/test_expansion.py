@@ -1,11 +1,19 @@
-"""Adapters whose publications have a fault: left out of the default, refused by name, and no trouble to anybody else."""
+"""Adapters whose publications have a fault: left out of the default, refused by name, and no
+trouble to anybody else.
+"""
 
 from typing import Any
 
 import pytest
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.expansion import PERMIT2, ListedContracts, default_targets, expand_rules, rules_fault
+from core.mandate.rules.expansion import (
+    PERMIT2,
+    ListedContracts,
+    default_targets,
+    expand_rules,
+    rules_fault,
+)
 from core.mandate.rules.targets import parse_targets
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 
@@ -24,24 +32,40 @@ def rule(selector: int, kind: RuleKind = RuleKind.SPEND, target: str = BAD) -> R
 
 
 def listed(*published: Rule, at: str = BAD) -> ListedContracts:
-    return ListedContracts(CHAIN, {GOOD: (BUY,), X402: (PAY,), at: published}, {USDC: "USDC"}, X402, {})
+    return ListedContracts(
+        CHAIN, {GOOD: (BUY,), X402: (PAY,), at: published}, {USDC: "USDC"}, X402, {}
+    )
 
 
 def rules_of(items: Any, contracts: ListedContracts) -> tuple[Rule, ...]:
-    return expand_rules(default_targets(contracts) if items is None else parse_targets(items, CHAIN), contracts)
+    return expand_rules(
+        default_targets(contracts) if items is None else parse_targets(items, CHAIN), contracts
+    )
 
 
 FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
     "none at all": ((), "publishes 0 functions, and 1 to 32 are possible"),
-    "more than 32": (tuple(rule(n) for n in range(33)), "publishes 33 functions, and 1 to 32 are possible"),
+    "more than 32": (
+        tuple(rule(n) for n in range(33)),
+        "publishes 33 functions, and 1 to 32 are possible",
+    ),
     "another's": ((rule(1), rule(2, target=GOOD)), "publishes functions of another contract"),
     "unsorted": ((rule(2), rule(1)), "publishes its functions out of order or twice"),
     "twice the same": ((rule(1), rule(1)), "publishes its functions out of order or twice"),
-    "twice, of two kinds": ((rule(1), rule(1, RuleKind.EXIT)), "publishes its functions out of order or twice"),
-    "payments among others": ((rule(1), rule(2, RuleKind.COST)), "mixes payments with other functions"),
+    "twice, of two kinds": (
+        (rule(1), rule(1, RuleKind.EXIT)),
+        "publishes its functions out of order or twice",
+    ),
+    "payments among others": (
+        (rule(1), rule(2, RuleKind.COST)),
+        "mixes payments with other functions",
+    ),
     "spends, values nothing": (
         (rule(1), rule(2, RuleKind.EXIT)),
-        "publishes a function that spends and none of kind VALUED, so that it values nothing of what is spent at it",
+        (
+            "publishes a function that spends and none of kind VALUED, so that it values nothing "
+            "of what is spent at it"
+        ),
     ),
     "payments": ((rule(1, RuleKind.COST),), "publishes payments, which only the x402 adapter may"),
 }
@@ -49,7 +73,10 @@ FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_adapter_with_a_fault__is_left_out_of_the_default(name: str) -> None:
-    assert sorted(rules_of(None, listed(*FAULTS[name][0])), key=lambda one: one.target) == [BUY, PAY]
+    assert sorted(rules_of(None, listed(*FAULTS[name][0])), key=lambda one: one.target) == [
+        BUY,
+        PAY,
+    ]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -57,7 +84,10 @@ def test_adapter_with_a_fault__named__is_refused_with_the_fault(name: str) -> No
     published, fault = FAULTS[name]
     with pytest.raises(InvalidParameterError) as refused:
         rules_of([{"kind": "mandate_vault"}, BAD], listed(*published))
-    assert (refused.value.field, refused.value.rule) == ("allowed_targets[1]", f"this adapter {fault}; leave it out")
+    assert (refused.value.field, refused.value.rule) == (
+        "allowed_targets[1]",
+        f"this adapter {fault}; leave it out",
+    )
 
 
 def test_adapter_with_a_fault__is_not_taken_as_a_plain_contract_either() -> None:
@@ -75,7 +105,9 @@ def test_thirty_two_functions__are_no_fault() -> None:
     assert rules_fault(BAD, [rule(n, RuleKind.VALUED) for n in range(32)]) is None
 
 
-@pytest.mark.parametrize("kinds", [(RuleKind.SPEND, RuleKind.VALUED), (RuleKind.VALUED, RuleKind.EXIT), (RuleKind.EXIT,)])
+@pytest.mark.parametrize(
+    "kinds", [(RuleKind.SPEND, RuleKind.VALUED), (RuleKind.VALUED, RuleKind.EXIT), (RuleKind.EXIT,)]
+)
 def test_adapter_that_values_what_is_spent_at_it__has_no_fault(kinds: tuple[RuleKind, ...]) -> None:
     assert rules_fault(BAD, [rule(n, kind) for n, kind in enumerate(kinds)]) is None
 
@@ -85,7 +117,9 @@ def test_listed_usdc__stays_no_target_by_default() -> None:
 
 
 def test_listed_permit2__stays_no_target_by_default() -> None:
-    assert rules_of([{"kind": "mandate_vault"}], listed(rule(1, target=PERMIT2), at=PERMIT2)) == (BUY,)
+    assert rules_of([{"kind": "mandate_vault"}], listed(rule(1, target=PERMIT2), at=PERMIT2)) == (
+        BUY,
+    )
 
 
 # Payments
@@ -97,7 +131,9 @@ def test_x402_entry__never_brings_the_payments_of_another_adapter() -> None:
 
 NO_TILL = {
     "it publishes other rules": listed(rule(1, RuleKind.VALUED, X402), at=X402),
-    "there is none, and another takes payments": ListedContracts(CHAIN, {GOOD: (BUY,), BAD: (rule(1, RuleKind.COST),)}, {}, None, {}),
+    "there is none, and another takes payments": ListedContracts(
+        CHAIN, {GOOD: (BUY,), BAD: (rule(1, RuleKind.COST),)}, {}, None, {}
+    ),
 }
 
 
@@ -117,4 +153,7 @@ def test_x402_entry__without_a_sound_x402_adapter__is_refused(why: str) -> None:
 def test_x402_adapter__that_is_no_longer_listed__is_not_a_plain_contract() -> None:
     contracts = ListedContracts(CHAIN, {GOOD: (BUY,)}, {}, X402, {})
     with pytest.raises(InvalidParameterError, match="kind x402"):
-        rules_of([{"address": X402, "functions": [{"selector": PAY.selector}], "unpinned": True}], contracts)
+        rules_of(
+            [{"address": X402, "functions": [{"selector": PAY.selector}], "unpinned": True}],
+            contracts,
+        )

@@ -48,7 +48,11 @@ def test_cash__testnet_report_moves_none_whatever_delta_it_carries() -> None:
     row = book.report(Kind.BUY, "100", 9)
     assert row.cash_delta_usdc_e6 == 0
     assert priced(replace(row, cash_delta_usdc_e6=-1), book.state, TESTNET).cash_delta_usdc_e6 == 0
-    assert (book.state.cash_usdc_e6, book.state.spent_usdc_e6, book.state.moves_count) == (e6("1000"), 0, 0)
+    assert (book.state.cash_usdc_e6, book.state.spent_usdc_e6, book.state.moves_count) == (
+        e6("1000"),
+        0,
+        0,
+    )
 
 
 def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
@@ -56,7 +60,11 @@ def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
     book.chain(stopped())
     book.chain(withdrawn("1005"))
     state = book.state
-    assert (state.cash_usdc_e6, state.withdrawn_usdc_e6, state.donated_usdc_e6) == (0, e6("1000"), e6("5"))
+    assert (state.cash_usdc_e6, state.withdrawn_usdc_e6, state.donated_usdc_e6) == (
+        0,
+        e6("1000"),
+        e6("5"),
+    )
 
 
 def test_cash__another_token_moves_none_and_has_no_amount() -> None:
@@ -72,15 +80,25 @@ def test_cash__a_call_that_took_and_brought__books_both_gross() -> None:
     row = book.chain(executed("80", "30"))
     state = book.state
     assert (row.amount_usdc_e6, row.cash_delta_usdc_e6) == (e6("80"), -e6("50"))
-    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6) == (e6("950"), e6("80"), e6("30"))
+    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6) == (
+        e6("950"),
+        e6("80"),
+        e6("30"),
+    )
     assert (state.largest_move_usdc_e6, state.positions_basis_usdc_e6) == (e6("80"), e6("50"))
 
 
-def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_largest_move() -> None:
+def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_largest_move() -> (
+    None
+):
     book = working()
     book.chain(executed("100", "100"))
     state = book.state
-    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.largest_move_usdc_e6) == (e6("1000"), e6("100"), e6("100"))
+    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.largest_move_usdc_e6) == (
+        e6("1000"),
+        e6("100"),
+        e6("100"),
+    )
 
 
 def test_moves__calls_of_one_batch_are_one_action_for_the_largest_move() -> None:
@@ -102,7 +120,11 @@ def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
     resolve = book.report(Kind.RESOLVE, "20", payload={"position": {"id": "p1"}})
     assert resolve.cash_delta_usdc_e6 == e6("50")
     state = book.state
-    assert (state.cash_usdc_e6, state.positions, state.realized_usdc_e6) == (e6("1020"), (), e6("20"))
+    assert (state.cash_usdc_e6, state.positions, state.realized_usdc_e6) == (
+        e6("1020"),
+        (),
+        e6("20"),
+    )
 
 
 def test_paper__cash_never_falls_below_zero() -> None:
@@ -120,13 +142,19 @@ def test_paper__what_was_never_paid__does_not_come_back() -> None:
     assert [position.cost_usdc_e6 for position in book.state.positions] == [e6("1000"), 0]
     resolve = book.report(Kind.RESOLVE, "0", payload={"position": {"id": "p2"}})
     stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, book.state.cash_usdc_e6) == (0, e6("1000"), e6("1000"))
+    assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, book.state.cash_usdc_e6) == (
+        0,
+        e6("1000"),
+        e6("1000"),
+    )
 
 
 def test_paper__a_loss_beyond_the_cost_brings_nothing_back() -> None:
     book = working(PAPER)
     book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})
-    assert book.report(Kind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6 == 0
+    assert (
+        book.report(Kind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6 == 0
+    )
 
 
 def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
@@ -135,7 +163,9 @@ def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
     book.report(Kind.SELL, "30", payload={"position": {"id": "p1"}})
     stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     assert stop.cash_delta_usdc_e6 == e6("70")
-    assert stop.payload["positions_void"] == [{"id": "p1", "name": "ETH", "cost_returned": "70.000000"}]
+    assert stop.payload["positions_void"] == [
+        {"id": "p1", "name": "ETH", "cost_returned": "70.000000"}
+    ]
     assert (book.state.status, book.state.cash_usdc_e6) == (Status.STOPPED, e6("1000"))
 
 
@@ -147,7 +177,11 @@ def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
     book.report(Kind.RESOLVE, "50", payload={"position": {"id": "p1"}})
     book.report(Kind.BUY, "50", payload={"position": {"id": "p2"}})
     after = book.state
-    assert (after.cash_usdc_e6, after.positions, after.realized_usdc_e6) == (before.cash_usdc_e6, before.positions, before.realized_usdc_e6)
+    assert (after.cash_usdc_e6, after.positions, after.realized_usdc_e6) == (
+        before.cash_usdc_e6,
+        before.positions,
+        before.realized_usdc_e6,
+    )
 
 
 def test_priced__twice__is_the_same_row() -> None:
@@ -162,19 +196,32 @@ def test_priced__twice__is_the_same_row() -> None:
 
 def test_fees__by_class_and_unclassified_counted() -> None:
     book = working()
-    for fee_kind, amount in [("x402", "1"), ("tools", "2"), ("paid_read", "3"), ("venue", "4"), ("gas", "5"), ("network", "6")]:
+    for fee_kind, amount in [
+        ("x402", "1"),
+        ("tools", "2"),
+        ("paid_read", "3"),
+        ("venue", "4"),
+        ("gas", "5"),
+        ("network", "6"),
+    ]:
         book.report(Kind.FEE, amount, payload={"fee_kind": fee_kind})
     book.report(Kind.FEE, "7")
     book.report(Kind.FEE, "8", payload={"fee_kind": "swap"})
     state = book.state
-    assert (state.fees_tools_usdc_e6, state.fees_venue_usdc_e6, state.fees_network_usdc_e6) == (e6("6"), e6("4"), e6("11"))
+    assert (state.fees_tools_usdc_e6, state.fees_venue_usdc_e6, state.fees_network_usdc_e6) == (
+        e6("6"),
+        e6("4"),
+        e6("11"),
+    )
     assert (state.fees_unclassified_usdc_e6, state.fees_unclassified_count) == (e6("15"), 2)
     assert state.realized_usdc_e6 == -e6("36")
 
 
 @pytest.mark.parametrize("chain_first", [True, False])
 @pytest.mark.parametrize("payload", [{"fee_kind": "x402"}, {}])
-def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount(chain_first: bool, payload: dict[str, str]) -> None:
+def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount(
+    chain_first: bool, payload: dict[str, str]
+) -> None:
     book = working()
     if chain_first:
         book.chain(paid("0.01"), 70)
@@ -182,7 +229,11 @@ def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount
     if not chain_first:
         book.chain(paid("0.01"), 70)
     state = book.state
-    assert (state.fees_usdc_e6, state.fees_tools_usdc_e6, state.fees_unclassified_count) == (e6("0.01"), e6("0.01"), 0)
+    assert (state.fees_usdc_e6, state.fees_tools_usdc_e6, state.fees_unclassified_count) == (
+        e6("0.01"),
+        e6("0.01"),
+        0,
+    )
 
 
 def test_fees__a_venue_fee_of_the_same_transaction__stays_beside_the_payment() -> None:
@@ -197,7 +248,11 @@ def test_fees__x402_payment__is_a_cost_and_no_position() -> None:
     book.chain(paid("0.01"), 70)
     book.chain(executed("0.01", target=X402), 70)
     state = book.state
-    assert (state.cash_usdc_e6, state.positions_basis_usdc_e6, state.fees_tools_usdc_e6) == (e6("999.99"), 0, e6("0.01"))
+    assert (state.cash_usdc_e6, state.positions_basis_usdc_e6, state.fees_tools_usdc_e6) == (
+        e6("999.99"),
+        0,
+        e6("0.01"),
+    )
     assert [flow.out_usdc_e6 for flow in state.targets] == [0]
 
 
@@ -209,10 +264,25 @@ def test_positions__opened_marked_and_closed() -> None:
     book.report(Kind.MOVE, "40", 9, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE})
     book.report(Kind.BUY, "10", 10, {"position": {"id": "p1", "cost_usdc": "9.5"}})
     position = book.state.positions[0]
-    assert (position.cost_usdc_e6, position.mark_usdc_e6, position.mark_source) == (e6("49.5"), e6("49.5"), "cost")
+    assert (position.cost_usdc_e6, position.mark_usdc_e6, position.mark_source) == (
+        e6("49.5"),
+        e6("49.5"),
+        "cost",
+    )
     assert position.target == {"kind": "contract", "chain_id": None, "address": VENUE}
-    book.report(Kind.NOTE, payload={"marks": [{"position_id": "p1", "worth_usdc": "60.000001"}, {"position_id": "p9", "worth_usdc": "1"}]})
-    assert (book.state.positions[0].mark_usdc_e6, book.state.positions[0].mark_source) == (e6("60.000001"), "agent_mark")
+    book.report(
+        Kind.NOTE,
+        payload={
+            "marks": [
+                {"position_id": "p1", "worth_usdc": "60.000001"},
+                {"position_id": "p9", "worth_usdc": "1"},
+            ]
+        },
+    )
+    assert (book.state.positions[0].mark_usdc_e6, book.state.positions[0].mark_source) == (
+        e6("60.000001"),
+        "agent_mark",
+    )
     book.report(Kind.RESOLVE, "10.5", payload={"position": {"id": "p1"}})
     assert (book.state.positions, book.state.resolved_usdc_e6) == ((), e6("10.5"))
 
@@ -221,7 +291,9 @@ def test_marks__an_older_one_does_not_replace_a_newer_and_the_future_is_cut_off(
     book = working()
     book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})
     future, past = (book.clock + DAY).isoformat(), (book.clock - DAY).isoformat()
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "12", "at": future}})
+    book.report(
+        Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "12", "at": future}}
+    )
     assert book.state.positions[0].mark_at == book.clock
     book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "3", "at": past}})
     assert book.state.positions[0].mark_usdc_e6 == e6("12")
@@ -243,7 +315,9 @@ def test_marks__the_keepers_counts_whole_and_moves_at_cost_since() -> None:
     book.chain(marked("990"))
     assert book.state.positions_basis_usdc_e6 == e6("90")
     book.chain(executed("10"))
-    book.add(mark_note(worth_usdc_e6=e6("985"), as_of_block=77, source="chain_view", now=book.clock))
+    book.add(
+        mark_note(worth_usdc_e6=e6("985"), as_of_block=77, source="chain_view", now=book.clock)
+    )
     state = book.state
     assert state.positions_basis_usdc_e6 == e6("95")
     assert state.mark is not None

@@ -32,9 +32,12 @@ def test_host_of__a_url__is_its_host_and_any_port_of_its_own(url: str, host: str
 @pytest.mark.parametrize(
     "url",
     [
-        "", "api.example.com", "ftp://api.example.com", "https://", "https://a@api.example.com", "https://api.example.com\\@evil.example",
-        "https://api.example.com#@evil.example", "https://api.example.com:99999/", "https://exämple.com", "https://api.example.com/ x",
-        "https://api.example.com/\n", "https://a.example/" + "x" * MAX_URL_CHARACTERS, "https://[::1",
+        "", "api.example.com", "ftp://api.example.com", "https://", "https://a@api.example.com",
+        "https://api.example.com\\@evil.example",
+        "https://api.example.com#@evil.example", "https://api.example.com:99999/",
+        "https://exämple.com", "https://api.example.com/ x",
+        "https://api.example.com/\n", "https://a.example/" + "x" * MAX_URL_CHARACTERS,
+        "https://[::1",
     ],
 )  # fmt: skip
 def test_host_of__no_plain_url__is_refused(url: str) -> None:
@@ -44,13 +47,22 @@ def test_host_of__no_plain_url__is_refused(url: str) -> None:
 
 def test_lists_that_are_empty__are_this_service_alone() -> None:
     assert guard_refusal(x402(), OWN, "https://wallet.example/playbooks/a/b", OURS) is None
-    assert "the host api.example.com; it lists wallet.example" in str(guard_refusal(x402(), OWN, "https://api.example.com/", OURS))
-    assert f"the payee {AGENTS}; it lists {OURS}" in str(guard_refusal(x402(), OWN, "https://wallet.example/a", AGENTS))
+    assert "the host api.example.com; it lists wallet.example" in str(
+        guard_refusal(x402(), OWN, "https://api.example.com/", OURS)
+    )
+    assert f"the payee {AGENTS}; it lists {OURS}" in str(
+        guard_refusal(x402(), OWN, "https://wallet.example/a", AGENTS)
+    )
 
 
 def test_listed_hosts_and_payees__are_signed_for_and_no_others() -> None:
     lists = x402(["api.example.com"], [THEIRS])
-    assert guard_refusal(lists, OWN, "https://api.example.com/report", THEIRS.upper().replace("0X", "0x")) is None
+    assert (
+        guard_refusal(
+            lists, OWN, "https://api.example.com/report", THEIRS.upper().replace("0X", "0x")
+        )
+        is None
+    )
     assert guard_refusal(lists, OWN, "https://api.example.com:8443/report", THEIRS) is not None
     assert guard_refusal(lists, OWN, "https://api.example.com.evil.example/", THEIRS) is not None
     assert guard_refusal(lists, OWN, "https://api.example.com/report", AGENTS) is not None
@@ -58,7 +70,10 @@ def test_listed_hosts_and_payees__are_signed_for_and_no_others() -> None:
 
 
 def test_a_host_without_payees__is_paid_by_paying_this_service_alone() -> None:
-    assert guard_refusal(x402(["api.example.com"]), OWN, "https://api.example.com/", AGENTS) is not None
+    assert (
+        guard_refusal(x402(["api.example.com"]), OWN, "https://api.example.com/", AGENTS)
+        is not None
+    )
     assert guard_refusal(x402(["api.example.com"]), OWN, "https://api.example.com/", OURS) is None
 
 
@@ -71,8 +86,15 @@ def test_beyond_this_service__http_is_refused() -> None:
 
 @pytest.mark.parametrize("targets", [[], [{"kind": "contract"}]])
 def test_a_mandate_without_an_entry__allows_no_payment(targets: list[dict[str, Any]]) -> None:
-    assert guard_refusal(targets, OWN, "https://wallet.example/a", OURS) == "The mandate allows no payments for web resources."
+    assert (
+        guard_refusal(targets, OWN, "https://wallet.example/a", OURS)
+        == "The mandate allows no payments for web resources."
+    )
 
 
 def test_a_service_that_takes_no_payments__is_no_payee() -> None:
-    assert "it lists none" in str(guard_refusal(x402(), OwnService("https://wallet.example", None), "https://wallet.example/a", OURS))
+    assert "it lists none" in str(
+        guard_refusal(
+            x402(), OwnService("https://wallet.example", None), "https://wallet.example/a", OURS
+        )
+    )

@@ -69,7 +69,11 @@ def test_status__testnet__works_when_the_vault_holds_the_budget_and_not_before()
     assert book.state.status is Status.SIGNED
     book.chain(deposited("0.000001"))
     assert (book.state.status, book.state.deposited_usdc_e6) == (Status.WORKING, e6("1000"))
-    assert (book.state.vault_address, book.state.agent_on_chain, book.state.agent_known) == (VAULT, AGENT, True)
+    assert (book.state.vault_address, book.state.agent_on_chain, book.state.agent_known) == (
+        VAULT,
+        AGENT,
+        True,
+    )
 
 
 def test_status__deposit_log_before_the_vaults_own__works_all_the_same() -> None:
@@ -89,7 +93,11 @@ def test_status__a_vault_for_an_unsigned_draft__is_signed_by_the_chain() -> None
 
 def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() -> None:
     state = working(PAPER).state
-    assert (state.status, state.cash_usdc_e6, state.deposited_usdc_e6) == (Status.WORKING, e6("1000"), e6("1000"))
+    assert (state.status, state.cash_usdc_e6, state.deposited_usdc_e6) == (
+        Status.WORKING,
+        e6("1000"),
+        e6("1000"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,8 +108,16 @@ def test_stop__says_who_why_and_at_what_worth(by: str, reported_by: str) -> None
     book = working()
     row = book.chain(stopped(by, worth="799.5"))
     state = book.state
-    assert (state.status, state.stopped_at, state.ended_at) == (Status.STOPPED, row.occurred_at, row.occurred_at)
-    assert (state.stopped_by, state.stop_reason, state.stop_worth_usdc_e6) == (reported_by, "stop_line", e6("799.5"))
+    assert (state.status, state.stopped_at, state.ended_at) == (
+        Status.STOPPED,
+        row.occurred_at,
+        row.occurred_at,
+    )
+    assert (state.stopped_by, state.stop_reason, state.stop_worth_usdc_e6) == (
+        reported_by,
+        "stop_line",
+        e6("799.5"),
+    )
     assert state.agent_on_chain is None
 
 
@@ -118,32 +134,49 @@ def test_settled__stays_settled_and_ended_when_it_first_ended() -> None:
     book.chain(unwound("10"))
     book.chain(settled("1"))
     state = book.state
-    assert (state.status, state.ended_at, state.settled_at) == (Status.SETTLED, stop.occurred_at, first.occurred_at)
+    assert (state.status, state.ended_at, state.settled_at) == (
+        Status.SETTLED,
+        stop.occurred_at,
+        first.occurred_at,
+    )
     assert state.paid_out_usdc_e6 == e6("6")
 
 
 def test_settled__after_the_end_without_a_stop__ends_then() -> None:
     book = working()
     row = book.chain(settled("0"))
-    assert (book.state.status, book.state.ended_at, book.state.stopped_at) == (Status.SETTLED, row.occurred_at, None)
+    assert (book.state.status, book.state.ended_at, book.state.stopped_at) == (
+        Status.SETTLED,
+        row.occurred_at,
+        None,
+    )
 
 
 def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> None:
     book = Book()
     book.sign()
     row = book.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
-    assert (book.state.status, book.state.unfunded_end_block) == (Status.CANCELLED, row.block_number)
+    assert (book.state.status, book.state.unfunded_end_block) == (
+        Status.CANCELLED,
+        row.block_number,
+    )
     funded = working()
     funded.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
     assert funded.state.status is Status.WORKING
 
 
 def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
-    """Older records stopped and cancelled terms that could still become a vault; the vault then worked, and its record said stopped."""
+    """Older records stopped and cancelled terms that could still become a vault; the vault then
+    worked, and its record said stopped.
+    """
     book = Book()
     book.sign()
     cancelled = NewRow(
-        kind=Kind.NOTE, reported_by=ReportedBy.OWNER, occurred_at=book.clock, base_key="cancelled", payload={"cancelled": True}
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.OWNER,
+        occurred_at=book.clock,
+        base_key="cancelled",
+        payload={"cancelled": True},
     )
     book.add(cancelled)
     book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
@@ -154,7 +187,9 @@ def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
     assert book.state.status is Status.WORKING
 
 
-def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working_vault_does_not() -> None:
+def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working_vault_does_not() -> (
+    None
+):
     book = Book()
     book.sign()
     book.chain(created(AGENT))
@@ -165,11 +200,17 @@ def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working
     assert (funded.state.status, funded.state.unfunded_end_block) == (Status.STOPPED, None)
 
 
-def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_takes_it_back() -> None:
+def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_takes_it_back() -> (
+    None
+):
     book = Book()
     book.sign()
     row = book.add(expired_note(book.clock, safe_block=7))
-    assert (book.state.status, book.state.ended_at, book.state.unfunded_end_block) == (Status.CANCELLED, row.occurred_at, None)
+    assert (book.state.status, book.state.ended_at, book.state.unfunded_end_block) == (
+        Status.CANCELLED,
+        row.occurred_at,
+        None,
+    )
     book.chain(created(AGENT))
     assert (book.state.status, book.state.ended_at) == (Status.SIGNED, None)
 
@@ -177,12 +218,20 @@ def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_t
 def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
     book = working()
     removed = book.chain(ev.AgentRemoved(AGENT, OWNER))
-    assert (book.state.paused, book.state.paused_at, book.state.agent_on_chain) == (True, removed.occurred_at, None)
+    assert (book.state.paused, book.state.paused_at, book.state.agent_on_chain) == (
+        True,
+        removed.occurred_at,
+        None,
+    )
     back = book.chain(ev.AgentSet(STRANGER))
     state = book.state
     assert (state.paused, state.paused_at) == (False, None)
     assert (state.last_paused_at, state.last_resumed_at) == (removed.occurred_at, back.occurred_at)
-    assert (state.agent_on_chain, state.last_agent_set, state.status) == (STRANGER, STRANGER, Status.WORKING)
+    assert (state.agent_on_chain, state.last_agent_set, state.status) == (
+        STRANGER,
+        STRANGER,
+        Status.WORKING,
+    )
 
 
 def test_pause__first_agent_of_an_open_board_vault__is_no_resume() -> None:
@@ -209,7 +258,9 @@ def test_pause__after_a_stop__neither_pauses_nor_resumes() -> None:
 # Conduct
 
 
-def _revert(book: Book, number: int, reason: str = "OverPerTxCap", proves: int | None = None) -> LedgerRow:
+def _revert(
+    book: Book, number: int, reason: str = "OverPerTxCap", proves: int | None = None
+) -> LedgerRow:
     note = revert_note(
         chain_id=84532,
         tx_hash=tx(number),
@@ -223,22 +274,38 @@ def _revert(book: Book, number: int, reason: str = "OverPerTxCap", proves: int |
 
 
 def _refusal(book: Book, number: int | None) -> LedgerRow:
-    return book.report(Kind.NOTE, tx_number=number, payload={"refusal": {"reason": "OverPerTxCap", "source": "agent"}})
+    return book.report(
+        Kind.NOTE,
+        tx_number=number,
+        payload={"refusal": {"reason": "OverPerTxCap", "source": "agent"}},
+    )
 
 
 def test_refusals__reported_then_proven__counts_once() -> None:
     book = working()
     report = _refusal(book, 60)
-    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 0, 0)
+    assert (
+        book.state.refusals_count,
+        book.state.refusals_confirmed_count,
+        book.state.reverts_count,
+    ) == (1, 0, 0)
     _revert(book, 60, proves=report.seq)
-    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 1, 1)
+    assert (
+        book.state.refusals_count,
+        book.state.refusals_confirmed_count,
+        book.state.reverts_count,
+    ) == (1, 1, 1)
 
 
 def test_refusals__proven_then_reported__counts_once() -> None:
     book = working()
     _revert(book, 60)
     _refusal(book, 60)
-    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 1, 1)
+    assert (
+        book.state.refusals_count,
+        book.state.refusals_confirmed_count,
+        book.state.reverts_count,
+    ) == (1, 1, 1)
 
 
 def test_refusals__without_a_transaction__count_each() -> None:
@@ -250,8 +317,14 @@ def test_refusals__without_a_transaction__count_each() -> None:
 
 def test_reverts__an_agents_word_for_a_revert__is_no_revert() -> None:
     book = working()
-    book.report(Kind.NOTE, tx_number=60, payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True})
-    assert (book.state.refusals_count, book.state.reverts_count, book.state.refusals_confirmed_count) == (1, 0, 0)
+    book.report(
+        Kind.NOTE, tx_number=60, payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True}
+    )
+    assert (
+        book.state.refusals_count,
+        book.state.reverts_count,
+        book.state.refusals_confirmed_count,
+    ) == (1, 0, 0)
 
 
 def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
@@ -273,9 +346,18 @@ def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
 
 def test_violations__codes_each_once_sorted_and_counted() -> None:
     book = working()
-    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}})
-    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}})
-    assert (book.state.violation_codes, book.state.violations_count) == (("over_daily_cap", "over_per_tx_cap"), 2)
+    book.report(
+        Kind.BUY,
+        "500",
+        payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}},
+    )
+    book.report(
+        Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
+    )
+    assert (book.state.violation_codes, book.state.violations_count) == (
+        ("over_daily_cap", "over_per_tx_cap"),
+        2,
+    )
 
 
 # Reversals
@@ -338,9 +420,19 @@ def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
         case "executed":
             return book.chain(executed(text, f"0.{other % 10**6:06d}", nonce=number), number)
         case "buy" | "sell" | "resolve":
-            return book.report(Kind(word), text, number, {"position": {"id": other}, "violation": {"codes": [word], "detail": {}}})
+            return book.report(
+                Kind(word),
+                text,
+                number,
+                {"position": {"id": other}, "violation": {"codes": [word], "detail": {}}},
+            )
         case "mark":
-            return book.report(Kind.NOTE, None, None, {"mark": {"position_id": other, "worth_usdc": text}, "next_at": "soon"})
+            return book.report(
+                Kind.NOTE,
+                None,
+                None,
+                {"mark": {"position_id": other, "worth_usdc": text}, "next_at": "soon"},
+            )
         case "fee":
             return book.report(Kind.FEE, text, number, {"fee_kind": other})
         case "refusal":
@@ -348,11 +440,19 @@ def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
         case "revert":
             return _revert(book, number)
         case "agent":
-            return book.chain(ev.AgentSet(AGENT) if amount else ev.AgentRemoved(AGENT, OWNER), number)
+            return book.chain(
+                ev.AgentSet(AGENT) if amount else ev.AgentRemoved(AGENT, OWNER), number
+            )
         case "stop":
             return book.chain(stopped(), number)
         case _:
-            events: dict[str, Any] = {"paid": paid, "marked": marked, "unwound": unwound, "settled": settled, "withdrawn": withdrawn}
+            events: dict[str, Any] = {
+                "paid": paid,
+                "marked": marked,
+                "unwound": unwound,
+                "settled": settled,
+                "withdrawn": withdrawn,
+            }
             return book.chain(events[word](text), number)
 
 
@@ -362,7 +462,9 @@ def _identity(state: MandateState) -> int:
 
 
 @given(steps=st.lists(STEP, max_size=14), cut=st.integers(0, 17), is_paper=st.booleans())
-def test_fold__split_anywhere_and_stored_in_between__is_the_same(steps: list[tuple], cut: int, is_paper: bool) -> None:  # type: ignore[type-arg]
+def test_fold__split_anywhere_and_stored_in_between__is_the_same(
+    steps: list[tuple], cut: int, is_paper: bool
+) -> None:  # type: ignore[type-arg]
     book = working(PAPER if is_paper else TESTNET)
     for step in steps:
         _play(book, step)
@@ -370,13 +472,23 @@ def test_fold__split_anywhere_and_stored_in_between__is_the_same(steps: list[tup
     told = ToldByTx(book.rows[:cut])
     state = fold(book.rows[:cut], book.facts)
     for row in book.rows[cut:]:
-        state = fold_on(state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], book.facts, told)
+        state = fold_on(
+            state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], book.facts, told
+        )
     assert state == whole
-    assert whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in book.rows)
+    assert (
+        whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in book.rows)
+    )
 
 
-@given(before=st.lists(STEP, max_size=6), lost=st.lists(STEP, min_size=1, max_size=4), after=st.lists(STEP, max_size=6))
-def test_reversal__is_as_if_the_rows_had_never_happened(before: list[tuple], lost: list[tuple], after: list[tuple]) -> None:  # type: ignore[type-arg]
+@given(
+    before=st.lists(STEP, max_size=6),
+    lost=st.lists(STEP, min_size=1, max_size=4),
+    after=st.lists(STEP, max_size=6),
+)
+def test_reversal__is_as_if_the_rows_had_never_happened(
+    before: list[tuple], lost: list[tuple], after: list[tuple]
+) -> None:  # type: ignore[type-arg]
     reorged, straight = working(), working()
     for step in before:
         _play(reorged, step)
@@ -399,7 +511,14 @@ def test_state_json__of_a_full_state__comes_back_the_same() -> None:
     book = working()
     book.chain(executed("10"), 60)
     book.report(
-        Kind.BUY, "10", 60, {"position": {"id": "p1", "name": "ETH", "qty": "1"}, "target": VENUE, "next_at": "2026-02-03T00:00:00Z"}
+        Kind.BUY,
+        "10",
+        60,
+        {
+            "position": {"id": "p1", "name": "ETH", "qty": "1"},
+            "target": VENUE,
+            "next_at": "2026-02-03T00:00:00Z",
+        },
     )
     book.report(Kind.FEE, "1", 61, {"fee_kind": "gas"})
     _refusal(book, 62)

@@ -52,7 +52,9 @@ PLAIN = MoveFacts()
         (Status.SETTLED, Move.SETTLE, FUNDED, Status.SETTLED),
     ],
 )
-def test_move__in_the_table__leads_there(status: Status, move: Move, facts: MoveFacts, expected: Status) -> None:
+def test_move__in_the_table__leads_there(
+    status: Status, move: Move, facts: MoveFacts, expected: Status
+) -> None:
     assert next_status(status, move, facts) is expected
 
 
@@ -68,7 +70,9 @@ def test_move__in_the_table__leads_there(status: Status, move: Move, facts: Move
         (Status.STOPPED, Move.STOP, FUNDED, "it takes a mandate that is signed or working"),
     ],
 )
-def test_move__refused__says_status_move_and_rule(status: Status, move: Move, facts: MoveFacts, rule: str) -> None:
+def test_move__refused__says_status_move_and_rule(
+    status: Status, move: Move, facts: MoveFacts, rule: str
+) -> None:
     with pytest.raises(WrongStatusError) as refused:
         next_status(status, move, facts)
     assert (refused.value.status, refused.value.move, refused.value.rule) == (status, move, rule)
@@ -102,9 +106,13 @@ def test_pairs_with_two_lines__are_told_apart_by_the_market_mode() -> None:
 
 
 def test_vault_status__is_the_contracts_enum_word_for_word() -> None:
-    declared = re.search(r"enum Status \{([^}]*)\}", (CONTRACTS / "interfaces/IMandateVault.sol").read_text())
+    declared = re.search(
+        r"enum Status \{([^}]*)\}", (CONTRACTS / "interfaces/IMandateVault.sol").read_text()
+    )
     assert declared is not None
-    assert [word.lower() for word in re.findall(r"^    (\w+),?$", declared[1], re.MULTILINE)] == [status.word for status in VaultStatus]
+    assert [word.lower() for word in re.findall(r"^    (\w+),?$", declared[1], re.MULTILINE)] == [
+        status.word for status in VaultStatus
+    ]
 
 
 def test_of_vault__every_status_of_a_vault_has_its_own() -> None:
@@ -121,6 +129,8 @@ def test_closed__is_every_end_that_a_vault_has() -> None:
 
 
 def test_settle_grace__is_the_contracts() -> None:
-    declared = re.search(r"SETTLE_GRACE = (\d+) days;", (CONTRACTS / "libraries/ConstantsLib.sol").read_text())
+    declared = re.search(
+        r"SETTLE_GRACE = (\d+) days;", (CONTRACTS / "libraries/ConstantsLib.sol").read_text()
+    )
     assert declared is not None
     assert int(declared[1]) * DAY_S == SETTLE_GRACE_S

@@ -107,11 +107,15 @@ def test_spend_of_nothing__leaves_no_entry() -> None:
 
 
 def test_window__drops_what_is_free_when_it_grows() -> None:
-    assert SpendWindow.of([(START, 1)]).with_spend(START + DAY, 2).entries == (Spend(START + DAY, 2),)
+    assert SpendWindow.of([(START, 1)]).with_spend(START + DAY, 2).entries == (
+        Spend(START + DAY, 2),
+    )
 
 
 class Checkpoints:
-    """OpenZeppelin's RateLimiter.SlidingWindow, line by line: running totals, forgotten when nothing is in use."""
+    """OpenZeppelin's RateLimiter.SlidingWindow, line by line: running totals, forgotten when
+    nothing is in use.
+    """
 
     def __init__(self) -> None:
         self.trace: list[tuple[int, int]] = []
@@ -133,11 +137,16 @@ class Checkpoints:
             self.trace.append((now, total))
 
 
-STEPS = st.lists(st.tuples(st.sampled_from([0, 1, 3_600, DAY // 3, DAY - 1, DAY, DAY + 1]), st.integers(0, 120)), max_size=40)
+STEPS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 3_600, DAY // 3, DAY - 1, DAY, DAY + 1]), st.integers(0, 120)),
+    max_size=40,
+)
 
 
 @given(STEPS)
-def test_window__agrees_with_the_contracts_limiter_after_any_sequence(steps: list[tuple[int, int]]) -> None:
+def test_window__agrees_with_the_contracts_limiter_after_any_sequence(
+    steps: list[tuple[int, int]],
+) -> None:
     window, limiter, now = SpendWindow(), Checkpoints(), START
     for wait, amount in steps:
         now += wait
@@ -148,7 +157,9 @@ def test_window__agrees_with_the_contracts_limiter_after_any_sequence(steps: lis
 
 
 @given(STEPS)
-def test_agent__never_takes_more_than_the_daily_cap_in_any_24_hours(steps: list[tuple[int, int]]) -> None:
+def test_agent__never_takes_more_than_the_daily_cap_in_any_24_hours(
+    steps: list[tuple[int, int]],
+) -> None:
     vault, now, taken = MODEL, START, []
     for wait, amount in steps:
         now += wait
@@ -161,7 +172,9 @@ def test_agent__never_takes_more_than_the_daily_cap_in_any_24_hours(steps: list[
 
 
 @given(STEPS)
-def test_own_cash__is_budget_plus_received_less_spent_and_never_below_zero(steps: list[tuple[int, int]]) -> None:
+def test_own_cash__is_budget_plus_received_less_spent_and_never_below_zero(
+    steps: list[tuple[int, int]],
+) -> None:
     vault, now = replace(MODEL, budget=500 * USDC), START
     for wait, amount in steps:
         now += wait
@@ -179,7 +192,13 @@ def test_call__within_all_limits__passes() -> None:
 
 
 def test_refusals__come_in_the_order_status_end_pause_caller_rules_caps() -> None:
-    stopped = replace(MODEL, status=VaultStatus.STOPPED, stopped_at=START - 5, agent=ZERO_ADDRESS, is_factory_paused=True)
+    stopped = replace(
+        MODEL,
+        status=VaultStatus.STOPPED,
+        stopped_at=START - 5,
+        agent=ZERO_ADDRESS,
+        is_factory_paused=True,
+    )
     paused = replace(MODEL, is_factory_paused=True)
     forbidden = [Call(STRANGER, 101 * USDC, BUY)]
     over_all_caps = [buy(2_000 * USDC)]
@@ -188,12 +207,20 @@ def test_refusals__come_in_the_order_status_end_pause_caller_rules_caps() -> Non
     assert check_call(paused, STRANGER, [], START) == Refused("MandatePaused")
     assert check_call(MODEL, STRANGER, [], START) == Refused("NotAgent", (STRANGER,))
     assert check_call(MODEL, AGENT, [], START) == Refused("EmptyBatch")
-    assert check_call(MODEL, AGENT, forbidden, START) == Refused("TargetNotAllowed", (STRANGER, "0xd96a094a"))
-    assert check_call(MODEL, AGENT, over_all_caps, START) == Refused("OverPerTxCap", (2_000 * USDC, 100 * USDC))
+    assert check_call(MODEL, AGENT, forbidden, START) == Refused(
+        "TargetNotAllowed", (STRANGER, "0xd96a094a")
+    )
+    assert check_call(MODEL, AGENT, over_all_caps, START) == Refused(
+        "OverPerTxCap", (2_000 * USDC, 100 * USDC)
+    )
     wide = replace(MODEL, per_tx_cap=3_000 * USDC)
-    assert check_call(wide, AGENT, over_all_caps, START) == Refused("OverDailyCap", (2_000 * USDC, 300 * USDC))
+    assert check_call(wide, AGENT, over_all_caps, START) == Refused(
+        "OverDailyCap", (2_000 * USDC, 300 * USDC)
+    )
     wider = replace(wide, daily_cap=3_000 * USDC)
-    assert check_call(wider, AGENT, over_all_caps, START) == Refused("OverBudget", (2_000 * USDC, 1_000 * USDC))
+    assert check_call(wider, AGENT, over_all_caps, START) == Refused(
+        "OverBudget", (2_000 * USDC, 1_000 * USDC)
+    )
 
 
 def test_stopped_and_settled__still_says_stopped() -> None:
@@ -202,15 +229,21 @@ def test_stopped_and_settled__still_says_stopped() -> None:
 
 
 def test_settled_without_a_stop__says_ended() -> None:
-    assert check_call(replace(MODEL, status=VaultStatus.SETTLED), AGENT, [buy(1)], END) == Refused("MandateEnded", (END,))
+    assert check_call(replace(MODEL, status=VaultStatus.SETTLED), AGENT, [buy(1)], END) == Refused(
+        "MandateEnded", (END,)
+    )
 
 
 def test_funding__says_what_is_there_and_what_is_needed() -> None:
     vault = replace(MODEL, status=VaultStatus.FUNDING, deposited=1)
-    assert check_call(vault, AGENT, [buy(1)], START) == Refused("MandateNotFunded", (1, 1_000 * USDC))
+    assert check_call(vault, AGENT, [buy(1)], START) == Refused(
+        "MandateNotFunded", (1, 1_000 * USDC)
+    )
 
 
-@pytest.mark.parametrize(("now", "reason"), [(END - 1, None), (END, Refused("MandateEnded", (END,)))])
+@pytest.mark.parametrize(
+    ("now", "reason"), [(END - 1, None), (END, Refused("MandateEnded", (END,)))]
+)
 def test_end__is_exclusive(now: int, reason: Refused | None) -> None:
     assert check_call(MODEL, AGENT, [buy(1)], now) == reason
 
@@ -224,7 +257,9 @@ def test_removed_agent__refuses_everyone_even_the_zero_address() -> None:
 
 def test_removed_agent__after_status_end_and_pause() -> None:
     vault = replace(MODEL, agent=ZERO_ADDRESS)
-    assert check_call(replace(vault, is_factory_paused=True), AGENT, [buy(1)], START) == Refused("MandatePaused")
+    assert check_call(replace(vault, is_factory_paused=True), AGENT, [buy(1)], START) == Refused(
+        "MandatePaused"
+    )
     assert check_call(vault, AGENT, [buy(1)], END) == Refused("MandateEnded", (END,))
 
 
@@ -232,7 +267,9 @@ def test_removed_agent__after_status_end_and_pause() -> None:
 
 
 def test_exit__with_max_spend__is_refused_before_the_caps() -> None:
-    assert check_call(MODEL, AGENT, [sell(2_000 * USDC)], START) == Refused("ExitNotFree", (2_000 * USDC,))
+    assert check_call(MODEL, AGENT, [sell(2_000 * USDC)], START) == Refused(
+        "ExitNotFree", (2_000 * USDC,)
+    )
     assert check_call(MODEL, AGENT, [sell(1)], START) == Refused("ExitNotFree", (1,))
     assert check_call(MODEL, AGENT, [sell(0)], START) is None
 
@@ -240,7 +277,9 @@ def test_exit__with_max_spend__is_refused_before_the_caps() -> None:
 def test_exit__of_the_first_call__is_refused_before_the_second_calls_rule() -> None:
     stray = Call(STRANGER, 0, BUY)
     assert check_call(MODEL, AGENT, [sell(5), stray], START) == Refused("ExitNotFree", (5,))
-    assert check_call(MODEL, AGENT, [stray, sell(5)], START) == Refused("TargetNotAllowed", (STRANGER, "0xd96a094a"))
+    assert check_call(MODEL, AGENT, [stray, sell(5)], START) == Refused(
+        "TargetNotAllowed", (STRANGER, "0xd96a094a")
+    )
 
 
 def test_exit__its_rule_comes_before_its_freeness() -> None:
@@ -253,7 +292,9 @@ def test_exit__its_rule_comes_before_its_freeness() -> None:
 def test_pin__of_the_vault_passes_and_of_another_is_refused() -> None:
     assert check_call(MODEL, AGENT, [deposit_for(VAULT)], START) is None
     word = "0x" + STRANGER[2:].lower().rjust(64, "0")
-    assert check_call(MODEL, AGENT, [deposit_for(STRANGER)], START) == Refused("RecipientNotVault", (VENUE, "0x6e553f65", 1, word))
+    assert check_call(MODEL, AGENT, [deposit_for(STRANGER)], START) == Refused(
+        "RecipientNotVault", (VENUE, "0x6e553f65", 1, word)
+    )
 
 
 def test_pin__with_dirty_high_bytes__is_refused() -> None:
@@ -266,12 +307,16 @@ def test_pin__with_dirty_high_bytes__is_refused() -> None:
 
 def test_pin__one_byte_short__is_refused() -> None:
     short = Call(VENUE, 0, deposit_for(VAULT).data[:-1])
-    assert check_call(MODEL, AGENT, [short], START) == Refused("CalldataTooShort", (VENUE, "0x6e553f65", 67, 68))
+    assert check_call(MODEL, AGENT, [short], START) == Refused(
+        "CalldataTooShort", (VENUE, "0x6e553f65", 67, 68)
+    )
 
 
 @pytest.mark.parametrize("data", [b"", BUY[:3]])
 def test_calldata__shorter_than_a_selector__names_no_function(data: bytes) -> None:
-    assert check_call(MODEL, AGENT, [Call(VENUE, 0, data)], START) == Refused("TargetNotAllowed", (VENUE, "0x00000000"))
+    assert check_call(MODEL, AGENT, [Call(VENUE, 0, data)], START) == Refused(
+        "TargetNotAllowed", (VENUE, "0x00000000")
+    )
 
 
 def test_batch__is_capped_by_its_sum() -> None:
@@ -284,7 +329,9 @@ def test_batch__is_capped_by_its_sum() -> None:
 
 
 def test_fall_beyond_what_was_taken__changes_nothing() -> None:
-    assert after_call(MODEL, AGENT, [buy(5)], [Effect(taken_usdc_e6=5, change_usdc_e6=-6)], START) == Refused("OverMaxSpend", (6, 5))
+    assert after_call(
+        MODEL, AGENT, [buy(5)], [Effect(taken_usdc_e6=5, change_usdc_e6=-6)], START
+    ) == Refused("OverMaxSpend", (6, 5))
 
 
 def test_part_of_the_allowance__counts_what_was_taken_of_it() -> None:
@@ -294,13 +341,17 @@ def test_part_of_the_allowance__counts_what_was_taken_of_it() -> None:
 
 
 def test_change_that_comes_back_in_the_call__uses_the_day_and_is_received() -> None:
-    after = after_call(MODEL, AGENT, [buy(80)], [Effect(taken_usdc_e6=80, change_usdc_e6=-50)], START)
+    after = after_call(
+        MODEL, AGENT, [buy(80)], [Effect(taken_usdc_e6=80, change_usdc_e6=-50)], START
+    )
     assert isinstance(after, VaultModel)
     assert (after.spent, after.received, after.window.spent_usdc_e6(START)) == (80, 30, 80)
 
 
 def test_income_that_hides_the_spending__does_not_hide_it_from_the_day() -> None:
-    """A call that took 100 and brought 100 leaves the balance as it was: three of them use a day of 300 up."""
+    """A call that took 100 and brought 100 leaves the balance as it was: three of them use a day of
+    300 up.
+    """
     vault, hidden = MODEL, Effect(taken_usdc_e6=100 * USDC, change_usdc_e6=0)
     for _ in range(3):
         after = after_call(vault, AGENT, [buy(100 * USDC)], [hidden], START)
@@ -334,8 +385,12 @@ def test_worked_numbers__of_the_rolling_day__are_the_models() -> None:
     assert len(rows) == 10
     for second, left, frees_at, asks, answer in rows:
         now, amount = START + int(second), usdc_e6_from_text(asks)
-        assert left_today_usdc_e6(vault.window, vault.daily_cap, now) == usdc_e6_from_text(left), second
-        assert window_frees_at(vault.window, now) == (None if frees_at == "-" else START + int(frees_at)), second
+        assert left_today_usdc_e6(vault.window, vault.daily_cap, now) == usdc_e6_from_text(left), (
+            second
+        )
+        assert window_frees_at(vault.window, now) == (
+            None if frees_at == "-" else START + int(frees_at)
+        ), second
         after = after_call(vault, AGENT, [buy(amount)], [took(amount)], now)
         assert ("ok" if isinstance(after, VaultModel) else after.reason) == answer, second
         vault = after if isinstance(after, VaultModel) else vault
@@ -346,10 +401,17 @@ def test_worked_numbers__of_gross_counting__are_the_models() -> None:
     assert len(rows) == 6
     for max_spend, taken, back, spent, received, left, balance in rows:
         out, income = usdc_e6_from_text(taken), usdc_e6_from_text(back)
-        after = after_call(MODEL, AGENT, [buy(usdc_e6_from_text(max_spend))], [Effect(out, income - out)], START)
+        after = after_call(
+            MODEL, AGENT, [buy(usdc_e6_from_text(max_spend))], [Effect(out, income - out)], START
+        )
         assert isinstance(after, VaultModel), max_spend
-        assert (after.spent, after.received) == (usdc_e6_from_text(spent), usdc_e6_from_text(received)), max_spend
-        assert left_today_usdc_e6(after.window, after.daily_cap, START) == usdc_e6_from_text(left), max_spend
+        assert (after.spent, after.received) == (
+            usdc_e6_from_text(spent),
+            usdc_e6_from_text(received),
+        ), max_spend
+        assert left_today_usdc_e6(after.window, after.daily_cap, START) == usdc_e6_from_text(
+            left
+        ), max_spend
         assert after.cash == usdc_e6_from_text(balance), max_spend
 
 
@@ -358,11 +420,18 @@ def test_worked_numbers__of_the_order_of_caps__are_the_models() -> None:
     assert len(rows) == 9
     for spent, received, asks, answer in rows:
         out = usdc_e6_from_text(spent)
-        vault = replace(MODEL, spent=out, received=usdc_e6_from_text(received), window=SpendWindow.of([(START, out)]))
+        vault = replace(
+            MODEL,
+            spent=out,
+            received=usdc_e6_from_text(received),
+            window=SpendWindow.of([(START, out)]),
+        )
         calls = [buy(usdc_e6_from_text(part.strip())) for part in asks.split("+")]
         refused = check_call(vault, AGENT, calls, START)
         found = re.fullmatch(r"(\w+)\((\S+), (\S+)\)", answer)
-        expected = found and Refused(found[1], (usdc_e6_from_text(found[2]), usdc_e6_from_text(found[3])))
+        expected = found and Refused(
+            found[1], (usdc_e6_from_text(found[2]), usdc_e6_from_text(found[3]))
+        )
         assert refused == expected, asks
 
 
@@ -411,10 +480,18 @@ def test_limits_block__of_a_working_mandate() -> None:
             "ends_at": "2026-01-31T00:00:00Z",
         },
         "used": {
-            "left_today": {"value": "200.000000", "source": "chain", "basis": "daily_cap_rolling_24h"},
+            "left_today": {
+                "value": "200.000000",
+                "source": "chain",
+                "basis": "daily_cap_rolling_24h",
+            },
             "left_total": {"value": "900.000000", "source": "chain", "basis": "own_cash"},
             "per_action_max": {"value": "100.000000", "source": "terms", "basis": "per_tx_cap"},
-            "window_frees_at": {"value": "2026-01-02T00:00:00Z", "source": "chain", "basis": "rolling_24h"},
+            "window_frees_at": {
+                "value": "2026-01-02T00:00:00Z",
+                "source": "chain",
+                "basis": "rolling_24h",
+            },
         },
         "breaches": {
             "reverts": {"count": 2, "not_seen": NOT_SEEN},
@@ -431,9 +508,14 @@ def test_worked_numbers__of_a_read__are_the_blocks() -> None:
         used = limits_block(FACTS, START + int(second))["used"]
         frees_at = worked.pop()
         assert [
-            one and usdc_e6_from_text(one) for one in (used[name]["value"] for name in ("left_today", "left_total", "per_action_max"))
+            one and usdc_e6_from_text(one)
+            for one in (
+                used[name]["value"] for name in ("left_today", "left_total", "per_action_max")
+            )
         ] == [None if one == "null" else usdc_e6_from_text(one) for one in worked], second
-        assert used["window_frees_at"]["value"] == (None if frees_at == "null" else utc_text(START + int(frees_at))), second
+        assert used["window_frees_at"]["value"] == (
+            None if frees_at == "null" else utc_text(START + int(frees_at))
+        ), second
         assert used["left_total"]["basis"] == basis, second
 
 
@@ -444,12 +526,16 @@ def test_limits_block__with_an_empty_window__frees_nothing() -> None:
 
 
 def test_limits_block__of_paper__comes_from_the_ledger_and_is_never_below_zero() -> None:
-    used = limits_block(replace(FACTS, market_mode=MarketMode.PAPER, cash_usdc_e6=-1), START)["used"]
+    used = limits_block(replace(FACTS, market_mode=MarketMode.PAPER, cash_usdc_e6=-1), START)[
+        "used"
+    ]
     assert used["left_total"] == {"value": "0.000000", "source": "ledger", "basis": "own_cash"}
 
 
 def test_limits_block__with_an_empty_cap__says_that_the_budget_is_the_cap() -> None:
-    used = limits_block(replace(FACTS, terms=replace(TERMS, per_tx_cap=TERMS.budget_usdc)), START)["used"]
+    used = limits_block(replace(FACTS, terms=replace(TERMS, per_tx_cap=TERMS.budget_usdc)), START)[
+        "used"
+    ]
     assert used["per_action_max"] == {"value": "1000.000000", "source": "terms", "basis": "budget"}
 
 
@@ -457,7 +543,9 @@ def test_limits_block__with_an_empty_cap__says_that_the_budget_is_the_cap() -> N
 def test_limits_block__unless_working__is_null_with_its_basis(status: Status) -> None:
     nothing = {"value": None, "source": "none", "basis": "mandate_not_working"}
     used = limits_block(replace(FACTS, status=status), START)["used"]
-    assert used == dict.fromkeys(("left_today", "left_total", "per_action_max", "window_frees_at"), nothing)
+    assert used == dict.fromkeys(
+        ("left_today", "left_total", "per_action_max", "window_frees_at"), nothing
+    )
 
 
 @pytest.mark.parametrize(("now", "basis"), [(END - 1, "own_cash"), (END, "mandate_ended")])
@@ -466,4 +554,7 @@ def test_limits_block__from_the_end_on__is_null(now: int, basis: str) -> None:
 
 
 def test_limits_block__without_a_scan__has_no_count_of_reverts() -> None:
-    assert limits_block(replace(FACTS, reverts_count=None), START)["breaches"]["reverts"] == {"count": None, "not_seen": None}
+    assert limits_block(replace(FACTS, reverts_count=None), START)["breaches"]["reverts"] == {
+        "count": None,
+        "not_seen": None,
+    }

@@ -22,11 +22,21 @@ from core.mandate.rules.terms import ZERO_ADDRESS
 
 END = 1_767_225_600  # 2026-01-01T00:00:00Z
 OPEN = END + 86_400
-WORKING = LockFacts(status=Status.WORKING, market_mode=MarketMode.TESTNET, has_vault=True, ends_at=END, withdrawable_usdc_e6=1_000_000)
-STOPPED = replace(WORKING, status=Status.STOPPED, stopped_at=END - 3_600, stopped_by=StoppedBy.OWNER)
+WORKING = LockFacts(
+    status=Status.WORKING,
+    market_mode=MarketMode.TESTNET,
+    has_vault=True,
+    ends_at=END,
+    withdrawable_usdc_e6=1_000_000,
+)
+STOPPED = replace(
+    WORKING, status=Status.STOPPED, stopped_at=END - 3_600, stopped_by=StoppedBy.OWNER
+)
 
 
-@pytest.mark.parametrize(("now", "until"), [(END - 1, None), (END, OPEN), (OPEN - 1, OPEN), (OPEN, None)])
+@pytest.mark.parametrize(
+    ("now", "until"), [(END - 1, None), (END, OPEN), (OPEN - 1, OPEN), (OPEN, None)]
+)
 def test_settle_grace__is_the_day_from_the_end(now: int, until: int | None) -> None:
     assert settle_grace_until(END, now) == until
 
@@ -99,7 +109,9 @@ def test_lock__after_a_stop__names_who_and_when_and_who_may_withdraw() -> None:
         (None, "It was stopped at"),
     ],
 )
-def test_lock__after_another_stop__does_not_claim_the_owner_did_it(by: StoppedBy | None, words: str) -> None:
+def test_lock__after_another_stop__does_not_claim_the_owner_did_it(
+    by: StoppedBy | None, words: str
+) -> None:
     assert lock_of(replace(STOPPED, stopped_by=by), END).message.startswith(words)
 
 
@@ -121,7 +133,9 @@ def test_lock__without_a_vault__has_nothing_to_open(mode: MarketMode) -> None:
 
 
 def test_chain_state__without_a_vault__is_unknown() -> None:
-    state = chain_state(has_vault=False, stopped=False, settled=False, agent=None, agent_known=False)
+    state = chain_state(
+        has_vault=False, stopped=False, settled=False, agent=None, agent_known=False
+    )
     assert state == {"stopped": None, "settled": None, "agent": None, "agent_known": False}
 
 
@@ -138,7 +152,9 @@ def test_chain_state__without_a_vault__is_unknown() -> None:
 def test_chain_state__shows_the_agent_that_the_vault_obeys(
     agent: str, known: bool, stopped: bool, shown: str | None, shown_known: bool
 ) -> None:
-    state = chain_state(has_vault=True, stopped=stopped, settled=False, agent=agent, agent_known=known)
+    state = chain_state(
+        has_vault=True, stopped=stopped, settled=False, agent=agent, agent_known=known
+    )
     assert (state["agent"], state["agent_known"]) == (shown, shown_known)
 
 

@@ -5,7 +5,16 @@ from datetime import timedelta
 from core.mandate.rules.ledger import Kind
 from core.mandate.rules.limits import Spend
 from core.mandate.rules.outflows import Outflow, busiest_day, outflows, spend_window
-from tests.unit.core.mandate.rules.books import DAY, PAPER, START, TESTNET, e6, executed, tx, working
+from tests.unit.core.mandate.rules.books import (
+    DAY,
+    PAPER,
+    START,
+    TESTNET,
+    e6,
+    executed,
+    tx,
+    working,
+)
 
 AT = int(START.timestamp())
 
@@ -18,7 +27,10 @@ def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
     book.report(Kind.MOVE, "70", 50)
     book.report(Kind.BUY, "9", 51, at=START)
     book.report(Kind.SELL, "9", 52)
-    assert outflows(book.rows, TESTNET) == (Outflow(AT, e6("70"), tx(50), True), Outflow(AT, e6("9"), tx(51), False))
+    assert outflows(book.rows, TESTNET) == (
+        Outflow(AT, e6("70"), tx(50), True),
+        Outflow(AT, e6("9"), tx(51), False),
+    )
     assert spend_window(book.rows, TESTNET).entries == (Spend(AT, e6("70")),)
 
 
@@ -26,7 +38,10 @@ def test_outflows__a_call_that_took_and_brought__counts_what_it_took() -> None:
     book = working()
     book.chain(executed("80", "30", nonce=1), 50, START)
     book.chain(executed("20", "20", nonce=2), 51, START)
-    assert [outflow.amount_usdc_e6 for outflow in outflows(book.rows, TESTNET)] == [e6("80"), e6("20")]
+    assert [outflow.amount_usdc_e6 for outflow in outflows(book.rows, TESTNET)] == [
+        e6("80"),
+        e6("20"),
+    ]
     assert spend_window(book.rows, TESTNET).spent_usdc_e6(AT) == e6("100")
 
 
@@ -43,7 +58,11 @@ def test_outflows__paper__is_what_the_report_really_moved() -> None:
 
 
 def test_busiest_day__window_may_begin_before_the_week_and_ends_with_an_outflow() -> None:
-    spends = [Outflow(AT, 60, None, True), Outflow(AT + 86_399, 50, None, True), Outflow(AT + 86_400, 10, None, True)]
+    spends = [
+        Outflow(AT, 60, None, True),
+        Outflow(AT + 86_399, 50, None, True),
+        Outflow(AT + 86_400, 10, None, True),
+    ]
     assert busiest_day(spends, AT + 1, AT + 10**6) == (110, AT + 86_399)
     assert busiest_day(spends, AT + 86_400, AT + 10**6) == (60, AT + 86_400)
     assert busiest_day(spends, AT + 86_401, AT + 10**6) == (0, None)

@@ -1,4 +1,5 @@
-"""A word that is accepted as a pin is an address of the call's arguments, wherever the caller's offsets point.
+"""A word that is accepted as a pin is an address of the call's arguments, wherever the caller's
+offsets point.
 
 The encoder and decoder of eth_abi, which know nothing of head_words, are the judges.
 """
@@ -66,7 +67,11 @@ def _members(kind: str) -> list[str]:
 def values_of(kind: str) -> st.SearchStrategy[Any]:
     if kind.endswith("]"):
         inner, _, length = kind[:-1].rpartition("[")
-        size = {"min_size": int(length), "max_size": int(length)} if length else {"min_size": 0, "max_size": 3}
+        size = (
+            {"min_size": int(length), "max_size": int(length)}
+            if length
+            else {"min_size": 0, "max_size": 3}
+        )
         return st.lists(values_of(inner), **size)
     if kind.startswith("("):
         return st.tuples(*map(values_of, _members(kind)))
@@ -75,12 +80,18 @@ def values_of(kind: str) -> st.SearchStrategy[Any]:
 
 def leaves(value: Any, path: tuple[int, ...] = ()) -> dict[tuple[int, ...], Any]:
     if isinstance(value, list | tuple):
-        return {at: leaf for index, item in enumerate(value) for at, leaf in leaves(item, (*path, index)).items()}
+        return {
+            at: leaf
+            for index, item in enumerate(value)
+            for at, leaf in leaves(item, (*path, index)).items()
+        }
     return {path: value}
 
 
 def is_accepted(signature: str, word: int) -> bool:
-    targets = parse_targets([{"address": VENUE, "functions": [{"signature": signature, "recipient_word": word}]}], CHAIN)
+    targets = parse_targets(
+        [{"address": VENUE, "functions": [{"signature": signature, "recipient_word": word}]}], CHAIN
+    )
     try:
         check_targets(targets, LISTED)
     except InvalidParameterError:
@@ -89,7 +100,9 @@ def is_accepted(signature: str, word: int) -> bool:
 
 
 def place_pinned(kinds: list[str], data: bytes, word: int) -> tuple[int, ...]:
-    """Write the vault into the word, as the agent must, and find the one argument that becomes the vault's address."""
+    """Write the vault into the word, as the agent must, and find the one argument that becomes the
+    vault's address.
+    """
     start = word * WORD
     before = leaves(decode(kinds, data))
     after = leaves(decode(kinds, data[:start] + PINNED + data[start + WORD :]))
@@ -100,7 +113,9 @@ def place_pinned(kinds: list[str], data: bytes, word: int) -> tuple[int, ...]:
 
 
 @given(SIGNATURES, st.data())
-def test_pin_that_is_accepted__is_one_and_the_same_address_in_every_call(kinds: list[str], draw: st.DataObject) -> None:
+def test_pin_that_is_accepted__is_one_and_the_same_address_in_every_call(
+    kinds: list[str], draw: st.DataObject
+) -> None:
     signature = f"f{_tuple_of(kinds)}"
     one, another = (encode(kinds, draw.draw(st.tuples(*map(values_of, kinds)))) for _ in range(2))
     for word in range(len(head_words(signature)) + 2):
@@ -109,18 +124,26 @@ def test_pin_that_is_accepted__is_one_and_the_same_address_in_every_call(kinds: 
 
 
 @given(SIGNATURES, st.data())
-def test_head__is_as_long_as_the_encoders_and_its_static_words_are_the_arguments(kinds: list[str], draw: st.DataObject) -> None:
+def test_head__is_as_long_as_the_encoders_and_its_static_words_are_the_arguments(
+    kinds: list[str], draw: st.DataObject
+) -> None:
     """An address that stands outside every dynamic argument can be pinned, and nothing else can."""
     signature = f"f{_tuple_of(kinds)}"
     data = encode(kinds, draw.draw(st.tuples(*map(values_of, kinds))))
-    accepted = {word for word in range(len(data) // WORD) if word < 255 and is_accepted(signature, word)}
-    assert accepted == {word for word, kind in enumerate(head_words(signature)) if kind == "address"}
+    accepted = {
+        word for word in range(len(data) // WORD) if word < 255 and is_accepted(signature, word)
+    }
+    assert accepted == {
+        word for word, kind in enumerate(head_words(signature)) if kind == "address"
+    }
     assert len(head_words(signature)) * WORD <= len(data)
 
 
 @pytest.mark.parametrize("word", [0, 1, 2, 3])
 def test_address_behind_an_offset__is_never_accepted__since_the_caller_moves_it(word: int) -> None:
-    """f((bytes,address)): word 2 of a usual encoding is the address, and with the tuple moved behind it that word is a decoy."""
+    """f((bytes,address)): word 2 of a usual encoding is the address, and with the tuple moved
+    behind it that word is a decoy.
+    """
     kinds = ["(bytes,address)"]
     usual = encode(kinds, [(b"", VAULT)])
     thief = "0x" + "ad" * 20

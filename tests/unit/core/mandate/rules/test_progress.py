@@ -12,7 +12,12 @@ from core.mandate.rules.ledger import EMPTY_STATE, Kind, ReportedBy, stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.state import MandateState
-from core.mandate.rules.worth import agent_fee_reserved_usdc_e6, exit_cost_up, gain_est_usdc_e6, worth_of
+from core.mandate.rules.worth import (
+    agent_fee_reserved_usdc_e6,
+    exit_cost_up,
+    gain_est_usdc_e6,
+    worth_of,
+)
 from core.times import utc_text
 from tests.unit.core.mandate.rules.books import (
     DAY,
@@ -40,7 +45,9 @@ NOW = int(START.timestamp()) + 3600
 
 
 def _progress(book: Book, now: int = NOW, spread_bps: int | None = 50) -> dict[str, Any]:
-    return progress_block(book.state, ProgressFacts(facts=book.facts, terms=terms(), spread_bps=spread_bps, now=now))
+    return progress_block(
+        book.state, ProgressFacts(facts=book.facts, terms=terms(), spread_bps=spread_bps, now=now)
+    )
 
 
 # Worth
@@ -48,14 +55,26 @@ def _progress(book: Book, now: int = NOW, spread_bps: int | None = 50) -> dict[s
 
 def test_worth__sources_in_their_order() -> None:
     book = working()
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (e6("1000"), "cash")
+    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+        e6("1000"),
+        "cash",
+    )
     book.chain(executed("100"))
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (e6("1000"), "cost")
+    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+        e6("1000"),
+        "cost",
+    )
     book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
     book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (e6("1010"), "agent_mark")
+    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+        e6("1010"),
+        "agent_mark",
+    )
     book.chain(marked("985.5"))
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (e6("985.5"), "chain_mark")
+    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+        e6("985.5"),
+        "chain_mark",
+    )
     book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
     assert worth_of(book.state, TESTNET).worth_usdc_e6 == e6("985.5")
 
@@ -90,7 +109,10 @@ def test_agent_fee_reserved__deposits_and_losses_are_no_gain() -> None:
     assert agent_fee_reserved_usdc_e6(book.state, worth_of(book.state, TESTNET), 1000) == 0
 
 
-@pytest.mark.parametrize(("amount", "bps", "cost"), [(0, 50, 0), (1, 50, 1), (200, 50, 1), (201, 50, 2), (e6("100"), 50, e6("0.5"))])
+@pytest.mark.parametrize(
+    ("amount", "bps", "cost"),
+    [(0, 50, 0), (1, 50, 1), (200, 50, 1), (201, 50, 2), (e6("100"), 50, e6("0.5"))],
+)
 def test_exit_cost__is_rounded_up(amount: int, bps: int, cost: int) -> None:
     assert exit_cost_up(amount, bps) == cost
 
@@ -121,12 +143,17 @@ def test_fees_block__exact() -> None:
             "pct": "-0.25",
             "formula": "worth_est + withdrawn - deposited - agent_fee_reserved",
         },
-        "net_after_fees_realized": {"value": "-2.875000", "est": False, "formula": "sum(resolve) - sum(fee) - sum(payout)"},
+        "net_after_fees_realized": {
+            "value": "-2.875000",
+            "est": False,
+            "formula": "sum(resolve) - sum(fee) - sum(payout)",
+        },
     }
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "text"), [(5, 200, "2.50"), (-5, 200, "-2.50"), (1, 30_000, "0.00"), (-1, 30_000, "0.00"), (1, 0, None)]
+    ("part", "whole", "text"),
+    [(5, 200, "2.50"), (-5, 200, "-2.50"), (1, 30_000, "0.00"), (-1, 30_000, "0.00"), (1, 0, None)],
 )
 def test_pct_text__two_decimals_towards_zero(part: int, whole: int, text: str | None) -> None:
     assert pct_text(part, whole) == text
@@ -140,7 +167,18 @@ def test_progress__a_working_mandate() -> None:
     book.chain(executed("100"))
     book.chain(marked("990"))
     block = _progress(book)
-    assert {key: block[key] for key in ("status", "worth_est", "worth_source", "cash", "positions_est", "floor", "realized")} == {
+    assert {
+        key: block[key]
+        for key in (
+            "status",
+            "worth_est",
+            "worth_source",
+            "cash",
+            "positions_est",
+            "floor",
+            "realized",
+        )
+    } == {
         "status": "working",
         "worth_est": "990.000000",
         "worth_source": "chain_mark",
@@ -150,10 +188,24 @@ def test_progress__a_working_mandate() -> None:
         "realized": "0.000000",
     }
     assert (block["leave_now_est"], block["exit_cost_est"]) == ("989.550000", "0.450000")
-    assert block["leave_now_basis"] == {"formula": "cash + positions_est - exit_cost_est", "spread_bps": 50}
-    assert (block["day"], block["horizon_days"], block["next_event"]) == (1, 30, {"code": "ends", "at": "2026-03-04T09:00:00Z"})
+    assert block["leave_now_basis"] == {
+        "formula": "cash + positions_est - exit_cost_est",
+        "spread_bps": 50,
+    }
+    assert (block["day"], block["horizon_days"], block["next_event"]) == (
+        1,
+        30,
+        {"code": "ends", "at": "2026-03-04T09:00:00Z"},
+    )
     assert block["positions"] == [
-        {"id": VENUE, "name": None, "status": "open", "source": "chain", "cost_usdc": "100.000000", "worth_est": None}
+        {
+            "id": VENUE,
+            "name": None,
+            "status": "open",
+            "source": "chain",
+            "cost_usdc": "100.000000",
+            "worth_est": None,
+        }
     ]
     assert all(rule["ok"] for rule in block["rules"])
     assert "data_issue" not in block
@@ -178,7 +230,9 @@ def test_progress__data_issue__is_said() -> None:
 def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
     book = working()
     book.chain(executed("100"), 60)
-    book.report(Kind.MOVE, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()})
+    book.report(
+        Kind.MOVE, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
+    )
     assert [(one["id"], one["source"]) for one in _progress(book)["positions"]] == [("p1", "agent")]
 
 
@@ -190,7 +244,10 @@ def test_progress__stop_line__is_broken_by_the_stop_at_it() -> None:
     assert [rule["key"] for rule in _progress(book)["rules"] if not rule["ok"]] == ["stop_line"]
 
 
-@pytest.mark.parametrize(("after_s", "day"), [(0, 1), (86_399, 1), (86_400, 2), (30 * 86_400 - 1, 30), (40 * 86_400, 30), (-5, 1)])
+@pytest.mark.parametrize(
+    ("after_s", "day"),
+    [(0, 1), (86_399, 1), (86_400, 2), (30 * 86_400 - 1, 30), (40 * 86_400, 30), (-5, 1)],
+)
 def test_day__counts_from_one_and_stays_within_the_horizon(after_s: int, day: int) -> None:
     assert _progress(working(), now=int(START.timestamp()) + after_s)["day"] == day
 
@@ -208,14 +265,21 @@ def test_next_event__what_the_agent_announced_then_the_end_then_the_grace() -> N
     book.report(Kind.NOTE, payload={"next_at": "2026-02-02T12:00:00+00:00"})
     assert _progress(book)["next_event"] == {"code": "agent_next", "at": "2026-02-02T12:00:00Z"}
     assert _progress(book, now=NOW + 86_400)["next_event"]["code"] == "ends"
-    assert _progress(book, now=ends_at)["next_event"] == {"code": "settle_grace_ends", "at": "2026-03-05T09:00:00Z"}
+    assert _progress(book, now=ends_at)["next_event"] == {
+        "code": "settle_grace_ends",
+        "at": "2026-03-05T09:00:00Z",
+    }
     assert _progress(book, now=ends_at + 86_400)["next_event"] is None
     book.chain(stopped())
     assert _progress(book)["next_event"] is None
 
 
-@pytest.mark.parametrize("next_at", ["soon", "2026-02-02", "", "2026-02-02T12:00:00", "2099-01-01T00:00:00Z"])
-def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the_end(next_at: str) -> None:
+@pytest.mark.parametrize(
+    "next_at", ["soon", "2026-02-02", "", "2026-02-02T12:00:00", "2099-01-01T00:00:00Z"]
+)
+def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the_end(
+    next_at: str,
+) -> None:
     book = working()
     book.report(Kind.NOTE, payload={"next_at": next_at})
     assert _progress(book)["next_event"]["code"] == "ends"
@@ -231,8 +295,14 @@ def test_paper_after_a_stop__positions_are_void_and_their_cost_is_cash() -> None
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     block = _progress(book)
     assert block["positions"] == []
-    assert block["positions_void"] == [{"id": "p1", "name": "ETH", "status": "void", "cost_returned": "100.000000"}]
-    assert (block["cash"], block["worth_est"], block["worth_source"]) == ("1000.000000", "1000.000000", "cash")
+    assert block["positions_void"] == [
+        {"id": "p1", "name": "ETH", "status": "void", "cost_returned": "100.000000"}
+    ]
+    assert (block["cash"], block["worth_est"], block["worth_source"]) == (
+        "1000.000000",
+        "1000.000000",
+        "cash",
+    )
 
 
 def test_paper_after_a_stop__without_positions__has_no_void_list() -> None:
@@ -245,8 +315,14 @@ def test_paper_after_a_stop__without_positions__has_no_void_list() -> None:
 
 
 def _held(public_id: str, status: Status, minutes: int = 0) -> HeldMandate:
-    ended_at = START + timedelta(minutes=minutes) if status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED) else None
-    state = MandateState(status=status, ended_at=ended_at, vault_address=VAULT, resolved_usdc_e6=e6("5"))
+    ended_at = (
+        START + timedelta(minutes=minutes)
+        if status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED)
+        else None
+    )
+    state = MandateState(
+        status=status, ended_at=ended_at, vault_address=VAULT, resolved_usdc_e6=e6("5")
+    )
     return HeldMandate(public_id=public_id, market_mode=MarketMode.TESTNET, state=state)
 
 
@@ -260,7 +336,9 @@ def test_agent_status__active_and_ended_newest_first_at_most_ten() -> None:
     held += [_held(f"m_{n:02d}", Status.STOPPED if n % 2 else Status.SETTLED, n) for n in range(12)]
     status = agent_status(held)
     assert [one["id"] for one in status["active_mandates"]] == ["m_signed", "m_working"]
-    assert [one["id"] for one in status["ended_mandates"]] == [f"m_{n:02d}" for n in range(11, 1, -1)]
+    assert [one["id"] for one in status["ended_mandates"]] == [
+        f"m_{n:02d}" for n in range(11, 1, -1)
+    ]
     assert status["ended_mandates"][0] == {
         "id": "m_11",
         "status": "stopped",
@@ -305,13 +383,26 @@ def _agent_marks(book: Book) -> None:
 
 
 def test_worked_numbers__row_by_row__are_progress() -> None:
-    keys = ("cash", "positions_est", "worth_est", "worth_source", "realized", "agent_fee_reserved", "exit_cost_est", "leave_now_est")
-    assert table("progress.md", "row by row") == [[name, *(progress[key] for key in keys)] for name, progress in _worked()]
+    keys = (
+        "cash",
+        "positions_est",
+        "worth_est",
+        "worth_source",
+        "realized",
+        "agent_fee_reserved",
+        "exit_cost_est",
+        "leave_now_est",
+    )
+    assert table("progress.md", "row by row") == [
+        [name, *(progress[key] for key in keys)] for name, progress in _worked()
+    ]
 
 
 def test_worked_numbers__after_fees__are_progress() -> None:
     results = [(name, progress["fees"]["net_after_fees_est"]) for name, progress in _worked()]
-    assert table("progress.md", "after fees") == [[name, result["value"], result["pct"]] for name, result in results]
+    assert table("progress.md", "after fees") == [
+        [name, result["value"], result["pct"]] for name, result in results
+    ]
 
 
 def test_worked_numbers__of_days__are_progress() -> None:
@@ -330,4 +421,6 @@ def test_worked_numbers__of_the_stop_line__are_progress() -> None:
     for worth, ok in rows:
         book = working()
         book.chain(marked(worth), 60)
-        assert {rule["key"]: rule["ok"] for rule in _progress(book)["rules"]}["stop_line"] is (ok == "yes"), worth
+        assert {rule["key"]: rule["ok"] for rule in _progress(book)["rules"]}["stop_line"] is (
+            ok == "yes"
+        ), worth

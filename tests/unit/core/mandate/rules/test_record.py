@@ -12,7 +12,13 @@ import rfc8785
 
 from core.errors import InvalidParameterError
 from core.mandate.rules.ledger import Kind, LedgerRow
-from core.mandate.rules.record import canonical_row, chain_faults, genesis_hash, record_line, row_hash
+from core.mandate.rules.record import (
+    canonical_row,
+    chain_faults,
+    genesis_hash,
+    record_line,
+    row_hash,
+)
 from core.money import UsdcE6
 from core.times import exact_instant_text
 from tests.unit.core.mandate.rules.books import PUBLIC_ID, Book, executed, working
@@ -27,7 +33,10 @@ def _book() -> Book:
 
 
 def test_genesis__is_the_hash_of_the_public_id() -> None:
-    assert genesis_hash(PUBLIC_ID) == "0x" + hashlib.sha256(b"mandate-ledger:v1:m_abcdefghij").hexdigest()
+    assert (
+        genesis_hash(PUBLIC_ID)
+        == "0x" + hashlib.sha256(b"mandate-ledger:v1:m_abcdefghij").hexdigest()
+    )
 
 
 def test_record__read_by_a_stranger_with_sha256_and_rfc_8785_alone__holds() -> None:
@@ -61,7 +70,11 @@ def test_canonical_row__a_float_in_the_payload__is_refused() -> None:
 
 def test_utc_text__the_same_instant_in_any_zone__is_the_same_text() -> None:
     at = datetime(2026, 2, 2, 9, 0, 0, 5, tzinfo=UTC)
-    assert exact_instant_text(at) == exact_instant_text(at.astimezone(timezone(timedelta(hours=9)))) == "2026-02-02T09:00:00.000005Z"
+    assert (
+        exact_instant_text(at)
+        == exact_instant_text(at.astimezone(timezone(timedelta(hours=9))))
+        == "2026-02-02T09:00:00.000005Z"
+    )
 
 
 def test_chain_faults__a_sound_book__has_none() -> None:
@@ -94,7 +107,10 @@ def test_chain_faults__a_row_dropped_or_rehashed_or_moved__is_found() -> None:
     assert chain_faults([rows[1], rows[0], *rows[2:]], PUBLIC_ID)
     forged = replace(rows[2], amount_usdc_e6=UsdcE6(1))
     forged = replace(forged, row_hash=row_hash(forged.prev_hash, canonical_row(forged)))
-    assert any(fault.startswith("seq 4: prev_hash") for fault in chain_faults([*rows[:2], forged, *rows[3:]], PUBLIC_ID))
+    assert any(
+        fault.startswith("seq 4: prev_hash")
+        for fault in chain_faults([*rows[:2], forged, *rows[3:]], PUBLIC_ID)
+    )
 
 
 def test_chain_faults__another_mandates_book__is_found_at_its_first_row() -> None:

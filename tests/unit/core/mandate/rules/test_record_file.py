@@ -48,7 +48,9 @@ def test_a_row__comes_back_as_it_was() -> None:
 
 
 def test_a_row_that_was_read__gives_the_same_hash() -> None:
-    assert row_hash(ROW.prev_hash, canonical_row(row_of_line(line()))) == row_hash(ROW.prev_hash, canonical_row(ROW))
+    assert row_hash(ROW.prev_hash, canonical_row(row_of_line(line()))) == row_hash(
+        ROW.prev_hash, canonical_row(ROW)
+    )
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,12 @@ def test_reason__outside_the_six__reads_unknown(error_name: str | None, recorded
 
 @pytest.mark.parametrize(
     ("reason", "code"),
-    [("OverPerTxCap", "over_per_tx_cap"), ("MandateStopped", "mandate_stopped"), ("server_guard", "server_guard"), ("unknown", "unknown")],
+    [
+        ("OverPerTxCap", "over_per_tx_cap"),
+        ("MandateStopped", "mandate_stopped"),
+        ("server_guard", "server_guard"),
+        ("unknown", "unknown"),
+    ],
 )
 def test_code__of_a_reason__is_snake_case(reason: str, code: str) -> None:
     assert reason_code(reason) == code
@@ -61,7 +66,9 @@ def test_report__is_kept_with_a_lower_case_hash() -> None:
 
 
 def test_report__without_hash_and_amount__is_kept() -> None:
-    assert refusal_report("server_guard", None, None) == RefusalReport(RefusalReason.SERVER_GUARD, None, None)
+    assert refusal_report("server_guard", None, None) == RefusalReport(
+        RefusalReason.SERVER_GUARD, None, None
+    )
 
 
 @pytest.mark.parametrize("reason", ["unknown", "OverBudget", "", "overdailycap"])

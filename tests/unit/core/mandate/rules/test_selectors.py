@@ -13,7 +13,10 @@ from core.selectors import head_words, selector_from_text, selector_of
         ("transfer(address,uint256)", "0xa9059cbb"),
         ("approve(address,uint256)", "0x095ea7b3"),
         ("deposit()", "0xd0e30db0"),
-        ("exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))", "0x04e45aaf"),
+        (
+            "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+            "0x04e45aaf",
+        ),
     ],
 )
 def test_selector__of_a_known_function__is_the_known_one(signature: str, selector: str) -> None:
@@ -32,7 +35,9 @@ def test_selector__of_a_known_function__is_the_known_one(signature: str, selecto
         ("f(bytes[2],int8)", ("offset", "int8")),
     ],
 )
-def test_head__of_arguments__holds_fixed_words_and_offsets(signature: str, words: tuple[str, ...]) -> None:
+def test_head__of_arguments__holds_fixed_words_and_offsets(
+    signature: str, words: tuple[str, ...]
+) -> None:
     assert head_words(signature) == words
 
 
@@ -86,7 +91,9 @@ WORST = {
 
 
 @pytest.mark.parametrize("name", WORST)
-def test_worst_signature_of_512_characters__is_read_in_work_that_is_linear_in_its_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worst_signature_of_512_characters__is_read_in_work_that_is_linear_in_its_text(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signature, types, words = WORST[name], 0, 0
     assert len(signature) <= 512
     whole = selectors._words
@@ -107,7 +114,9 @@ def test_worst_signature_of_512_characters__is_read_in_work_that_is_linear_in_it
     assert words <= 255 * types
 
 
-def test_tuple_of_too_many_words_in_a_dynamic_argument__is_refused_at_its_first_word_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tuple_of_too_many_words_in_a_dynamic_argument__is_refused_at_its_first_word_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[str] = []
     whole = selectors._words
 

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
-from core.mandate.rules.statement import WeekStatement, all_mandates_json, statement_json, week_statement
+from core.mandate.rules.statement import (
+    WeekStatement,
+    all_mandates_json,
+    statement_json,
+    week_statement,
+)
 from core.mandate.rules.weeks import IsoWeek
 from tests.unit.core.mandate.rules.books import (
     DAY,
@@ -76,7 +81,11 @@ def test_statement__the_first_week__exact() -> None:
         },
         "allowed_vs_used": {
             "largest_move": {"used": "100.000000", "allowed": "100.000000"},
-            "busiest_day": {"used": "100.010000", "allowed": "250.000000", "ended_at": "2026-02-02T09:06:00Z"},
+            "busiest_day": {
+                "used": "100.010000",
+                "allowed": "250.000000",
+                "ended_at": "2026-02-02T09:06:00Z",
+            },
         },
         "breaches": {
             "reverts": {"count": 0},
@@ -85,7 +94,12 @@ def test_statement__the_first_week__exact() -> None:
         },
         "disclosures": answer["disclosures"],
     }
-    assert [one["code"] for one in answer["disclosures"]] == ["net_of_fees", "past_results", "estimates", "off_switch"]
+    assert [one["code"] for one in answer["disclosures"]] == [
+        "net_of_fees",
+        "past_results",
+        "estimates",
+        "off_switch",
+    ]
     assert [step["code"] for step in steps] == [
         "action_buy",
         "outcome_mark",
@@ -100,7 +114,10 @@ def test_statement__the_first_week__exact() -> None:
 
 def test_statement__the_second_week__begins_where_the_first_ended() -> None:
     rows = story().rows
-    first, second = week_statement(rows, about(), WEEK, LATER), week_statement(rows, about(), NEXT, LATER)
+    first, second = (
+        week_statement(rows, about(), WEEK, LATER),
+        week_statement(rows, about(), NEXT, LATER),
+    )
     assert second.start == first.end
     answer = statement_json(second)
     assert answer["cash"] == {"start": "899.990000", "end": "526.991000"}
@@ -134,8 +151,15 @@ def test_statement__a_call_that_took_and_brought__is_gross_in_flows_and_against_
     book.chain(executed("60", "60", nonce=1), 61, MONDAY + DAY)
     shown = statement_json(week_statement(book.rows, about(), WEEK, LATER))
     flows, used = shown["flows"], shown["allowed_vs_used"]
-    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("140.000000", "90.000000", "0.000000")
-    assert (used["largest_move"]["used"], used["busiest_day"]["used"]) == ("80.000000", "140.000000")
+    assert (flows["spent"], flows["received"], flows["unexplained"]) == (
+        "140.000000",
+        "90.000000",
+        "0.000000",
+    )
+    assert (used["largest_move"]["used"], used["busiest_day"]["used"]) == (
+        "80.000000",
+        "140.000000",
+    )
 
 
 def test_statement__the_running_week__is_as_of_now_and_not_complete() -> None:
@@ -159,7 +183,10 @@ def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
     book.chain(stopped())
     book.chain(withdrawn("1005"))
     statement = week_statement(book.rows, about(), WEEK, LATER)
-    assert (statement.flows.withdrawals_usdc_e6, statement.flows.donated_usdc_e6) == (e6("1000"), e6("5"))
+    assert (statement.flows.withdrawals_usdc_e6, statement.flows.donated_usdc_e6) == (
+        e6("1000"),
+        e6("5"),
+    )
     assert statement.unexplained_usdc_e6 == 0
 
 
@@ -168,14 +195,22 @@ def test_statement__paper_stop__what_void_positions_return_is_received() -> None
     book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     statement = week_statement(book.rows, about(PAPER), WEEK, LATER)
-    assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (e6("100"), e6("100"))
+    assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (
+        e6("100"),
+        e6("100"),
+    )
     assert (statement.end.cash_usdc_e6, statement.unexplained_usdc_e6) == (e6("1000"), 0)
 
 
 def test_statement__before_the_mandate__is_nothing_and_balances() -> None:
     statement = week_statement(story().rows, about(), IsoWeek(2026, 5), LATER)
     answer = statement_json(statement)
-    assert (answer["worth"]["end"], answer["cash"]["end"], answer["steps"], answer["status"]) == ("0.000000", "0.000000", [], "draft")
+    assert (answer["worth"]["end"], answer["cash"]["end"], answer["steps"], answer["status"]) == (
+        "0.000000",
+        "0.000000",
+        [],
+        "draft",
+    )
 
 
 def test_all_mandates__totals_by_market_mode_never_added_up() -> None:
@@ -184,9 +219,17 @@ def test_all_mandates__totals_by_market_mode_never_added_up() -> None:
     paper = week_statement(working(PAPER).rows, about(PAPER, vault_address=None), WEEK, LATER)
     answer = all_mandates_json([testnet, twin, paper], WEEK, LATER)
     assert answer.keys() == {"period", "totals", "mandates", "disclosures"}
-    assert [one["mandate_id"] for one in answer["mandates"]] == [PUBLIC_ID, "m_bbbbbbbbbb", PUBLIC_ID]
+    assert [one["mandate_id"] for one in answer["mandates"]] == [
+        PUBLIC_ID,
+        "m_bbbbbbbbbb",
+        PUBLIC_ID,
+    ]
     totals = answer["totals"]["testnet"]
-    assert (totals["mandates"], totals["worth"]["end"], totals["cash"]["end"]) == (2, "1940.000000", "1799.980000")
+    assert (totals["mandates"], totals["worth"]["end"], totals["cash"]["end"]) == (
+        2,
+        "1940.000000",
+        "1799.980000",
+    )
     assert (totals["flows"]["spent"], totals["result"]["estimated"]) == ("200.020000", "-59.980000")
     assert answer["totals"]["paper"]["cash"]["end"] == "1000.000000"
 
@@ -203,7 +246,19 @@ AMOUNTS = st.integers(min_value=0, max_value=90_000_000)
 HOURS = st.integers(min_value=0, max_value=24 * 21)
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["executed", "paid", "unwound", "proceeds", "settled", "withdrawn", "buy", "sell", "fee"]),
+        st.sampled_from(
+            [
+                "executed",
+                "paid",
+                "unwound",
+                "proceeds",
+                "settled",
+                "withdrawn",
+                "buy",
+                "sell",
+                "fee",
+            ]
+        ),
         AMOUNTS,
         HOURS,
         st.booleans(),
@@ -222,7 +277,12 @@ def _play(book: Book, word: str, amount: int, hours: int) -> Any:
         case "executed":
             return book.chain(executed(text, "1.5"), at=at)
         case _:
-            event: Any = {"paid": paid, "unwound": unwound, "settled": settled, "withdrawn": withdrawn}[word](text)
+            event: Any = {
+                "paid": paid,
+                "unwound": unwound,
+                "settled": settled,
+                "withdrawn": withdrawn,
+            }[word](text)
             return book.chain(event, at=at)
 
 
@@ -248,7 +308,9 @@ def test_statement__every_week_of_any_book__balances_to_the_last_micro_usdc(
     statements = [week_statement(book.rows, about(facts), week, LATER) for week in weeks]
     for statement in statements:
         _balances(statement)
-    assert [one.start.cash_usdc_e6 for one in statements[1:]] == [one.end.cash_usdc_e6 for one in statements[:-1]]
+    assert [one.start.cash_usdc_e6 for one in statements[1:]] == [
+        one.end.cash_usdc_e6 for one in statements[:-1]
+    ]
     assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in book.rows)
 
 
@@ -262,7 +324,9 @@ def figure(statement: Mapping[str, Any], name: str) -> str:
 
 def test_docs_statements__the_worked_weeks__are_the_statements_of_these_rows() -> None:
     rows = table("statements.md", "two weeks")
-    answers = [statement_json(week_statement(story().rows, about(), week, LATER)) for week in (WEEK, NEXT)]
+    answers = [
+        statement_json(week_statement(story().rows, about(), week, LATER)) for week in (WEEK, NEXT)
+    ]
     assert len(rows) == 32
     for name, *worked in rows:
         assert worked == [figure(answer, name) for answer in answers], name

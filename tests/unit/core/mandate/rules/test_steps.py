@@ -91,13 +91,34 @@ def test_step__an_instruction__is_the_owners_purpose_with_all_ten_clauses() -> N
 
 def test_step__a_report_that_the_chain_confirmed() -> None:
     book = working()
-    book.report(Kind.MOVE, "100", 60, {"why": "dip", "target": {"address": VENUE, "market": "ETH"}, "clause": 2})
+    book.report(
+        Kind.MOVE,
+        "100",
+        60,
+        {"why": "dip", "target": {"address": VENUE, "market": "ETH"}, "clause": 2},
+    )
     book.chain(executed("100"), 60)
     action, outcome = _steps(book)[:2]
-    assert (action["kind"], action["status"], action["confirmed_on_chain"], action["est"]) == ("action", "confirmed", True, False)
-    assert (action["why"], action["target"]) == ("dip", {"market": "ETH", "address": VENUE, "selector": None})
-    assert (action["allowed_by"], action["clauses"], action["amount_usdc"]) == ([1, 2, 3, 5, 8], [2], "100.000000")
-    assert (outcome["kind"], outcome["reported_by"], outcome["group"]) == ("outcome", "chain", action["group"])
+    assert (action["kind"], action["status"], action["confirmed_on_chain"], action["est"]) == (
+        "action",
+        "confirmed",
+        True,
+        False,
+    )
+    assert (action["why"], action["target"]) == (
+        "dip",
+        {"market": "ETH", "address": VENUE, "selector": None},
+    )
+    assert (action["allowed_by"], action["clauses"], action["amount_usdc"]) == (
+        [1, 2, 3, 5, 8],
+        [2],
+        "100.000000",
+    )
+    assert (outcome["kind"], outcome["reported_by"], outcome["group"]) == (
+        "outcome",
+        "chain",
+        action["group"],
+    )
     assert outcome["target"] == {"market": None, "address": VENUE, "selector": "0xd96a094a"}
 
 
@@ -105,7 +126,12 @@ def test_step__executed_without_a_report__is_the_action() -> None:
     book = working()
     book.chain(executed("100"), 60)
     step = _steps(book)[0]
-    assert (step["kind"], step["code"], step["status"], step["why"]) == ("action", "action_executed", "confirmed", None)
+    assert (step["kind"], step["code"], step["status"], step["why"]) == (
+        "action",
+        "action_executed",
+        "confirmed",
+        None,
+    )
 
 
 def test_step__a_report_that_the_chain_does_not_know__is_an_estimate() -> None:
@@ -117,7 +143,10 @@ def test_step__a_report_that_the_chain_does_not_know__is_an_estimate() -> None:
 
 def test_step__a_flagged_report__names_the_clauses_it_breaks() -> None:
     book = working()
-    violation = {"codes": ["target_not_allowed", "over_per_tx_cap"], "detail": {"target_detail": "not_on_the_list"}}
+    violation = {
+        "codes": ["target_not_allowed", "over_per_tx_cap"],
+        "detail": {"target_detail": "not_on_the_list"},
+    }
     book.report(Kind.BUY, "500", None, {"target": VENUE, "violation": violation})
     step = _steps(book)[0]
     assert (step["status"], step["breached"], step["allowed_by"]) == ("flagged", [2, 5], [1, 3, 8])
@@ -144,16 +173,34 @@ def test_refusal__found_by_the_block_scan_alone() -> None:
     book = working()
     _revert(book, 60)
     step = _steps(book)[0]
-    assert (step["kind"], step["code"], step["status"], step["reported_by"]) == ("action", "refused", "refused", "chain")
-    assert (step["note"], step["breached"], step["allowed_by"]) == ("Refused: OverPerTxCap", [2], [])
+    assert (step["kind"], step["code"], step["status"], step["reported_by"]) == (
+        "action",
+        "refused",
+        "refused",
+        "chain",
+    )
+    assert (step["note"], step["breached"], step["allowed_by"]) == (
+        "Refused: OverPerTxCap",
+        [2],
+        [],
+    )
     assert step["target"] == {"market": None, "address": VENUE, "selector": "0xd96a094a"}
-    assert (step["params"]["source"], step["params"]["check"], step["params"]["codes"]) == ("chain", "block_scan", ["over_per_tx_cap"])
+    assert (step["params"]["source"], step["params"]["check"], step["params"]["codes"]) == (
+        "chain",
+        "block_scan",
+        ["over_per_tx_cap"],
+    )
 
 
 @pytest.mark.parametrize("report_first", [True, False])
-def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(report_first: bool) -> None:
+def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(
+    report_first: bool,
+) -> None:
     book = working()
-    payload = {"refusal": {"reason": "OverPerTxCap", "source": "agent", "check": "reported"}, "why": "tried"}
+    payload = {
+        "refusal": {"reason": "OverPerTxCap", "source": "agent", "check": "reported"},
+        "why": "tried",
+    }
     if report_first:
         book.report(Kind.NOTE, tx_number=60, payload=payload)
     _revert(book, 60, proves=book.rows[-1].seq if report_first else None)
@@ -161,17 +208,30 @@ def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(report_
         book.report(Kind.NOTE, tx_number=60, payload=payload)
     steps = [step for step in _steps(book) if step["code"] == "refused"]
     assert len(steps) == 1
-    assert (steps[0]["params"]["source"], steps[0]["params"]["check"], steps[0]["why"]) == ("chain", "block_scan", "tried")
+    assert (steps[0]["params"]["source"], steps[0]["params"]["check"], steps[0]["why"]) == (
+        "chain",
+        "block_scan",
+        "tried",
+    )
 
 
 def test_payment__reported_and_proven__is_one_research_step_before_its_call() -> None:
     book = working()
-    book.report(Kind.FEE, "0.01", 70, {"fee_kind": "x402", "resource": "https://a.example/x", "why": "news"})
+    book.report(
+        Kind.FEE, "0.01", 70, {"fee_kind": "x402", "resource": "https://a.example/x", "why": "news"}
+    )
     book.chain(paid("0.01"), 70)
     book.chain(executed("0.01", target=X402), 70)
     steps = _steps(book)[:2]
-    assert [(step["kind"], step["code"]) for step in steps] == [("research", "research_paid"), ("action", "action_executed")]
-    assert (steps[0]["resource"], steps[0]["why"], steps[0]["amount_usdc"]) == ("0x" + "44" * 32, "news", "0.010000")
+    assert [(step["kind"], step["code"]) for step in steps] == [
+        ("research", "research_paid"),
+        ("action", "action_executed"),
+    ]
+    assert (steps[0]["resource"], steps[0]["why"], steps[0]["amount_usdc"]) == (
+        "0x" + "44" * 32,
+        "news",
+        "0.010000",
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +241,9 @@ def test_payment__reported_and_proven__is_one_research_step_before_its_call() ->
         ({"fee_kind": "venue"}, "note", "note_fee"),
     ],
 )
-def test_fee__with_a_resource_is_research_and_without_is_a_note(payload: dict[str, str], kind: str, code: str) -> None:
+def test_fee__with_a_resource_is_research_and_without_is_a_note(
+    payload: dict[str, str], kind: str, code: str
+) -> None:
     book = working()
     book.report(Kind.FEE, "1", payload=payload)
     assert _brief(book)[0] == (kind, code)
@@ -211,7 +273,11 @@ def test_pause_and_resume__keep_their_codes_and_say_what_they_did() -> None:
     book.chain(ev.AgentSet(AGENT))
     book.chain(stopped())
     book.chain(ev.AgentSet(AGENT))
-    told = [(step["code"], step["params"]["action"], step["note"]) for step in _steps(book) if "agent" in step["code"]]
+    told = [
+        (step["code"], step["params"]["action"], step["note"])
+        for step in _steps(book)
+        if "agent" in step["code"]
+    ]
     assert told == [
         ("control_agentset", None, "Agent set on chain"),
         ("control_agentset", "resumed", "Resumed: agent set on chain"),
@@ -226,7 +292,10 @@ def test_keepers_marks__on_chain_and_beside__are_outcomes_and_estimates() -> Non
     book.add(mark_note(worth_usdc_e6=e6("991"), as_of_block=9, source="chain_view", now=book.clock))
     newest, older = _steps(book)[:2]
     assert [step["code"] for step in (newest, older)] == ["outcome_mark"] * 2
-    assert [(step["est"], step["confirmed_on_chain"], step["params"]["worth_usdc"]) for step in (newest, older)] == [
+    assert [
+        (step["est"], step["confirmed_on_chain"], step["params"]["worth_usdc"])
+        for step in (newest, older)
+    ] == [
         (True, False, "991.000000"),
         (True, True, "990.000000"),
     ]
@@ -236,7 +305,11 @@ def test_factory_event__is_a_note() -> None:
     book = working()
     book.chain(ev.KeeperProposed(OWNER, 5))
     step = _steps(book)[0]
-    assert (step["kind"], step["code"], step["params"]["event"]) == ("note", "note_factory", "KeeperProposed")
+    assert (step["kind"], step["code"], step["params"]["event"]) == (
+        "note",
+        "note_factory",
+        "KeeperProposed",
+    )
 
 
 def test_reversed_row__never_was() -> None:
@@ -259,7 +332,10 @@ def test_a_late_report__joins_its_group_and_moves_nothing() -> None:
 
 
 def test_paper__deposit_of_the_budget_is_funding() -> None:
-    assert _brief(working(PAPER)) == [("funding", "funding_deposit"), ("instruction", "instruction_purpose")]
+    assert _brief(working(PAPER)) == [
+        ("funding", "funding_deposit"),
+        ("instruction", "instruction_purpose"),
+    ]
 
 
 # Pages

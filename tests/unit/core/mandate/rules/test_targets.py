@@ -89,29 +89,59 @@ def test_list_that_comes_to_nothing__is_refused() -> None:
 def test_default__is_what_is_listed_and_no_more() -> None:
     both = parse_targets(None, CHAIN)
     assert default_targets(LISTED) == both
-    assert default_targets(ListedContracts(CHAIN, {ADAPTER: (BUY, SELL)}, NEVER, PAYMENTS, {})) == both[:1]
-    assert default_targets(ListedContracts(CHAIN, {PAYMENTS: (PAY,)}, NEVER, PAYMENTS, {})) == both[1:]
+    assert (
+        default_targets(ListedContracts(CHAIN, {ADAPTER: (BUY, SELL)}, NEVER, PAYMENTS, {}))
+        == both[:1]
+    )
+    assert (
+        default_targets(ListedContracts(CHAIN, {PAYMENTS: (PAY,)}, NEVER, PAYMENTS, {})) == both[1:]
+    )
 
 
 @pytest.mark.parametrize(
     ("items", "adapters", "says"),
     [
-        ([ADAPTER, {"kind": "x402"}], {ADAPTER: (BUY, SELL)}, "no adapter for payments is listed that it could stand for"),
-        ([ADAPTER, {"kind": "x402"}], {ADAPTER: (BUY, SELL), PAYMENTS: ()}, "no adapter for payments is listed that it could stand for"),
-        ([{"kind": "x402"}, {"kind": "mandate_vault"}], {PAYMENTS: (PAY,)}, "no adapter of this service is listed that it could stand for"),
+        (
+            [ADAPTER, {"kind": "x402"}],
+            {ADAPTER: (BUY, SELL)},
+            "no adapter for payments is listed that it could stand for",
+        ),
+        (
+            [ADAPTER, {"kind": "x402"}],
+            {ADAPTER: (BUY, SELL), PAYMENTS: ()},
+            "no adapter for payments is listed that it could stand for",
+        ),
+        (
+            [{"kind": "x402"}, {"kind": "mandate_vault"}],
+            {PAYMENTS: (PAY,)},
+            "no adapter of this service is listed that it could stand for",
+        ),
     ],
 )
-def test_entry_that_comes_to_no_rule__is_refused_since_its_clause_would_be_untrue(items: Any, adapters: Any, says: str) -> None:
+def test_entry_that_comes_to_no_rule__is_refused_since_its_clause_would_be_untrue(
+    items: Any, adapters: Any, says: str
+) -> None:
     with pytest.raises(InvalidParameterError) as refused:
-        expand_rules(parse_targets(items, CHAIN), ListedContracts(CHAIN, adapters, NEVER, PAYMENTS, {}))
-    assert (refused.value.field, refused.value.rule) == ("allowed_targets[1]", f"{says}, so that it allows nothing; leave it out")
+        expand_rules(
+            parse_targets(items, CHAIN), ListedContracts(CHAIN, adapters, NEVER, PAYMENTS, {})
+        )
+    assert (refused.value.field, refused.value.rule) == (
+        "allowed_targets[1]",
+        f"{says}, so that it allows nothing; leave it out",
+    )
 
 
 # Contracts
 
 
 @pytest.mark.parametrize(
-    "item", [ADAPTER, ADAPTER.lower(), {"address": ADAPTER}, {"kind": "contract", "chain_id": CHAIN, "address": ADAPTER}]
+    "item",
+    [
+        ADAPTER,
+        ADAPTER.lower(),
+        {"address": ADAPTER},
+        {"kind": "contract", "chain_id": CHAIN, "address": ADAPTER},
+    ],
 )
 def test_listed_adapter__in_any_form__brings_its_published_rules(item: Any) -> None:
     assert rules_of([item]) == (BUY, SELL)
@@ -123,21 +153,35 @@ def test_listed_adapter__narrowed_to_a_function__brings_the_published_rule() -> 
 
 CREDIT = Rule(ADAPTER, "0x11111111", UNPINNED, RuleKind.SPEND)
 TRADES = ListedContracts(CHAIN, {ADAPTER: (CREDIT, BUY, SELL)}, NEVER, None, {})
-SPENDS, VALUED, EXITS = {"selector": CREDIT.selector}, {"selector": BUY.selector}, {"selector": SELL.selector, "exit": True}
+SPENDS, VALUED, EXITS = (
+    {"selector": CREDIT.selector},
+    {"selector": BUY.selector},
+    {"selector": SELL.selector, "exit": True},
+)
 
 
 @pytest.mark.parametrize("functions", [[SPENDS], [EXITS, SPENDS]])
 def test_listed_adapter__narrowed_to_what_spends_unvalued__is_refused(functions: list[Any]) -> None:
-    """A vault values an adapter by the mandate's own rules: one such spend would turn the public stop off."""
+    """A vault values an adapter by the mandate's own rules: one such spend would turn the public
+    stop off.
+    """
     with pytest.raises(InvalidParameterError) as refused:
         expand_rules(parse_targets([{"address": ADAPTER, "functions": functions}], CHAIN), TRADES)
     assert refused.value.field == "allowed_targets[0].functions"
-    assert refused.value.rule.endswith(f"; name {BUY.selector} too, or leave functions out for all that the adapter publishes")
+    assert refused.value.rule.endswith(
+        f"; name {BUY.selector} too, or leave functions out for all that the adapter publishes"
+    )
 
 
-@pytest.mark.parametrize("functions", [[SPENDS, VALUED], [EXITS], [VALUED], [SPENDS, VALUED, EXITS]])
-def test_listed_adapter__narrowed_to_what_it_values__never_counts_money_as_unvalued(functions: list[Any]) -> None:
-    rules = expand_rules(parse_targets([{"address": ADAPTER, "functions": functions}], CHAIN), TRADES)
+@pytest.mark.parametrize(
+    "functions", [[SPENDS, VALUED], [EXITS], [VALUED], [SPENDS, VALUED, EXITS]]
+)
+def test_listed_adapter__narrowed_to_what_it_values__never_counts_money_as_unvalued(
+    functions: list[Any],
+) -> None:
+    rules = expand_rules(
+        parse_targets([{"address": ADAPTER, "functions": functions}], CHAIN), TRADES
+    )
     assert all(selector != CREDIT.selector for _, selector in position_rules(rules).unvalued)
 
 
@@ -173,7 +217,10 @@ def test_other_contract__bare__is_refused() -> None:
 
 def test_unpinned_function__not_declared__is_refused() -> None:
     field = "allowed_targets[0].functions[1].recipient_word"
-    assert refused_field([{"address": VENUE, "functions": [PINNED, {"selector": "0xaabbccdd"}]}]) == field
+    assert (
+        refused_field([{"address": VENUE, "functions": [PINNED, {"selector": "0xaabbccdd"}]}])
+        == field
+    )
 
 
 def test_unpinned_function__declared__is_taken_and_shown() -> None:
@@ -185,9 +232,13 @@ def test_unpinned_function__declared__is_taken_and_shown() -> None:
 
 
 def test_pin_on_a_word_behind_an_offset__is_refused_since_it_would_pin_nothing() -> None:
-    # Of f((bytes,address)) the address is word 2 as usually encoded, but the caller chooses where the tuple lies.
+    # Of f((bytes,address)) the address is word 2 as usually encoded, but the caller chooses where
+    # the tuple lies.
     function = {"signature": "f((bytes,address))", "recipient_word": 2}
-    assert refused_field([{"address": VENUE, "functions": [function]}]) == "allowed_targets[0].functions[0].recipient_word"
+    assert (
+        refused_field([{"address": VENUE, "functions": [function]}])
+        == "allowed_targets[0].functions[0].recipient_word"
+    )
 
 
 @pytest.mark.parametrize("word", [0, 2, -1, 255, True, "1", 1.0])
@@ -198,11 +249,18 @@ def test_pin_on_anything_but_an_address_word__is_refused(word: object) -> None:
 
 @pytest.mark.parametrize("address", [USDC, FACTORY, PERMIT2, USDC.lower()])
 def test_forbidden_contract__is_never_a_target(address: str) -> None:
-    assert refused_field([{"address": address, "functions": [PINNED]}]) == "allowed_targets[0].address"
+    assert (
+        refused_field([{"address": address, "functions": [PINNED]}]) == "allowed_targets[0].address"
+    )
 
 
 @pytest.mark.parametrize(
-    "item", [{"address": ADAPTER, "chain_id": 1}, {"kind": "mandate_vault", "chain_id": 8453}, {"address": ADAPTER, "chain_id": True}]
+    "item",
+    [
+        {"address": ADAPTER, "chain_id": 1},
+        {"kind": "mandate_vault", "chain_id": 8453},
+        {"address": ADAPTER, "chain_id": True},
+    ],
 )
 def test_target_on_another_chain__is_refused(item: Any) -> None:
     assert refused_field([item]) == "allowed_targets[0].chain_id"
@@ -222,10 +280,22 @@ def test_target_on_another_chain__is_refused(item: Any) -> None:
         ({"address": VENUE, "functions": "buy()"}, "allowed_targets[0].functions"),
         ({"address": VENUE, "functions": ["buy()"]}, "allowed_targets[0].functions[0]"),
         ({"address": VENUE, "functions": [PINNED, PINNED]}, "allowed_targets[0].functions"),
-        ({"address": VENUE, "functions": [{"recipient_word": 0}]}, "allowed_targets[0].functions[0].selector"),
-        ({"address": VENUE, "functions": [{**PINNED, "selector": "0xaabbccdd"}]}, "allowed_targets[0].functions[0].selector"),
-        ({"address": VENUE, "functions": [{**PINNED, "exit": 1}]}, "allowed_targets[0].functions[0].exit"),
-        ({"address": VENUE, "functions": [{**PINNED, "signature": 4}]}, "allowed_targets[0].functions[0].signature"),
+        (
+            {"address": VENUE, "functions": [{"recipient_word": 0}]},
+            "allowed_targets[0].functions[0].selector",
+        ),
+        (
+            {"address": VENUE, "functions": [{**PINNED, "selector": "0xaabbccdd"}]},
+            "allowed_targets[0].functions[0].selector",
+        ),
+        (
+            {"address": VENUE, "functions": [{**PINNED, "exit": 1}]},
+            "allowed_targets[0].functions[0].exit",
+        ),
+        (
+            {"address": VENUE, "functions": [{**PINNED, "signature": 4}]},
+            "allowed_targets[0].functions[0].signature",
+        ),
         ({"kind": "x402", "address": VENUE}, "allowed_targets[0].address"),
         ({"kind": "x402", "hosts": "a.example"}, "allowed_targets[0].hosts"),
         ({"kind": "x402", "payees": ["0x12"]}, "allowed_targets[0].payees"),
@@ -242,14 +312,25 @@ def test_list_of_another_form__is_refused(items: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "items", [[ADAPTER, {"address": ADAPTER.lower()}], [{"kind": "x402"}, {"kind": "x402"}], [{"kind": "mandate_vault"}] * 2]
+    "items",
+    [
+        [ADAPTER, {"address": ADAPTER.lower()}],
+        [{"kind": "x402"}, {"kind": "x402"}],
+        [{"kind": "mandate_vault"}] * 2,
+    ],
 )
 def test_target_named_twice__is_refused(items: list[Any]) -> None:
     assert refused_field(items) == "allowed_targets[1]"
 
 
 def many(count: int) -> list[Any]:
-    return [{"address": VENUE, "functions": [{"selector": f"0x{n:08x}"} for n in range(count)], "unpinned": True}]
+    return [
+        {
+            "address": VENUE,
+            "functions": [{"selector": f"0x{n:08x}"} for n in range(count)],
+            "unpinned": True,
+        }
+    ]
 
 
 def test_rules__thirty_two_are_taken() -> None:
@@ -260,7 +341,9 @@ def test_rules__thirty_three_are_refused() -> None:
     assert refused_field([*many(31), ADAPTER]) == "allowed_targets"
 
 
-def test_functions_over_all_targets__more_than_32__are_refused_before_any_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_over_all_targets__more_than_32__are_refused_before_any_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read: list[object] = []
     monkeypatch.setattr("core.mandate.rules.targets.head_words", read.append)
     monkeypatch.setattr("core.mandate.rules.targets.selector_of", lambda *text: read.append(text))
@@ -268,13 +351,20 @@ def test_functions_over_all_targets__more_than_32__are_refused_before_any_is_rea
     items = [{"address": f"0x{n + 1:040x}", "functions": functions} for n in range(32)]
     with pytest.raises(InvalidParameterError) as refused:
         parse_targets(items, CHAIN)
-    assert (refused.value.field, refused.value.rule) == ("allowed_targets", "they name 1024 functions; 1 to 32 are possible")
+    assert (refused.value.field, refused.value.rule) == (
+        "allowed_targets",
+        "they name 1024 functions; 1 to 32 are possible",
+    )
     assert read == []
 
 
 @given(st.permutations(list(range(20))))
 def test_rules__are_strictly_ascending_whatever_the_order_written(order: list[int]) -> None:
-    first = {"address": VENUE, "functions": [{"selector": f"0x{n * 7:08x}"} for n in order], "unpinned": True}
+    first = {
+        "address": VENUE,
+        "functions": [{"selector": f"0x{n * 7:08x}"} for n in order],
+        "unpinned": True,
+    }
     rules = rules_of([{"kind": "x402"}, first, ADAPTER])
     keys = [(int(rule.target, 16), int(rule.selector, 16)) for rule in rules]
     assert all(low < high for low, high in itertools.pairwise(keys))
@@ -285,7 +375,13 @@ def test_rules__are_strictly_ascending_whatever_the_order_written(order: list[in
 
 
 def test_x402__hosts_and_payees_are_sorted_once_each_in_one_spelling() -> None:
-    items = [{"kind": "x402", "hosts": ["B.example", "a.example:8443", "b.example"], "payees": [VENUE.lower(), ADAPTER, VENUE]}]
+    items = [
+        {
+            "kind": "x402",
+            "hosts": ["B.example", "a.example:8443", "b.example"],
+            "payees": [VENUE.lower(), ADAPTER, VENUE],
+        }
+    ]
     assert guard_targets(parse_targets(items, CHAIN)) == [
         {"kind": "x402", "hosts": ["a.example:8443", "b.example"], "payees": [ADAPTER, VENUE]}
     ]
@@ -326,10 +422,19 @@ def test_x402__plain_hosts__are_taken(host: str) -> None:
 # Stored lists
 
 
-@pytest.mark.parametrize("signature", ["f((),address)", "f(address[1]\n)", "f(((uint8[255],uint8)[]),address)", "f(" * 300])
+@pytest.mark.parametrize(
+    "signature",
+    ["f((),address)", "f(address[1]\n)", "f(((uint8[255],uint8)[]),address)", "f(" * 300],
+)
 def test_stored_signature_that_is_refused_today__is_read_by_its_selector(signature: str) -> None:
     function = {"selector": "0xaabbccdd", "signature": signature, "recipient_word": 0, "exit": True}
-    item = {"kind": "contract", "chain_id": CHAIN, "address": VENUE, "functions": [function, PINNED], "unpinned": False}
+    item = {
+        "kind": "contract",
+        "chain_id": CHAIN,
+        "address": VENUE,
+        "functions": [function, PINNED],
+        "unpinned": False,
+    }
     (target,) = stored_targets([item], CHAIN)
     assert isinstance(target, ContractTarget) and target.functions is not None
     assert target.functions[0] == TargetFunction("0xaabbccdd", None, 0, is_exit=True)
@@ -339,7 +444,9 @@ def test_stored_signature_that_is_refused_today__is_read_by_its_selector(signatu
 
 
 def test_stored_list__of_today__is_read_as_it_was_written() -> None:
-    targets = parse_targets([{"kind": "x402"}, ADAPTER, {"address": VENUE, "functions": [PINNED]}], CHAIN)
+    targets = parse_targets(
+        [{"kind": "x402"}, ADAPTER, {"address": VENUE, "functions": [PINNED]}], CHAIN
+    )
     assert stored_targets(targets_to_json(targets), CHAIN) == targets
     assert stored_targets(None, CHAIN) == parse_targets(None, CHAIN)
 

@@ -40,7 +40,13 @@ ISSUED_AT = 1_767_225_600
 
 
 def terms_of(draft: TermsDraft) -> MandateTerms:
-    return terms_from_draft(draft, issued_at=ISSUED_AT, nonce=7, allowed_targets_hash="0x" + "11" * 32, guard_targets_hash="0x" + "22" * 32)
+    return terms_from_draft(
+        draft,
+        issued_at=ISSUED_AT,
+        nonce=7,
+        allowed_targets_hash="0x" + "11" * 32,
+        guard_targets_hash="0x" + "22" * 32,
+    )
 
 
 def test_draft__with_its_gaps__is_signed_as_what_they_mean() -> None:
@@ -66,7 +72,12 @@ def test_draft__filled__is_signed_as_written() -> None:
             payout_rule={"kind": "share_of_verified_gain", "bps": 0},
         )
     )
-    assert (terms.per_tx_cap, terms.daily_cap, terms.approval_above, terms.on_floor) == (100_000_000, 300_000_000, 1, 1)
+    assert (terms.per_tx_cap, terms.daily_cap, terms.approval_above, terms.on_floor) == (
+        100_000_000,
+        300_000_000,
+        1,
+        1,
+    )
     assert terms.agent == ZERO_ADDRESS
     assert terms.agent_fee_bps == 0
 
@@ -83,7 +94,9 @@ def test_draft__filled__is_signed_as_written() -> None:
         (333_333_333, 3_333, 222_233_334),
     ],
 )
-def test_stop_floor__is_the_budget_less_the_loss_rounded_down(budget: int, bps: int, floor: int) -> None:
+def test_stop_floor__is_the_budget_less_the_loss_rounded_down(
+    budget: int, bps: int, floor: int
+) -> None:
     assert stop_floor_usdc_e6(budget, bps) == floor
 
 
@@ -94,7 +107,9 @@ def test_stop_floor__that_would_be_the_whole_budget__is_refused() -> None:
 
 
 @given(st.integers(10_000, MAX_ABS_USDC_E6), st.integers(1, 10_000))
-def test_stop_floor__never_accepts_more_than_the_share_and_lies_below_the_budget(budget: int, bps: int) -> None:
+def test_stop_floor__never_accepts_more_than_the_share_and_lies_below_the_budget(
+    budget: int, bps: int
+) -> None:
     floor = stop_floor_usdc_e6(budget, bps)
     assert 0 <= floor < budget
     assert (budget - floor) * 10_000 <= budget * bps
@@ -121,7 +136,9 @@ def test_stop_floor__never_accepts_more_than_the_share_and_lies_below_the_budget
         ({"payout_rule": {"bps": "1000"}}, "payout_rule.bps"),
     ],
 )
-def test_draft__with_a_number_out_of_range__names_the_field(change: dict[str, Any], field: str) -> None:
+def test_draft__with_a_number_out_of_range__names_the_field(
+    change: dict[str, Any], field: str
+) -> None:
     with pytest.raises(InvalidNumberError) as refused:
         terms_of(replace(DRAFT, **change))
     assert refused.value.field == field
@@ -158,7 +175,9 @@ def test_draft__at_the_edge_of_a_range__is_taken(change: dict[str, Any]) -> None
         ({"payout_rule": {"bps": 1, "cap": 2}}, "payout_rule.cap"),
     ],
 )
-def test_draft__with_another_broken_field__names_the_field(change: dict[str, Any], field: str) -> None:
+def test_draft__with_another_broken_field__names_the_field(
+    change: dict[str, Any], field: str
+) -> None:
     with pytest.raises(InvalidParameterError) as refused:
         terms_of(replace(DRAFT, **change))
     assert refused.value.field == field
@@ -195,7 +214,9 @@ def test_terms__written_and_read__are_the_same(nonce: int) -> None:
     assert terms_from_json(terms_to_json(terms)) == terms
 
 
-@pytest.mark.parametrize("value", [1, True, None, "01", "-1", "1.0", "", " 1", "1" * 79, str(2**256)])
+@pytest.mark.parametrize(
+    "value", [1, True, None, "01", "-1", "1.0", "", " 1", "1" * 79, str(2**256)]
+)
 def test_terms__read_with_a_number_in_another_form__are_refused(value: object) -> None:
     with pytest.raises((InvalidNumberError, InvalidParameterError), match=r"^nonce: "):
         terms_from_json({**terms_to_json(terms_of(DRAFT)), "nonce": value})
@@ -211,6 +232,14 @@ def test_terms__read_with_a_key_too_many_or_too_few__are_refused() -> None:
 
 
 def test_rules__written_and_read__are_the_same() -> None:
-    rules = (Rule(OWNER, "0xa9059cbb", 0, RuleKind.SPEND), Rule(AGENT, "0xd0e30db0", UNPINNED, RuleKind.COST))
-    assert rules_to_json(rules)[1] == {"target": AGENT, "selector": "0xd0e30db0", "recipient_word": 255, "kind": 3}
+    rules = (
+        Rule(OWNER, "0xa9059cbb", 0, RuleKind.SPEND),
+        Rule(AGENT, "0xd0e30db0", UNPINNED, RuleKind.COST),
+    )
+    assert rules_to_json(rules)[1] == {
+        "target": AGENT,
+        "selector": "0xd0e30db0",
+        "recipient_word": 255,
+        "kind": 3,
+    }
     assert rules_from_json(rules_to_json(rules)) == rules

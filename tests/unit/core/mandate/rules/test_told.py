@@ -1,4 +1,6 @@
-"""A payment and its report, a refusal and its proof: each counts once, however far apart in the book."""
+"""A payment and its report, a refusal and its proof: each counts once, however far apart in the
+book.
+"""
 
 import random
 from datetime import timedelta
@@ -7,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mandate.rules.ledger import Kind, LedgerRow, MandateState, ReportedBy, ToldByTx, apply, effective, fold, fold_on
+from core.mandate.rules.ledger import (
+    Kind,
+    LedgerRow,
+    MandateState,
+    ReportedBy,
+    ToldByTx,
+    apply,
+    effective,
+    fold,
+    fold_on,
+)
 from core.mandate.rules.state import EMPTY_STATE
 from tests.unit.core.mandate.rules.books import START, TESTNET, tx
 
@@ -18,7 +30,9 @@ PAYMENTS = 200
 def row(seq: int, kind: Kind, by: ReportedBy, number: int, **changes: object) -> LedgerRow:
     """A row of transaction `number`; a fee is 1 USDC."""
     is_fee = kind is Kind.FEE
-    said: dict[str, object] = {"fee_kind": "x402"} if is_fee else {"refusal": {"reason": "OverPerTxCap"}}
+    said: dict[str, object] = (
+        {"fee_kind": "x402"} if is_fee else {"refusal": {"reason": "OverPerTxCap"}}
+    )
     known: dict[str, object] = {
         "id": seq,
         "mandate_id": 1,
@@ -40,7 +54,9 @@ def row(seq: int, kind: Kind, by: ReportedBy, number: int, **changes: object) ->
 
 
 def told_twice(kind: Kind, order: list[int]) -> list[LedgerRow]:
-    """Each number of `order` stands in it twice: once it is told by the agent, once by the chain, whoever comes first."""
+    """Each number of `order` stands in it twice: once it is told by the agent, once by the chain,
+    whoever comes first.
+    """
     first: dict[int, ReportedBy] = {}
     rows = []
     for seq, number in enumerate(order, start=1):
@@ -69,7 +85,11 @@ def test_sixty_five_payments_reported_first_and_proven_after__are_sixty_five_usd
 def test_sixty_five_refusals_reported_first_and_proven_after__are_sixty_five() -> None:
     rows = told_twice(Kind.NOTE, [*range(1, 131, 2), *range(1, 131, 2)])
     state = fold(rows, TESTNET)
-    assert (state.refusals_count, state.refusals_confirmed_count, state.reverts_count) == (65, 65, 65)
+    assert (state.refusals_count, state.refusals_confirmed_count, state.reverts_count) == (
+        65,
+        65,
+        65,
+    )
 
 
 @given(seed=st.integers(0, 2**32))
@@ -78,7 +98,9 @@ def test_two_hundred_payments_in_any_order_and_distance__each_counts_once(seed: 
 
 
 @given(seed=st.integers(0, 2**32), cut=st.integers(0, 2 * PAYMENTS))
-def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(seed: int, cut: int) -> None:
+def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(
+    seed: int, cut: int
+) -> None:
     rows = told_twice(Kind.FEE, shuffled(seed))
     told = ToldByTx(rows[:cut])
     state = fold(rows[:cut], TESTNET)
@@ -88,16 +110,23 @@ def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(seed: 
 @given(seed=st.integers(0, 2**32), lost=st.sets(st.integers(0, 39), max_size=20))
 def test_reversed_rows__leave_what_the_other_row_told(seed: int, lost: set[int]) -> None:
     rows = told_twice(Kind.FEE, shuffled(seed, 20))
-    reversals = [row(1_000 + index, Kind.FEE, ReportedBy.CHAIN, 0, reverses_id=rows[index].id) for index in sorted(lost)]
+    reversals = [
+        row(1_000 + index, Kind.FEE, ReportedBy.CHAIN, 0, reverses_id=rows[index].id)
+        for index in sorted(lost)
+    ]
     left = effective([*rows, *reversals])
-    assert fold([*rows, *reversals], TESTNET).fees_usdc_e6 == len({one.tx_hash for one in left}) * USDC
+    assert (
+        fold([*rows, *reversals], TESTNET).fees_usdc_e6 == len({one.tx_hash for one in left}) * USDC
+    )
 
 
 @pytest.mark.parametrize("kind", [Kind.FEE, Kind.NOTE])
 def test_told__before_an_instant__leaves_out_what_happened_then(kind: Kind) -> None:
     report, proof = row(1, kind, ReportedBy.AGENT, 7), row(2, kind, ReportedBy.CHAIN, 7)
     told = ToldByTx([report])
-    assert sums(apply(EMPTY_STATE, proof, TESTNET, told.of(proof, before=report.occurred_at))) == sums(fold([proof], TESTNET))
+    assert sums(
+        apply(EMPTY_STATE, proof, TESTNET, told.of(proof, before=report.occurred_at))
+    ) == sums(fold([proof], TESTNET))
 
 
 def test_the_state__holds_nothing_that_grows_with_payments() -> None:

@@ -1,4 +1,6 @@
-"""Money out where no adapter values it: the vault's counter in the model and in the fold, and what a read says of it."""
+"""Money out where no adapter values it: the vault's counter in the model and in the fold, and what
+a read says of it.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +12,13 @@ from core.mandate.rules.lifecycle import MarketMode, VaultStatus
 from core.mandate.rules.limits import Call, Effect, VaultModel, after_call
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
-from core.mandate.rules.unvalued import WentOut, position_rules, unvalued_out_after, unvalued_out_after_proceeds, went_out_after
+from core.mandate.rules.unvalued import (
+    WentOut,
+    position_rules,
+    unvalued_out_after,
+    unvalued_out_after_proceeds,
+    went_out_after,
+)
 from core.money import usdc_e6_from_text, usdc_text
 from tests.unit.core.mandate.rules.books import (
     AGENT,
@@ -30,7 +38,11 @@ from tests.unit.core.mandate.rules.books import (
 from tests.unit.core.mandate.rules.worked import table
 
 BUY, SELL = "0xd96a094a", "0xe4849b32"
-A, B, C = VENUE, "0x00000000000000000000000000000000000000C3", "0x00000000000000000000000000000000000000c4"
+A, B, C = (
+    VENUE,
+    "0x00000000000000000000000000000000000000C3",
+    "0x00000000000000000000000000000000000000c4",
+)
 AT = int(START.timestamp())
 
 
@@ -47,7 +59,9 @@ RULES = (
     rule(C, SELL, RuleKind.EXIT),
     rule(X402, BUY, RuleKind.COST),
 )
-FACTS = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=position_rules(RULES))
+FACTS = MandateFacts(
+    market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=position_rules(RULES)
+)
 MODEL = VaultModel(
     address=VAULT,
     status=VaultStatus.WORKING,
@@ -75,7 +89,9 @@ def public_stop(book: Book, now: int = AT) -> dict[str, Any]:
 
 
 def test_position_rules__spends_and_exits_of_targets_that_no_rule_values() -> None:
-    assert position_rules(RULES).unvalued == {(target.lower(), selector) for target in (B, C) for selector in (BUY, SELL)}
+    assert position_rules(RULES).unvalued == {
+        (target.lower(), selector) for target in (B, C) for selector in (BUY, SELL)
+    }
 
 
 def test_position_rules__adapters_that_a_rule_values() -> None:
@@ -83,7 +99,9 @@ def test_position_rules__adapters_that_a_rule_values() -> None:
 
 
 @pytest.mark.parametrize(("brought", "out"), [(0, 7), (6, 1), (7, 0), (8, 0)])
-def test_proceeds__of_an_adapter_that_values_nothing_here__lower_what_is_out(brought: int, out: int) -> None:
+def test_proceeds__of_an_adapter_that_values_nothing_here__lower_what_is_out(
+    brought: int, out: int
+) -> None:
     assert unvalued_out_after_proceeds(7, FACTS.positions, C.upper(), brought) == out
 
 
@@ -93,12 +111,28 @@ def test_proceeds__of_an_adapter_that_values_positions__leave_what_is_out() -> N
 
 def test_unvalued_out__of_a_function_that_no_rule_counts__stays() -> None:
     assert unvalued_out_after(7, FACTS.positions, A, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
-    assert unvalued_out_after(7, FACTS.positions, X402, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
+    assert (
+        unvalued_out_after(7, FACTS.positions, X402, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
+    )
 
 
-@pytest.mark.parametrize(("spent", "received", "out"), [(5, 0, 12), (5, 4, 8), (0, 7, 0), (0, 8, 0), (5, 12, 0)])
-def test_unvalued_out__is_what_went_less_what_came_and_never_below_zero(spent: int, received: int, out: int) -> None:
-    assert unvalued_out_after(7, FACTS.positions, B.lower(), BUY.upper(), spent_usdc_e6=spent, received_usdc_e6=received) == out
+@pytest.mark.parametrize(
+    ("spent", "received", "out"), [(5, 0, 12), (5, 4, 8), (0, 7, 0), (0, 8, 0), (5, 12, 0)]
+)
+def test_unvalued_out__is_what_went_less_what_came_and_never_below_zero(
+    spent: int, received: int, out: int
+) -> None:
+    assert (
+        unvalued_out_after(
+            7,
+            FACTS.positions,
+            B.lower(),
+            BUY.upper(),
+            spent_usdc_e6=spent,
+            received_usdc_e6=received,
+        )
+        == out
+    )
 
 
 # The worked page, by the model and by the fold
@@ -118,7 +152,9 @@ def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> No
     rows = table("limits.md", "money unvalued")
     assert len(rows) == len(STEPS)
     vault, book, at_a = MODEL, working(FACTS), e6("100")
-    for (target, selector, spent, received), (words, cash, out, worth, at_cost) in zip(STEPS, rows, strict=True):
+    for (target, selector, spent, received), (words, cash, out, worth, at_cost) in zip(
+        STEPS, rows, strict=True
+    ):
         assert (spent if spent != "0" else received) in words
         taken, income = usdc_e6_from_text(spent), usdc_e6_from_text(received)
         call = Call(target, taken, bytes.fromhex(selector[2:]))
@@ -127,8 +163,14 @@ def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> No
         vault = after
         moved(book, spent, received, target, selector)
         assert (vault.cash, vault.unvalued_out) == (e6(cash), e6(out)), words
-        assert (book.state.cash_usdc_e6, book.state.unvalued_out_usdc_e6) == (e6(cash), e6(out)), words
-        assert ("WorthUnknown" if vault.unvalued_out else usdc_text(vault.cash + at_a).removesuffix(".000000")) == worth, words
+        assert (book.state.cash_usdc_e6, book.state.unvalued_out_usdc_e6) == (e6(cash), e6(out)), (
+            words
+        )
+        assert (
+            "WorthUnknown"
+            if vault.unvalued_out
+            else usdc_text(vault.cash + at_a).removesuffix(".000000")
+        ) == worth, words
         assert vault.cash + at_a + vault.unvalued_out == e6(at_cost), words
 
 
@@ -149,7 +191,9 @@ def test_fold__a_reversed_row__never_went_out() -> None:
 
 
 def outings(*steps: tuple[str, int]) -> list[int]:
-    """What was out at each row by which money went out; `steps`: block hash and what is out after the row."""
+    """What was out at each row by which money went out; `steps`: block hash and what is out after
+    the row.
+    """
     book, before = working(FACTS), 0
     went: tuple[WentOut, ...] = ()
     for block_hash, out in steps:
@@ -180,7 +224,11 @@ def test_public_stop__on_with_nothing_out() -> None:
 def test_public_stop__off_while_money_is_out_and_on_again_when_it_is_back() -> None:
     book = working(FACTS)
     moved(book, "60", "0", B)
-    assert public_stop(book) == {"on": False, "reason": "money_out_unvalued", "at_cost_usdc": "60.000000"}
+    assert public_stop(book) == {
+        "on": False,
+        "reason": "money_out_unvalued",
+        "at_cost_usdc": "60.000000",
+    }
     moved(book, "0", "60", B, SELL)
     assert public_stop(book)["on"] is True
 
@@ -188,14 +236,22 @@ def test_public_stop__off_while_money_is_out_and_on_again_when_it_is_back() -> N
 def test_public_stop__from_the_end_on__is_nobodys() -> None:
     book, ends_at = working(FACTS), terms().ends_at
     assert public_stop(book, ends_at - 1)["on"] is True
-    assert public_stop(book, ends_at) == {"on": None, "reason": "mandate_ended", "at_cost_usdc": "0.000000"}
+    assert public_stop(book, ends_at) == {
+        "on": None,
+        "reason": "mandate_ended",
+        "at_cost_usdc": "0.000000",
+    }
 
 
 def test_public_stop__of_a_stopped_mandate__still_says_what_is_out() -> None:
     book = working(FACTS)
     moved(book, "60", "0", B)
     book.chain(stopped())
-    assert public_stop(book) == {"on": None, "reason": "mandate_not_working", "at_cost_usdc": "60.000000"}
+    assert public_stop(book) == {
+        "on": None,
+        "reason": "mandate_not_working",
+        "at_cost_usdc": "60.000000",
+    }
 
 
 def test_public_stop__on_paper__has_no_vault_and_no_figure() -> None:

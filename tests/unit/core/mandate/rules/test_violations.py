@@ -10,7 +10,15 @@ from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.progress import rules_list
 from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
 from core.mandate.rules.state import MandateState
-from core.mandate.rules.violations import CLAUSE_OF_CODE, RULE_OF_CODE, Judgement, Report, Violation, judge, reserved_keys_in
+from core.mandate.rules.violations import (
+    CLAUSE_OF_CODE,
+    RULE_OF_CODE,
+    Judgement,
+    Report,
+    Violation,
+    judge,
+    reserved_keys_in,
+)
 from core.mandate.rules.worth import Worth
 from core.money import UsdcE6
 from tests.unit.core.mandate.rules.books import START, STRANGER, VAULT, VENUE, e6, terms, tx
@@ -33,10 +41,19 @@ def _against(**changes: Any) -> Judgement:
     return Judgement(**standard | changes)
 
 
-def _report(kind: Kind = Kind.MOVE, amount: str | None = "10", number: int | None = 1, target: Any = CANONICAL, **payload: Any) -> Report:
+def _report(
+    kind: Kind = Kind.MOVE,
+    amount: str | None = "10",
+    number: int | None = 1,
+    target: Any = CANONICAL,
+    **payload: Any,
+) -> Report:
     told = payload if target is None else {"target": target, **payload}
     return Report(
-        kind=kind, amount_usdc_e6=None if amount is None else e6(amount), tx_hash=None if number is None else tx(number), payload=told
+        kind=kind,
+        amount_usdc_e6=None if amount is None else e6(amount),
+        tx_hash=None if number is None else tx(number),
+        payload=told,
     )
 
 
@@ -70,7 +87,9 @@ SHAPES: list[tuple[Any, str | None]] = [
 
 
 @pytest.mark.parametrize(("target", "detail"), SHAPES)
-def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(target: Any, detail: str | None) -> None:
+def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(
+    target: Any, detail: str | None
+) -> None:
     violation = judge(_report(target=target), _against())
     expected = None if detail is None else Violation(("target_missing",), {"target_detail": detail})
     assert violation == expected
@@ -78,7 +97,9 @@ def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(t
 
 def test_target__in_the_tool_form__is_the_same_field() -> None:
     assert target_of({"detail": {"target": VENUE.lower()}}) == ReportedTarget(None, VENUE)
-    assert target_of({"target": VENUE, "detail": {"target": STRANGER}}) == ReportedTarget(None, VENUE)
+    assert target_of({"target": VENUE, "detail": {"target": STRANGER}}) == ReportedTarget(
+        None, VENUE
+    )
     assert target_of({"detail": "none"}) is TargetFault.ABSENT
 
 
@@ -87,14 +108,20 @@ def test_target__not_on_the_list__is_flagged_with_the_target() -> None:
     assert violation is not None
     assert violation.as_json() == {
         "codes": ["target_not_allowed"],
-        "detail": {"target": {"kind": "contract", "chain_id": 84532, "address": STRANGER}, "target_detail": "not_on_the_list"},
+        "detail": {
+            "target": {"kind": "contract", "chain_id": 84532, "address": STRANGER},
+            "target_detail": "not_on_the_list",
+        },
     }
 
 
 def test_target__allowed_address_on_another_chain__is_not_allowed() -> None:
     violation = judge(_report(target={"chain_id": 1, "address": VENUE}), _against())
     assert violation is not None
-    assert (violation.codes, violation.detail["target_detail"]) == (("target_not_allowed",), "other_chain")
+    assert (violation.codes, violation.detail["target_detail"]) == (
+        ("target_not_allowed",),
+        "other_chain",
+    )
 
 
 def test_sell__needs_no_target_but_a_wrong_one_is_flagged() -> None:
@@ -187,7 +214,9 @@ def test_judge__everything_at_once__in_the_contracts_order() -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [Kind.MOVE, Kind.BUY, Kind.SELL])
-def test_life__every_status(status: Status, was_stopped: bool, codes: list[str], kind: Kind) -> None:
+def test_life__every_status(
+    status: Status, was_stopped: bool, codes: list[str], kind: Kind
+) -> None:
     assert _codes(_report(kind), _against(status=status, was_stopped=was_stopped)) == codes
 
 
@@ -204,7 +233,11 @@ def test_life__the_last_second_and_the_end() -> None:
 @pytest.mark.parametrize("code", sorted(RULE_OF_CODE))
 def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
     worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
-    broken = [rule["key"] for rule in rules_list(MandateState(violation_codes=(code,)), terms(), worth) if not rule["ok"]]
+    broken = [
+        rule["key"]
+        for rule in rules_list(MandateState(violation_codes=(code,)), terms(), worth)
+        if not rule["ok"]
+    ]
     assert broken == [RULE_OF_CODE[code]]
 
 
@@ -213,4 +246,7 @@ def test_rules__every_code_has_a_rule_and_a_clause() -> None:
 
 
 def test_reserved_keys__are_found() -> None:
-    assert reserved_keys_in({"violation": {}, "executed": {}, "mark": {}, "target": VENUE}) == ["executed", "violation"]
+    assert reserved_keys_in({"violation": {}, "executed": {}, "mark": {}, "target": VENUE}) == [
+        "executed",
+        "violation",
+    ]

@@ -15,12 +15,18 @@ def test_week__one_or_two_digits__are_the_same_week() -> None:
 
 def test_week__is_monday_to_monday_in_utc() -> None:
     week = IsoWeek(2026, 5)
-    assert (week.start_at, week.end_at) == (datetime(2026, 1, 26, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC))
+    assert (week.start_at, week.end_at) == (
+        datetime(2026, 1, 26, tzinfo=UTC),
+        datetime(2026, 2, 2, tzinfo=UTC),
+    )
 
 
 def test_week_of__the_last_second_and_the_next__are_neighbours() -> None:
     end = IsoWeek(2026, 5).end_at
-    assert (week_of(end - timedelta(microseconds=1)), week_of(end)) == (IsoWeek(2026, 5), IsoWeek(2026, 6))
+    assert (week_of(end - timedelta(microseconds=1)), week_of(end)) == (
+        IsoWeek(2026, 5),
+        IsoWeek(2026, 6),
+    )
 
 
 def test_week_of__new_years_day__may_lie_in_the_old_iso_year() -> None:
@@ -36,7 +42,9 @@ def test_week__53_exists_in_long_years_only() -> None:
 
 def test_week__the_running_one_is_fine_and_the_next_is_refused() -> None:
     assert week_from_text("2027-W01", NOW) == IsoWeek(2027, 1)
-    with pytest.raises(InvalidParameterError, match="2027-W02 has not begun; the newest week is 2027-W01"):
+    with pytest.raises(
+        InvalidParameterError, match="2027-W02 has not begun; the newest week is 2027-W01"
+    ):
         week_from_text("2027-W02", NOW)
 
 

@@ -42,13 +42,18 @@ def about(facts: MandateFacts = TESTNET, **changes: Any) -> StatementOf:
 
 
 def story() -> Book:
-    """Week 6: funded, spends 100, pays 0.01, is marked 970. Week 7: gets 130 back, stops, fee 2.999, withdraws half."""
+    """Week 6: funded, spends 100, pays 0.01, is marked 970.
+
+    Week 7: gets 130 back, stops, fee 2.999, withdraws half.
+    """
     book = working()
     book.chain(executed("100", nonce=0), 60)
     book.chain(paid("0.01"), 61)
     book.chain(executed("0.01", nonce=1, target=X402), 61)
     book.chain(marked("970"), 62)
-    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}})
+    book.report(
+        Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
+    )
     monday = NEXT.start_at
     book.chain(executed("0", "130", nonce=2), 63, monday)
     book.chain(stopped(), 64, monday + timedelta(hours=1))

@@ -7,5 +7,11 @@ DOCS = Path(__file__).parents[5] / "docs"
 
 def table(page: str, name: str) -> list[list[str]]:
     """The cells below the heading of the table that stands behind `<!-- table: name -->`."""
-    lines = (DOCS / page).read_text().split(f"<!-- table: {name} -->\n")[1].split("\n\n")[0].splitlines()
+    lines = (
+        (DOCS / page)
+        .read_text()
+        .split(f"<!-- table: {name} -->\n")[1]
+        .split("\n\n")[0]
+        .splitlines()
+    )
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]

@@ -69,7 +69,9 @@ AREA = Area(
         ),
     ),
     reasons={
-        "pledge_ended": Reason(409, False, "caller", ("pledges.own",), example="Pledge 7 is not open any more."),
+        "pledge_ended": Reason(
+            409, False, "caller", ("pledges.own",), example="Pledge 7 is not open any more."
+        ),
     },
     capabilities=("pledges",),
 )

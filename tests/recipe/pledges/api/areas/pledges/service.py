@@ -15,11 +15,18 @@ SHOWN = 50
 
 def make(call: WriteCall, caller: AgentCaller, command: MakePledge) -> Answer[Pledged]:
     require_amount(command.amount_usdc)
-    return Answer(_shown(pledges.add(call.db, caller.account_id, command.cause, command.amount_usdc, call.now)), status=201)
+    return Answer(
+        _shown(
+            pledges.add(call.db, caller.account_id, command.cause, command.amount_usdc, call.now)
+        ),
+        status=201,
+    )
 
 
 def own(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[Pledges]:
-    return Answer(Pledges(pledges=[_shown(row) for row in pledges.newest(call.db, caller.account_id, SHOWN)]))
+    return Answer(
+        Pledges(pledges=[_shown(row) for row in pledges.newest(call.db, caller.account_id, SHOWN)])
+    )
 
 
 def read(call: ReadCall, caller: AgentCaller, command: PledgePath) -> Answer[Pledged]:
@@ -45,4 +52,10 @@ def _found(call: Call, caller: AgentCaller, command: PledgePath) -> PledgeRow:
 
 def _shown(row: PledgeRow) -> Pledged:
     made_at = instant_text(row.made_at)
-    return Pledged(id=row.id, cause=row.cause, amount_usdc=usdc_text(row.amount_usdc_e6), state=row.state.value, made_at=made_at)
+    return Pledged(
+        id=row.id,
+        cause=row.cause,
+        amount_usdc=usdc_text(row.amount_usdc_e6),
+        state=row.state.value,
+        made_at=made_at,
+    )

@@ -25,5 +25,7 @@ def said_by_the_agent(why: str) -> dict[str, Any]:
 def whole() -> dict[str, Any]:
     """A mandate on the test network and one on paper."""
     testnet = week_statement(story().rows, about(), WEEK, LATER)
-    paper = week_statement(working(PAPER).rows, about(PAPER, public_id="m_bbbbbbbbbb", vault_address=None), WEEK, LATER)
+    paper = week_statement(
+        working(PAPER).rows, about(PAPER, public_id="m_bbbbbbbbbb", vault_address=None), WEEK, LATER
+    )
     return all_mandates_json([testnet, paper], WEEK, LATER)

@@ -20,7 +20,9 @@ def upgrade() -> None:
         sa.Column("amount_usdc_e6", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("state in ('open', 'withdrawn', 'lapsed')", name=op.f("ck_pledge_state")),
+        sa.CheckConstraint(
+            "state in ('open', 'withdrawn', 'lapsed')", name=op.f("ck_pledge_state")
+        ),
         sa.ForeignKeyConstraint(["agent_id"], ["account.id"], name=op.f("fk_pledge_agent_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_pledge")),
     )

@@ -20,10 +20,14 @@ def agent(client: TestClient) -> dict[str, str]:
 
 
 def pledge(client: TestClient, agent: dict[str, str], amount: str = "5") -> Any:
-    return client.post("/pledges", json={"cause": "clean water", "amount_usdc": amount}, headers=agent)
+    return client.post(
+        "/pledges", json={"cause": "clean water", "amount_usdc": amount}, headers=agent
+    )
 
 
-def test_a_pledge__is_made_listed_read_and_withdrawn_once(client: TestClient, agent: dict[str, str]) -> None:
+def test_a_pledge__is_made_listed_read_and_withdrawn_once(
+    client: TestClient, agent: dict[str, str]
+) -> None:
     made = pledge(client, agent)
     assert made.status_code == 201, made.text
     path = f"/pledges/{made.json()['id']}"
@@ -35,22 +39,40 @@ def test_a_pledge__is_made_listed_read_and_withdrawn_once(client: TestClient, ag
     assert (again.status_code, again.json()["service"]["reason"]) == (409, "pledge_ended")
 
 
-def test_too_large_a_pledge__is_refused_by_its_field(client: TestClient, agent: dict[str, str]) -> None:
+def test_too_large_a_pledge__is_refused_by_its_field(
+    client: TestClient, agent: dict[str, str]
+) -> None:
     refused = pledge(client, agent, "1000.000001")
-    assert (refused.status_code, refused.json()["detail"]) == (400, "amount_usdc: pledge at most 1000.000000.")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        400,
+        "amount_usdc: pledge at most 1000.000000.",
+    )
 
 
 def test_a_tool__makes_the_same_call(client: TestClient, agent: dict[str, str]) -> None:
     arguments = {"cause": "clean water", "amount_usdc": "5"}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pledge_make", "arguments": arguments}}
-    answer = client.post("/mcp?profile=full", json=call, headers={**agent, "Accept": "application/json"})
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "pledge_make", "arguments": arguments},
+    }
+    answer = client.post(
+        "/mcp?profile=full", json=call, headers={**agent, "Accept": "application/json"}
+    )
     assert answer.json()["result"]["structuredContent"]["state"] == "open"
 
 
-def test_a_pledge_that_nobody_withdrew__lapses(client: TestClient, agent: dict[str, str], deps: Deps) -> None:
+def test_a_pledge_that_nobody_withdrew__lapses(
+    client: TestClient, agent: dict[str, str], deps: Deps
+) -> None:
     path = f"/pledges/{pledge(client, agent).json()['id']}"
     place: Any = SimpleNamespace(
-        database=deps.database, reader=None, fence=lambda _: None, mark_retention_days=90, intent_retention_days=90
+        database=deps.database,
+        reader=None,
+        fence=lambda _: None,
+        mark_retention_days=90,
+        intent_retention_days=90,
     )
     assert "pledges" in {job.name for job in jobs_of(place)}
     assert pledges.run(place, deps.clock() + GOOD_FOR) == {"lapsed": 0}
