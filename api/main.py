@@ -28,7 +28,7 @@ from api.kernel import viewer
 from api.kernel.connections import ConnectionBounds
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, routes_of
 from api.kernel.limits import Limits
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
 from api.kernel.operation import Catalogue, Deps, Operation
 from api.kernel.payments.figures import SettlerGas
@@ -138,8 +138,8 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _metrics(database: Database, rails: Rails | None) -> Metrics:
-    metrics = Metrics(database)
+def _metrics(database: Database, rails: Rails | None) -> ApiMetrics:
+    metrics = ApiMetrics(database)
     if rails is not None and rails.gas is not None:
         metrics.registry.register(SettlerGas(database, rails.gas, _now))
     return metrics

@@ -19,14 +19,14 @@ ID_DIGITS = 18  # any such number is an id that the database can be asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RetryResult:
     """What was done, for a person."""
 
     lines: tuple[str, ...]
     is_held: bool
 
 
-def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
+def retry_held(chain: ChainContext, book: str | None, now: datetime) -> RetryResult:
     """`book`: a mandate's public id or account:ID; None: all.
 
     Errors: InvalidParameterError, and those of the database before anything was tried.
@@ -48,14 +48,14 @@ def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
                 f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, "
                 "run it again"
             )
-            return Told(tuple(lines), is_held=True)
+            return RetryResult(tuple(lines), is_held=True)
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
         if done.withdrawn:
             line = f"{line}, {done.withdrawn} of replaced blocks are withdrawn"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)
-    return Told(tuple(lines) or ("Nothing is held.",), is_held)
+    return RetryResult(tuple(lines) or ("Nothing is held.",), is_held)
 
 
 def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], str]:

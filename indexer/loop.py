@@ -39,9 +39,9 @@ from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
-from indexer.chain.tip import Round, TipLoop
+from indexer.chain.tip import TipLoop, TipRound
 from indexer.chain.unwind import FinalityBrokenError
-from indexer.metrics import Metrics
+from indexer.metrics import IndexerMetrics
 
 BEAT_S = 1.0
 FINALITY_S = 5.0
@@ -56,7 +56,7 @@ def now_utc() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditPlace:
     """What the auditor stands on: the second node, or the only one; a database of its own; its
     thread.
     """
@@ -85,9 +85,9 @@ class Indexer:
         chain_id: int,
         start_block: int,
         poll_s: float,
-        metrics: Metrics,
+        metrics: IndexerMetrics,
         watchdog: Watchdog,
-        audit: Audit | None = None,
+        audit: AuditPlace | None = None,
     ) -> None:
         """`audit` None: nothing is audited."""
         self._metrics = metrics
@@ -227,7 +227,7 @@ class Indexer:
             return 0.0
         return max(self._poll_s, RETRY_S) if errors else self._poll_s
 
-    def _due(self, tip: TipLoop, done: Round) -> list[Callable[[], object]]:
+    def _due(self, tip: TipLoop, done: TipRound) -> list[Callable[[], object]]:
         """What is to be done beside this round: one that fails does not keep the others from it."""
         now, due = time.monotonic(), list[Callable[[], object]]()
         if now >= self._finality_due:
@@ -307,7 +307,7 @@ def _tried(work: Callable[[], object]) -> Exception | None:
     return None
 
 
-def _following(done: Round) -> dict[str, Any]:
+def _following(done: TipRound) -> dict[str, Any]:
     lag_blocks = max(0, done.head - done.cursor)
     return {
         "state": "following",

@@ -34,8 +34,8 @@ from core.watchdog import Watchdog
 from indexer import held, status
 from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
-from indexer.loop import Audit, Indexer, now_utc
-from indexer.metrics import Metrics, TimedDatabase
+from indexer.loop import AuditPlace, Indexer, now_utc
+from indexer.metrics import IndexerMetrics, TimedDatabase
 
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
@@ -54,7 +54,7 @@ app = typer.Typer(
 )
 
 
-def build(settings: Settings, metrics: Metrics) -> Indexer:
+def build(settings: Settings, metrics: IndexerMetrics) -> Indexer:
     deployment = settings.deployment(*CONTRACTS)
     database = TimedDatabase(settings.database_url, metrics, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
@@ -77,7 +77,7 @@ def build(settings: Settings, metrics: Metrics) -> Indexer:
     )
 
 
-def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
+def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None:
     """The second of RPC_URLS audits what came from the first; one that is alone can only be held
     against itself.
     """
@@ -89,7 +89,7 @@ def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
         answer_s=settings.rpc_answer_s,
         calls_per_s=settings.rpc_requests_per_s,
     )
-    return Audit(
+    return AuditPlace(
         VaultReader(rpc, deployment.contracts),
         Database(
             settings.database_url,
@@ -132,7 +132,7 @@ def run() -> None:
     # A range makes a hundred thousand small objects that die together: the collector's default
     # looks at them over and over.
     gc.set_threshold(*COLLECT_AFTER)
-    settings, metrics = read_settings(), Metrics(time.time)
+    settings, metrics = read_settings(), IndexerMetrics(time.time)
     with refusals():
         indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):

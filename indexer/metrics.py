@@ -23,7 +23,7 @@ DEPTHS = (1, 2, 3, 5, 8, 16, 32, 64, 128)  # blocks
 WRITE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class Metrics:
+class IndexerMetrics:
     """Every figure of one indexer process. `clock` gives unix seconds. Counting is thread-safe."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -224,7 +224,7 @@ class TimedDatabase(Database):
     commit.
     """
 
-    def __init__(self, url: str, metrics: Metrics, **more: Any) -> None:
+    def __init__(self, url: str, metrics: IndexerMetrics, **more: Any) -> None:
         super().__init__(url, **more)
         self._seconds = metrics.write_seconds
 

@@ -20,7 +20,7 @@ from core.chain.blocks import BlockHeader
 from core.db.leader import LeaderRow, leader_row
 from core.errors import OutsideError
 from core.health import views as health
-from core.health.rules import Health, IndexerFacts, Verdict, judge_indexer
+from core.health.rules import Health, HealthVerdict, IndexerFacts, judge_indexer
 from core.health.views import PastReorg
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.refusals import NOT_SEEN
@@ -36,12 +36,12 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class IndexerStatus:
     """`final` is the height below which no reorg is believed; None: the chain said nothing of it
     yet. `head_age_s`: by wall clock.
     """
 
-    verdict: Verdict
+    verdict: HealthVerdict
     facts: IndexerFacts
     leader: LeaderRow | None
     final: int | None
@@ -65,7 +65,7 @@ class Report:
         return {} if self.leader is None else self.leader.status
 
 
-def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) -> Report:
+def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) -> IndexerStatus:
     """A node that does not answer leaves the head unknown; the database must be there."""
     head = _header(reader, "latest")
     facts = health.indexer_facts(session, now, None if head is None else head.number)
@@ -74,7 +74,7 @@ def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) ->
         facts = replace(facts, next_block_at=None if following is None else following.timestamp)
     final = chain.cursor(session, FINALIZED)
     count, newest = health.unknown_vaults(session, chain_id, VAULTS_SHOWN)
-    return Report(
+    return IndexerStatus(
         verdict=_verdict(facts),
         facts=facts,
         leader=leader_row(session, health.INDEXER),
@@ -90,7 +90,7 @@ def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) ->
     )
 
 
-def _verdict(facts: IndexerFacts) -> Verdict:
+def _verdict(facts: IndexerFacts) -> HealthVerdict:
     """As health says; without a node's word nobody knows that all is well."""
     found = judge_indexer(facts)
     if facts.head is not None or found.health is Health.DOWN:
@@ -115,7 +115,7 @@ def _header(reader: VaultReader, at: str | int) -> BlockHeader | None:
         return None
 
 
-def as_json(report: Report) -> str:
+def as_json(report: IndexerStatus) -> str:
     """Everything that the tables show, as one object; unknown is null."""
     facts, leader = report.facts, report.leader
     return json.dumps(
@@ -152,7 +152,7 @@ def as_json(report: Report) -> str:
     )
 
 
-def _audit_as_json(report: Report) -> dict[str, Any]:
+def _audit_as_json(report: IndexerStatus) -> dict[str, Any]:
     """`round_at` null: no round ended well yet; `is_same_provider`: the record was held against the
     node that it came from.
     """
@@ -170,7 +170,7 @@ def _audit_as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _held_as_json(report: Report) -> dict[str, Any]:
+def _held_as_json(report: IndexerStatus) -> dict[str, Any]:
     """`oldest`: the ledgers that are held longest; `from_block`, `reason` and `note` are of the
     first fact that each of them lacks.
     """
@@ -191,7 +191,7 @@ def _held_as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def tables(report: Report) -> list[Table | Text]:
+def tables(report: IndexerStatus) -> list[Table | Text]:
     """The position, the last reorgs, and what a reader should know of the counts."""
     findings = [_findings(report)] if report.findings else []
     held = [_held(report)] if report.held else []
@@ -204,7 +204,7 @@ def tables(report: Report) -> list[Table | Text]:
     ]
 
 
-def _position(report: Report) -> Table:
+def _position(report: IndexerStatus) -> Table:
     shown = Table(title=_title(report), title_justify="left", show_header=False)
     shown.add_column(style="bold")
     shown.add_column(overflow="fold")
@@ -213,11 +213,11 @@ def _position(report: Report) -> Table:
     return shown
 
 
-def _title(report: Report) -> str:
+def _title(report: IndexerStatus) -> str:
     return f"indexer: {report.verdict.health.value}, {report.facts.state or 'no state'}"
 
 
-def _lines(report: Report) -> list[tuple[str, str]]:
+def _lines(report: IndexerStatus) -> list[tuple[str, str]]:
     facts, leader = report.facts, report.leader
     leads = (
         "nobody"
@@ -246,7 +246,7 @@ def _lines(report: Report) -> list[tuple[str, str]]:
     return lines if report.verdict.note is None else [*lines, ("what to do", report.verdict.note)]
 
 
-def _audit_line(report: Report) -> str:
+def _audit_line(report: IndexerStatus) -> str:
     at = report.audit
     if at is None:
         return "no round yet"
@@ -258,7 +258,7 @@ def _audit_line(report: Report) -> str:
     )
 
 
-def _findings(report: Report) -> Table:
+def _findings(report: IndexerStatus) -> Table:
     shown = Table(
         title=f"open findings of the auditor, newest {FINDINGS_SHOWN}", title_justify="left"
     )
@@ -269,7 +269,7 @@ def _findings(report: Report) -> Table:
     return shown
 
 
-def _held(report: Report) -> Table:
+def _held(report: IndexerStatus) -> Table:
     shown = Table(title=f"facts held back, the oldest {HELD_SHOWN} ledgers", title_justify="left")
     for heading in ("ledger", "facts", "from block", "since", "why"):
         shown.add_column(heading, overflow="fold")
@@ -278,7 +278,7 @@ def _held(report: Report) -> Table:
     return shown
 
 
-def _reorgs(report: Report) -> Table:
+def _reorgs(report: IndexerStatus) -> Table:
     shown = Table(
         title=f"last {REORGS_SHOWN} reorgs" if report.reorgs else "no reorg yet",
         title_justify="left",
@@ -292,7 +292,7 @@ def _reorgs(report: Report) -> Table:
     return shown
 
 
-def _beat_age_s(report: Report) -> int | None:
+def _beat_age_s(report: IndexerStatus) -> int | None:
     return (
         None
         if report.facts.beat_at is None

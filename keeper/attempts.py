@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.keeper.intents import Tx
 
 BUMP_EIGHTHS = 9  # of the last fee
@@ -53,7 +53,7 @@ def _an_eighth_more(wei: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class NonceSlot:
     """A nonce of a signer and its attempts, oldest first."""
 
     signer: str
@@ -69,13 +69,13 @@ class Slot:
         return Fees(self.newest.max_fee_wei, self.newest.max_priority_fee_wei)
 
 
-def slots_of(attempts: Iterable[Tx]) -> list[Slot]:
+def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
     """By signer and nonce, lowest nonce first."""
     found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
     for tx in attempts:
         found[tx.signer, tx.nonce].append(tx)
     return [
-        Slot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
+        NonceSlot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
         for (signer, nonce), txs in sorted(found.items())
     ]
 
@@ -84,36 +84,39 @@ def slots_of(attempts: Iterable[Tx]) -> list[Slot]:
 class Mined:
     """The chain has this attempt."""
 
-    slot: Slot
+    slot: NonceSlot
     tx: Tx
-    receipt: Receipt
+    receipt: TransactionReceipt
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Another transaction took the nonce."""
 
-    slot: Slot
+    slot: NonceSlot
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingSlot:
     """No attempt is mined yet.
 
     `unknown`: the newest one is not at the node, which never had it, dropped it or refused it.
     `is_seen`: by one node's word alone it is, or is not, in a block.
     """
 
-    slot: Slot
+    slot: NonceSlot
     unknown: bool
     is_seen: bool = False
 
 
-Verdict = Mined | Lost | Pending
+Verdict = Mined | Lost | PendingSlot
 
 
 def verdict_of(
-    slot: Slot, count: int, receipts: Mapping[str, Receipt | None], known: Mapping[str, bool]
+    slot: NonceSlot,
+    count: int,
+    receipts: Mapping[str, TransactionReceipt | None],
+    known: Mapping[str, bool],
 ) -> Verdict:
     """What the node's answers mean.
 
@@ -125,7 +128,7 @@ def verdict_of(
             return Mined(slot, tx, receipt)
     if count > slot.nonce and not any(known[tx.hash] for tx in slot.attempts):
         return Lost(slot)
-    return Pending(slot, unknown=not known[slot.newest.hash])
+    return PendingSlot(slot, unknown=not known[slot.newest.hash])
 
 
 def first_free_nonce(count: int, held: Iterable[int]) -> int:
@@ -136,7 +139,7 @@ def first_free_nonce(count: int, held: Iterable[int]) -> int:
     return nonce
 
 
-def gap_below(count: int, pending: Sequence[Slot]) -> tuple[int, int] | None:
+def gap_below(count: int, pending: Sequence[NonceSlot]) -> tuple[int, int] | None:
     """The nonces, both included, that nobody holds below the lowest pending one: what pends is
     stuck behind them.
     """

@@ -22,7 +22,7 @@ FIRST = 20  # and so many of those nearest to their floors
 log = structlog.get_logger("keeper")
 
 
-class Audit:
+class VaultAudit:
     """Remembers which vaults come next."""
 
     def __init__(self, observer: Observer) -> None:

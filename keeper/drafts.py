@@ -36,14 +36,14 @@ from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState, TxState
 from core.mandate.chain.reader import VaultReader
-from keeper.attempts import Fees, Slot, first_free_nonce
+from keeper.attempts import Fees, NonceSlot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
 from keeper.observe import Observer
 from keeper.sight import Sight
 from keeper.spared import spared
-from keeper.state import STOPS, Kind, Role
+from keeper.state import STOPS, IntentKind, Role
 from keeper.trials import Trial, tried
 from keeper.views import Numbers
 from keeper.witness import Agreement, Heard
@@ -51,7 +51,7 @@ from keeper.witness import Agreement, Heard
 STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
 STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while another key can
-URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
+URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
 # what is not in the next block is offered again at once
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
 OTHERS_PATIENCE_BLOCKS = 3
@@ -112,7 +112,7 @@ class Turn:
 
     drafts: Sequence[Draft]
     unneeded: Sequence[Intent] = ()
-    given_up: Sequence[Slot] = ()
+    given_up: Sequence[NonceSlot] = ()
 
 
 class Allowance(Protocol):
@@ -146,14 +146,14 @@ class _Room:
     overtaken: set[tuple[str, int]] = field(default_factory=set)
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
     # by intent: the asked node has it not, and its key pays for no filler
-    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)
-    given_up: list[Slot] = field(default_factory=list)  # in this turn
+    out_of_reach: Mapping[int, NonceSlot] = field(default_factory=dict)
+    given_up: list[NonceSlot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
             self.held[slot.signer].add(slot.nonce)
 
-    def overtakable(self, signer: str) -> Slot | None:
+    def overtakable(self, signer: str) -> NonceSlot | None:
         """The lowest nonce of this signer that a mark or a request pends at and no draft of this
         round replaces.
         """
@@ -164,10 +164,10 @@ class _Room:
         )
         return next((slot for slot in slots if self._is_overtakable(slot)), None)
 
-    def _is_overtakable(self, slot: Slot) -> bool:
+    def _is_overtakable(self, slot: NonceSlot) -> bool:
         """Requests are another loop's intents: what is live there is none of these."""
         intent = self.live.get(slot.newest.intent_id)
-        return intent is None or intent.kind == Kind.MARK
+        return intent is None or intent.kind == IntentKind.MARK
 
     def is_avoided(self, signer: str) -> bool:
         """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could
@@ -188,14 +188,14 @@ class _Room:
         return {
             signer
             for signer, intent in found
-            if intent is not None and intent.kind == Kind.STOP and intent.vault == vault
+            if intent is not None and intent.kind == IntentKind.STOP and intent.vault == vault
         }
 
-    def can_fill(self, slot: Slot) -> bool:
+    def can_fill(self, slot: NonceSlot) -> bool:
         """Its key can pay for a transfer of nothing in its place."""
         return self.market.balances_wei[slot.signer] >= FILLER_GAS * slot.fees.max_fee_wei
 
-    def holds_up_others(self, slot: Slot) -> bool:
+    def holds_up_others(self, slot: NonceSlot) -> bool:
         """It is the lowest nonce of its key, has waited, and more pends above it."""
         has_waited = self.sight.head.number >= slot.newest.offered_block + STUCK_BLOCKS
         return (
@@ -212,7 +212,7 @@ class _Room:
         those that let it pass.
         """
         intent = trial.intent
-        if intent.kind != Kind.STOP:
+        if intent.kind != IntentKind.STOP:
             return None
         in_vain = trial.passed_at if self.is_stood_down and intent.vault in self.reverted else None
         return self.heard.claimants.get(intent.to, in_vain)
@@ -221,7 +221,7 @@ class _Room:
         """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones
         of the same gap.
         """
-        is_filling = intent.kind == Kind.FILL
+        is_filling = intent.kind == IntentKind.FILL
         nonce = (
             int(intent.reason["nonce"])
             if is_filling
@@ -234,7 +234,9 @@ class _Room:
         """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest
         one. What is void, and what is another keeper's.
         """
-        is_filled = intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+        is_filled = (
+            intent.kind == IntentKind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+        )
         return (
             is_filled
             or intent.id in self.void
@@ -249,7 +251,7 @@ class _Room:
         """
         left_wei = self.market.balances_wei[trial.signer]
         is_request = trial.intent.outbox_id is not None
-        if trial.intent.kind == Kind.MARK or (
+        if trial.intent.kind == IntentKind.MARK or (
             is_request and self.allowance is not None and self.allowance.sends_stops_too
         ):
             left_wei = self.market.sure_wei[
@@ -384,7 +386,7 @@ class Drafter:
         settling = {
             intent.vault
             for intent in intents
-            if intent.kind == Kind.SETTLE and intent.vault is not None
+            if intent.kind == IntentKind.SETTLE and intent.vault is not None
         }
         numbers = self._observer.numbers(vaults, sight.head, settling)
         return {
@@ -396,7 +398,7 @@ class Drafter:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
     def _tried(
-        self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room
+        self, intents: Sequence[tuple[Intent, str, NonceSlot | None]], room: _Room
     ) -> list[Trial]:
         return tried(
             self._reader.rpc,
@@ -454,7 +456,7 @@ class Drafter:
             if intent.vault in room.reverted
             else [*by_anyone, *by_mark, *at_last]
         )
-        if intent.kind == Kind.SECOND:
+        if intent.kind == IntentKind.SECOND:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
 
@@ -521,7 +523,7 @@ class Drafter:
 
     # Attempts that wait too long
 
-    def _overdue(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
+    def _overdue(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, NonceSlot]]:
         """By intent: slots of our keys whose newest attempt has waited too long at the lowest
         nonce, or pays less than the base fee.
 
@@ -546,7 +548,7 @@ class Drafter:
             if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 
-    def _unknown(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
+    def _unknown(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, NonceSlot]]:
         """By intent: slots of our keys that were offered in a block before, and that the node has
         not, at whatever nonce.
         """
@@ -557,7 +559,7 @@ class Drafter:
                 yield slot.newest.intent_id, slot
 
     def _replacements(
-        self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room
+        self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, NonceSlot], room: _Room
     ) -> Iterator[Draft]:
         left = {
             n: slot
@@ -590,7 +592,7 @@ class Drafter:
                 yield draft
 
     def _replacement(
-        self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room
+        self, intent: Intent, trial: Trial | None, slot: NonceSlot, room: _Room
     ) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by
         now.
@@ -657,7 +659,7 @@ def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent |
 
     def of_now() -> Intent | None:
         if (
-            intent.kind == Kind.FILL
+            intent.kind == IntentKind.FILL
             and intent.state is IntentState.PLANNED
             and not _is_in_gap(intent, sight)
         ):

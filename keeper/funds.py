@@ -36,7 +36,7 @@ WEI_PER_MICROETHER = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class SignerBalance:
     """What one role can pay.
 
     `stop_cost_wei` None: the layer-1 fee is not known, or it sends no stops.
@@ -164,14 +164,16 @@ class Funds:
         did |= {} if is_pauser is None else {"is_pauser": is_pauser}
         return did | ({ATTENTION: attention} if attention else {})
 
-    def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> Purse:
+    def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> SignerBalance:
         # before the count: what is mined in between then leaves no gap
         with self._database.read() as session:
             held = keeper_metrics.held_nonces(session, signer.address)
         gap = nonce_gap(self._reader.transaction_count(signer.address), held)
-        return Purse(role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap)
+        return SignerBalance(
+            role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap
+        )
 
-    def _short_of_gas(self, gas: Purse) -> str | None:
+    def _short_of_gas(self, gas: SignerBalance) -> str | None:
         missing_wei = self._gas_a_day_wei - gas.balance_wei
         if missing_wei <= 0:
             return None

@@ -18,15 +18,15 @@ from datetime import timedelta
 
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
-from core.keeper.queue import Request
+from core.keeper.queue import OutboxRequest
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, evidence_hash
+from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, IntentKind, Role, evidence_hash
 from keeper.views import Numbers
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-_ORDER = [kind.value for kind in Kind]
+_ORDER = [kind.value for kind in IntentKind]
 
 
 def order_of(intent: Intent) -> tuple[int, int]:
@@ -34,7 +34,7 @@ def order_of(intent: Intent) -> tuple[int, int]:
 
     Requests of the outbox go before marks.
     """
-    return _ORDER.index(intent.kind if intent.kind in _ORDER else Kind.ACCEPT), intent.id
+    return _ORDER.index(intent.kind if intent.kind in _ORDER else IntentKind.ACCEPT), intent.id
 
 
 def intent_of(action: Action, chain_id: int) -> NewIntent:
@@ -45,9 +45,9 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
     return NewIntent(
         chain_id=chain_id,
         subject=action.to.lower(),
-        vault=None if action.kind is Kind.ACCEPT else action.to,
+        vault=None if action.kind is IntentKind.ACCEPT else action.to,
         kind=action.kind,
-        role=Role.PAUSER if action.kind is Kind.REMOVE else Role.KEEPER,
+        role=Role.PAUSER if action.kind is IntentKind.REMOVE else Role.KEEPER,
         to=action.to,
         data=bytes_of(_call_of(action, evidence_hash(reason))),
         trigger_block_number=action.head.number,
@@ -58,17 +58,17 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
 
 def _call_of(action: Action, evidence: str) -> str:
     match action.kind:
-        case Kind.SETTLE:
+        case IntentKind.SETTLE:
             return calldata.settle()
-        case Kind.ACCEPT:
+        case IntentKind.ACCEPT:
             return calldata.accept_keeper()
-        case Kind.REMOVE:
+        case IntentKind.REMOVE:
             return calldata.remove_agent()
     assert action.worth_usdc_e6 is not None  # a mark or a stop is planned only of a known worth
     return calldata.mark(action.worth_usdc_e6, action.head.as_of, evidence)
 
 
-def intent_of_request(request: Request, data: bytes, head: Head) -> NewIntent:
+def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewIntent:
     """`data`: the request's own, or what was built for it."""
     return NewIntent(
         chain_id=request.chain_id,
@@ -93,7 +93,7 @@ def filling(signer: str, role: str, nonce: int, chain_id: int, head: Head) -> Ne
         chain_id=chain_id,
         subject=f"nonce:{signer.lower()}:{nonce}",
         vault=None,
-        kind=Kind.FILL,
+        kind=IntentKind.FILL,
         role=role,
         to=signer,
         data=b"",
@@ -122,14 +122,14 @@ def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | No
     """
     if numbers is None:
         return intent
-    if intent.kind == Kind.SETTLE:
+    if intent.kind == IntentKind.SETTLE:
         return intent if has_something_to_settle(numbers.status, numbers.fee_owed_usdc_e6) else None
     above = (
         None
         if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None
         else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
     )
-    if intent.kind == Kind.REMOVE:
+    if intent.kind == IntentKind.REMOVE:
         return (
             intent
             if numbers.status is VaultStatus.WORKING and (above is None or above <= 0)
@@ -143,7 +143,7 @@ def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | No
         return None
     why = str(intent.reason["why"])
     action = Action(
-        Kind(intent.kind),
+        IntentKind(intent.kind),
         intent.to,
         head,
         why,
@@ -179,7 +179,7 @@ def is_for_the_keeper(intent: Intent) -> bool:
 
     A settlement is planned only while that is so.
     """
-    return intent.kind in (Kind.MARK, Kind.SETTLE) or (
+    return intent.kind in (IntentKind.MARK, IntentKind.SETTLE) or (
         intent.kind in STOPS and not is_for_anyone(intent)
     )
 
@@ -200,7 +200,7 @@ def second_of(stop: Intent, head: Head) -> NewIntent:
         chain_id=stop.chain_id,
         subject=stop.subject,
         vault=stop.vault,
-        kind=Kind.SECOND,
+        kind=IntentKind.SECOND,
         role=Role.KEEPER,
         to=stop.to,
         data=stop.data,

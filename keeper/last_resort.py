@@ -25,7 +25,7 @@ from core.db.engine import Database
 from core.keeper import views as watched_rows
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, KeeperState, Kind, VaultReading
+from keeper.state import Action, IntentKind, KeeperState, VaultReading
 from keeper.witness import VAULTS_A_PART, Witnesses
 
 FALLEN_S = 60
@@ -89,7 +89,7 @@ class LastResort:
                 refused, self._looked_at + REFUSED_S
             )
             yield [
-                reading.action(Kind.REMOVE, state.head, why)
+                reading.action(IntentKind.REMOVE, state.head, why)
                 for reading, why in part
                 if reading.vault in agreed
             ]
@@ -120,7 +120,7 @@ class LastResort:
         return since is not None and self._looked_at - since >= limit_s
 
     def _may_ask(self, reading: VaultReading) -> bool:
-        return Kind.REMOVE not in reading.live and reading.vault not in self._not_before
+        return IntentKind.REMOVE not in reading.live and reading.vault not in self._not_before
 
     def _why(self, reading: VaultReading, near: Collection[str]) -> str | None:
         if reading.worth_usdc_e6 is None:

@@ -42,7 +42,7 @@ from keeper import funds, status
 from keeper.drafts import Caps
 from keeper.funds import Funds
 from keeper.market import GWEI
-from keeper.metrics import Metrics
+from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence
@@ -107,7 +107,7 @@ def custody_signer_of(settings: Settings) -> CustodySigner | None:
 class Keeper:
     """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, metrics: KeeperMetrics) -> None:
         deployment = settings.deployment()
         self._settings = settings
         self._metrics = metrics
@@ -414,7 +414,7 @@ def _keeper() -> Keeper:
     """Exit 2 with a sentence when a setting can't work."""
     settings = read_settings()
     with refusals():
-        keeper = Keeper(settings, Metrics(time.monotonic))
+        keeper = Keeper(settings, KeeperMetrics(time.monotonic))
     _tell_unknown_seals(settings)
     return keeper
 

@@ -35,7 +35,7 @@ ASKED_S = 1.0  # that a node may take
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NodeAnswers:
     """A number as the nodes tell it."""
 
     least: int
@@ -64,8 +64,8 @@ class Market:
     tell) go down as drafts are made.
     """
 
-    base_fee_wei: Told
-    tip_wei: Told
+    base_fee_wei: NodeAnswers
+    tip_wei: NodeAnswers
     balances_wei: dict[str, int]
     sure_wei: dict[str, int]
 
@@ -130,7 +130,9 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
         newest.base_fee_wei for answers in told if (newest := Head.of(answers[1])) is not None
     ] or [head.base_fee_wei]
     most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
-    tip_wei = Told(*(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips))))
+    tip_wei = NodeAnswers(
+        *(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips)))
+    )
     balances = {
         account: _numbers([answers[n] for answers in told])
         for n, account in enumerate(accounts, len(asked))
@@ -138,7 +140,7 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
     most, sure = (
         {account: of(found) for account, found in balances.items()} for of in (max, median_low)
     )
-    return Market(Told(min(bases), median_high(bases), max(bases)), tip_wei, most, sure)
+    return Market(NodeAnswers(min(bases), median_high(bases), max(bases)), tip_wei, most, sure)
 
 
 def _numbers(answers: Sequence[Any]) -> list[int]:

@@ -39,7 +39,7 @@ TICK_SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 LATENCY_BLOCKS = (0, 1, 2, 3, 5, 10, 30)
 
 
-class Metrics:
+class KeeperMetrics:
     """Every figure of one keeper process that its loop tells.
 
     `clock` gives seconds that only rise. Counting is thread-safe.

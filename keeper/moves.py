@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import SHORT
 from core.mandate.rules.lifecycle import CLOSED, VaultStatus
-from keeper.attempts import Lost, Mined, Pending, Verdict
-from keeper.state import STOPS, Kind
+from keeper.attempts import Lost, Mined, PendingSlot, Verdict
+from keeper.state import STOPS, IntentKind
 
 SUCCESS = 1
 # a ledger that lacks facts can't say it: the vault's own word is enough
@@ -17,20 +17,22 @@ RECORDED_AS_ENDED = (*CLOSED, SHORT)
 # what a vault must be once the transaction is on chain
 EFFECT: Mapping[str, frozenset[VaultStatus]] = {
     **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
-    Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
+    IntentKind.SETTLE: frozenset({VaultStatus.SETTLED}),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class IntentMove:
     """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
 
     intent: Intent
     state: IntentState
-    attempts: tuple[tuple[Tx, TxState, Receipt | None], ...] = ()
+    attempts: tuple[tuple[Tx, TxState, TransactionReceipt | None], ...] = ()
 
 
-def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[Move]:
+def moves_by(
+    verdict: Verdict, live: Mapping[int, Intent], head_number: int
+) -> Iterator[IntentMove]:
     """What a verdict on a nonce means for each of these intents that has an attempt there."""
     for intent_id in dict.fromkeys(
         tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live
@@ -40,21 +42,21 @@ def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> 
             yield move
 
 
-def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
+def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> IntentMove | None:
     own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
     match verdict:
         case Lost():
-            return Move(
+            return IntentMove(
                 intent, IntentState.NONCE_LOST, tuple((tx, TxState.LOST, None) for tx in own)
             )
-        case Pending():
+        case PendingSlot():
             return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
         ends = (
             (TxState.MINED, verdict.receipt) if tx is verdict.tx else (TxState.LOST, None)
             for tx in own
         )
-        return Move(
+        return IntentMove(
             intent,
             IntentState.SUPERSEDED,
             tuple((tx, *end) for tx, end in zip(own, ends, strict=True)),
@@ -63,8 +65,8 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
 
 
 def _pending_move(
-    verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int
-) -> Move | None:
+    verdict: PendingSlot, intent: Intent, own: Sequence[Tx], head_number: int
+) -> IntentMove | None:
     """Known to the node: broadcast.
 
     A block that held it and is gone: broadcast again, and patience begins anew, as it does where
@@ -75,7 +77,7 @@ def _pending_move(
         return None  # one node's word takes nothing back
     if intent.state in ON_CHAIN:
         again = (replace(newest, offered_block=head_number), TxState.BROADCAST, None)
-        return Move(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
+        return IntentMove(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
     unreached = [
         replace(tx, offered_block=head_number) for tx in own if tx.offered_block > head_number
     ]
@@ -86,11 +88,13 @@ def _pending_move(
         and not verdict.unknown
     ):
         offered[newest.id] = (offered.get(newest.id, (newest,))[0], TxState.BROADCAST, None)
-        return Move(intent, IntentState.BROADCAST, tuple(offered.values()))
-    return Move(intent, intent.state, tuple(offered.values())) if offered else None
+        return IntentMove(intent, IntentState.BROADCAST, tuple(offered.values()))
+    return IntentMove(intent, intent.state, tuple(offered.values())) if offered else None
 
 
-def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, TxState, Receipt | None], ...]:
+def _orphaned(
+    own: Sequence[Tx], but: Tx
+) -> tuple[tuple[Tx, TxState, TransactionReceipt | None], ...]:
     """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is
     mined, and its row says so.
     """
@@ -99,17 +103,17 @@ def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, TxState, Receipt | 
     )
 
 
-def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> Move | None:
+def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> IntentMove | None:
     receipt, tx = verdict.receipt, verdict.tx
     if receipt.status != SUCCESS:
-        return Move(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
+        return IntentMove(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
     if intent.state in PENDING:
-        return Move(intent, IntentState.MINED, ((tx, TxState.MINED, receipt),))
+        return IntentMove(intent, IntentState.MINED, ((tx, TxState.MINED, receipt),))
     if tx.mined_block_hash == receipt.block_hash:
         return None
     # It stands in another block now: what was safe is to be looked at from the start.
     state = IntentState.BROADCAST if intent.state is IntentState.SAFE else IntentState.MINED
-    return Move(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
+    return IntentMove(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
 
 
 def confirmed(
@@ -119,7 +123,7 @@ def confirmed(
     record has to say more.
     """
     wanted = EFFECT.get(intent.kind)
-    if intent.kind == Kind.MARK:
+    if intent.kind == IntentKind.MARK:
         return IntentState.DONE
     if wanted is not None and status is not None and status not in wanted:
         return IntentState.REVERTED

@@ -21,7 +21,7 @@ from core.custody.views import payment_of_request
 from core.errors import OutsideError
 from core.hexes import bytes_of
 from core.keeper.intents import NewIntent
-from core.keeper.queue import Request
+from core.keeper.queue import OutboxRequest
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
 from keeper.intents import intent_of_request
@@ -37,7 +37,7 @@ class LapsedError(Exception):
     """Its time has passed: the request can never be sent."""
 
 
-Builder = Callable[[Session, Request, datetime], bytes]
+Builder = Callable[[Session, OutboxRequest, datetime], bytes]
 """Call data of a request. Errors: LapsedError; OutsideError when it cannot be built now."""
 
 
@@ -53,7 +53,7 @@ class OutboxPlanner:
     _told: set[int] = field(default_factory=set)
 
     def intent(
-        self, session: Session, request: Request, head: Head, now: datetime
+        self, session: Session, request: OutboxRequest, head: Head, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         """What is to be written down of a request: planned, or ended before it began.
 
@@ -66,7 +66,7 @@ class OutboxPlanner:
         )
 
     def _intent(
-        self, session: Session, request: Request, head: Head, now: datetime
+        self, session: Session, request: OutboxRequest, head: Head, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         if request.data is None:
             request = replace(request, role=Role.CUSTODY)
@@ -83,7 +83,7 @@ class OutboxPlanner:
             self._told.add(request.id)
             return None
 
-    def _data(self, session: Session, request: Request, now: datetime) -> bytes:
+    def _data(self, session: Session, request: OutboxRequest, now: datetime) -> bytes:
         if request.data is not None:
             return request.data
         builder = self.builders.get(request.kind)
@@ -99,7 +99,7 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     sends and pays for.
     """
 
-    def build(session: Session, request: Request, now: datetime) -> bytes:
+    def build(session: Session, request: OutboxRequest, now: datetime) -> bytes:
         found = payment_of_request(session, request.id)
         if found is None:
             raise OutsideError("no custodial transfer belongs to this request")

@@ -57,7 +57,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class JobPlace:
     """What the jobs of contexts work with.
 
     `fence`: of the leader's epoch, to be called first in each writing transaction.

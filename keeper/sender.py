@@ -48,15 +48,15 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.apart import settled_apart
-from keeper.attempts import Pending, Slot
+from keeper.attempts import NonceSlot, PendingSlot
 from keeper.counts import Counts
 from keeper.drafts import URGENT, Allowance, Caps, Draft, Drafter
 from keeper.intents import REQUEST_PATIENCE, filling, second_of
-from keeper.moves import EFFECT, Move, confirmed, moves_by
+from keeper.moves import EFFECT, IntentMove, confirmed, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
 from keeper.sight import OTHERS_S, Sight, look
-from keeper.state import STOPS, Kind, Role
+from keeper.state import STOPS, IntentKind, Role
 from keeper.swallowed import Taken
 from keeper.trials import ERROR_CHARACTERS
 
@@ -198,7 +198,7 @@ class Sender:
             live = self._committed(live, moves, now)
         return sight, live
 
-    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[Move]:
+    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[IntentMove]:
         seen = [
             (i, m.receipt)
             for i in live
@@ -216,7 +216,7 @@ class Sender:
             )
             is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
             if state is not None and (state is not IntentState.SAFE or is_safe):
-                yield Move(intent, state)
+                yield IntentMove(intent, state)
 
     def _effects(
         self, intents: Sequence[Intent], sight: Sight
@@ -269,7 +269,7 @@ class Sender:
             (Role.KEEPER, Role.STOP)
         ):
             return list(live)
-        seconds = {intent.vault for intent in live if intent.kind == Kind.SECOND}
+        seconds = {intent.vault for intent in live if intent.kind == IntentKind.SECOND}
         oldest: dict[int, int] = {}
         for slot in sight.pending:
             for tx in slot.attempts:
@@ -279,7 +279,7 @@ class Sender:
         waiting = [
             intent
             for intent in live
-            if intent.kind == Kind.STOP and intent.vault not in seconds and intent.state in PENDING
+            if intent.kind == IntentKind.STOP and intent.vault not in seconds and intent.state in PENDING
             and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
         needed = self._drafter.restated(waiting, sight)
@@ -365,7 +365,7 @@ class Sender:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [
-                *(Move(intent, IntentState.SUPERSEDED) for intent in turn.unneeded),
+                *(IntentMove(intent, IntentState.SUPERSEDED) for intent in turn.unneeded),
                 *_given_up(turn.given_up, after),
             ]
             with self._commit() as may:
@@ -380,7 +380,7 @@ class Sender:
         if urgent_alone:
             return after, has_sent
         refused = [
-            Move(i, IntentState.REFUSED)
+            IntentMove(i, IntentState.REFUSED)
             for i in after
             if i.id not in drafted and _is_refused(i, now)
         ]
@@ -413,7 +413,7 @@ class Sender:
         doubted = [
             i
             for i in live
-            if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state is IntentState.PLANNED
+            if i.kind in (IntentKind.SETTLE, IntentKind.ACCEPT) and i.state is IntentState.PLANNED
         ]
         if not doubted:
             return list(live)
@@ -537,9 +537,9 @@ class Sender:
         forgot it.
         """
         known = {
-            v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown
+            v.slot.newest.id for v in sight.verdicts if isinstance(v, PendingSlot) and not v.unknown
         }
-        settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, Pending)}
+        settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, PendingSlot)}
         newest: dict[tuple[str, int], Tx] = {
             (tx.signer, tx.nonce): tx for tx in self._attempts(live)
         }
@@ -570,7 +570,7 @@ class Sender:
     def _committed(
         self,
         live: Sequence[Intent],
-        moves: Sequence[Move],
+        moves: Sequence[IntentMove],
         now: datetime,
         signed: Sequence[tuple[Draft, NewTx]] = (),
     ) -> list[Intent]:
@@ -605,7 +605,7 @@ class Sender:
         if void:
             raise VoidRequestError(sorted(void))
 
-    def _move(self, session: WriteSession, move: Move, now: datetime) -> Intent:
+    def _move(self, session: WriteSession, move: IntentMove, now: datetime) -> Intent:
         if move.state != move.intent.state:
             assert move.state in NEXT[move.intent.state], (move.intent.state, move.state)
             self._change(session, replace(move.intent, state=move.state), move.intent.state, now)
@@ -635,12 +635,12 @@ class Sender:
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
 
 
-def _given_up(slots: Sequence[Slot], live: Iterable[Intent]) -> Iterator[Move]:
+def _given_up(slots: Sequence[NonceSlot], live: Iterable[Intent]) -> Iterator[IntentMove]:
     """The newest intent of each; one that it had replaced is looked at by itself."""
     by_id = {intent.id: intent for intent in live}
     for slot in slots:
         intent = by_id[slot.newest.intent_id]
-        yield Move(
+        yield IntentMove(
             intent,
             IntentState.SUPERSEDED,
             tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id),
@@ -653,7 +653,7 @@ def _is_refused(intent: Intent, now: datetime) -> bool:
     """
     if intent.state is not IntentState.PLANNED:
         return False
-    return intent.kind == Kind.REMOVE or (
+    return intent.kind == IntentKind.REMOVE or (
         intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE
     )
 
@@ -665,7 +665,7 @@ def _words(error: Exception) -> str:
     ]
 
 
-def _tell(move: Move) -> None:
+def _tell(move: IntentMove) -> None:
     if move.state == move.intent.state:
         return
     intent = move.intent

@@ -21,13 +21,22 @@ from typing import Any
 import structlog
 
 from core.chain import results
-from core.chain.blocks import BlockHeader, Receipt
+from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.reader import receipt_of, transaction_of
 from core.chain.results import Parse
 from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
-from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
+from keeper.attempts import (
+    Lost,
+    Mined,
+    NonceSlot,
+    PendingSlot,
+    Verdict,
+    gap_below,
+    slots_of,
+    verdict_of,
+)
 from keeper.counts import Counts
 from keeper.heads import NEWEST, Heads, NoHeadError, disbelieve
 from keeper.state import Head
@@ -54,26 +63,26 @@ class Sight:
     @property
     def seen(self) -> set[tuple[str, int]]:
         """Signer and nonce of what pends, and is in a block by one node's word."""
-        pending = (verdict for verdict in self.verdicts if isinstance(verdict, Pending))
+        pending = (verdict for verdict in self.verdicts if isinstance(verdict, PendingSlot))
         return {(verdict.slot.signer, verdict.slot.nonce) for verdict in pending if verdict.is_seen}
 
     @property
-    def unknown(self) -> list[Slot]:
+    def unknown(self) -> list[NonceSlot]:
         """What pends, and the node that was asked has no bytes of."""
         return [
             verdict.slot
             for verdict in self.verdicts
-            if isinstance(verdict, Pending) and verdict.unknown
+            if isinstance(verdict, PendingSlot) and verdict.unknown
         ]
 
     @property
-    def pending(self) -> list[Slot]:
-        return [verdict.slot for verdict in self.verdicts if isinstance(verdict, Pending)]
+    def pending(self) -> list[NonceSlot]:
+        return [verdict.slot for verdict in self.verdicts if isinstance(verdict, PendingSlot)]
 
-    def pending_of(self, signer: str) -> list[Slot]:
+    def pending_of(self, signer: str) -> list[NonceSlot]:
         return [slot for slot in self.pending if slot.signer == signer]
 
-    def lowest_of(self, signer: str) -> Slot | None:
+    def lowest_of(self, signer: str) -> NonceSlot | None:
         """What everything else of this signer that is pending waits for."""
         count = self.counts[signer]
         lowest = next((slot for slot in self.pending_of(signer) if slot.nonce >= count), None)
@@ -171,13 +180,13 @@ def _of_others(
 
 def _read(
     hashes: Sequence[str], answers: Sequence[Any]
-) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
+) -> tuple[dict[str, TransactionReceipt | None], dict[str, bool]]:
     """By hash: the receipt, and whether the node knows the transaction; an error in place of an
     answer says that it may.
     """
     told, bodies = answers[: len(hashes)], answers[len(hashes) :]
     receipts = {
-        tx_hash: one if isinstance(one, Receipt) else None
+        tx_hash: one if isinstance(one, TransactionReceipt) else None
         for tx_hash, one in zip(hashes, told, strict=True)
     }
     of_both = zip(hashes, told, bodies, strict=True)
@@ -188,7 +197,7 @@ def _read(
 
 
 def _waited(
-    slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head: Head
+    slots: Sequence[NonceSlot], receipts: Mapping[str, TransactionReceipt | None], head: Head
 ) -> dict[str, int]:
     """Blocks since the first attempt that is in none was signed, by account."""
     first: dict[str, int] = {}
@@ -240,7 +249,7 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
     if not any(isinstance(answer, dict) for answers in said for answer in answers):
         return verdict
     rpc.distrust("denies")
-    return Pending(verdict.slot, unknown=True, is_seen=True)
+    return PendingSlot(verdict.slot, unknown=True, is_seen=True)
 
 
 def _witnessed(
@@ -279,7 +288,7 @@ def _witnessed(
         is_denied = any(heights[name] >= mined.receipt.block_number for name in told)
         if is_denied:
             disbelieve(rpc, rpc.pinned_name, "receipt", transaction=mined.tx.hash)
-        found[n] = Pending(mined.slot, unknown=False, is_seen=not is_denied)
+        found[n] = PendingSlot(mined.slot, unknown=False, is_seen=not is_denied)
     return found
 
 
@@ -287,16 +296,18 @@ def _is_stranded(verdict: Verdict, head: Head) -> bool:
     newest = verdict.slot.newest
     # What a reorg took out begins anew.
     is_pending = (
-        isinstance(verdict, Pending) and not verdict.is_seen and newest.state is not TxState.MINED
+        isinstance(verdict, PendingSlot)
+        and not verdict.is_seen
+        and newest.state is not TxState.MINED
     )
     return is_pending and head.number - newest.offered_block >= STRANDED_BLOCKS
 
 
-def _is_same(one: Receipt, other: Receipt) -> bool:
+def _is_same(one: TransactionReceipt, other: TransactionReceipt) -> bool:
     return (one.block_hash, one.status) == (other.block_hash, other.status)
 
 
-def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
+def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[NonceSlot, bool]]:
     """Each slot, lowest nonce of a signer first, and whether it pends beyond reach.
 
     `counts` go up over what was seen in blocks.
@@ -310,4 +321,4 @@ def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tupl
         is_far = nonce > free + MOST_GAP
         if not is_far:
             held[signer] = max(free, nonce + 1)
-        yield verdict.slot, is_far and isinstance(verdict, Pending)
+        yield verdict.slot, is_far and isinstance(verdict, PendingSlot)

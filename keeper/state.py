@@ -24,7 +24,7 @@ SOURCE_VAULT_WORTH = "vault.worth"
 SOURCE_AT_COST = "vault.worth_at_cost"
 
 
-class Kind(StrEnum):
+class IntentKind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
     STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key
@@ -42,7 +42,7 @@ class Kind(StrEnum):
     MARK = "mark"
 
 
-STOPS = (Kind.STOP, Kind.SECOND)
+STOPS = (IntentKind.STOP, IntentKind.SECOND)
 
 
 class Role(StrEnum):
@@ -165,7 +165,7 @@ class VaultReading:
         """
         return not self.is_at_cost and (self.ends_at is None or head.at < self.ends_at)
 
-    def action(self, kind: Kind, head: Head, why: str) -> "Action":
+    def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
         return Action(
             kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source
@@ -222,7 +222,7 @@ class Action:
     marks and stops.
     """
 
-    kind: Kind
+    kind: IntentKind
     to: str
     head: Head
     why: str

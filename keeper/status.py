@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class KeeperStatus:
     leader: LeaderRow | None
     vaults: Sequence[WatchedVault]
     live: Sequence[Intent]
@@ -36,10 +36,10 @@ class Report:
         return self.leader is not None and self.leader.silent_s(self.now) < BEAT_DOWN_S
 
 
-def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
+def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> KeeperStatus:
     live = rows.live_intents(session, chain_id)
     attempts = rows.attempts_of(session, [intent.id for intent in live])
-    return Report(
+    return KeeperStatus(
         leader_row(session, leader_name),
         watched_rows.watched_vaults(session, chain_id, now),
         live,
@@ -48,12 +48,12 @@ def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Re
     )
 
 
-def tables(report: Report) -> list[Table]:
+def tables(report: KeeperStatus) -> list[Table]:
     """The vaults, and what is under way if anything is."""
     return [table(report), *([under_way(report)] if report.live else [])]
 
 
-def under_way(report: Report) -> Table:
+def under_way(report: KeeperStatus) -> Table:
     """A row an intent: fees in gwei, ages in seconds; `-` before anything was signed."""
     shown = Table(title="under way", title_justify="left")
     for heading in (
@@ -94,7 +94,7 @@ def under_way(report: Report) -> Table:
     return shown
 
 
-def table(report: Report) -> Table:
+def table(report: KeeperStatus) -> Table:
     """A row a vault: amounts in USDC, ages in seconds; what is not known says so."""
     shown = Table(title=_title(report), title_justify="left")
     for heading in (
@@ -141,7 +141,7 @@ def _sent(mark: Mark | None, now: datetime) -> str:
     return "none" if mark is None else f"{_text(mark.worth_usdc_e6)}, {_age_s(mark.at, now)} s ago"
 
 
-def _title(report: Report) -> str:
+def _title(report: KeeperStatus) -> str:
     leader = report.leader
     if leader is None:
         return "keeper: never ran on this database; start `python -m keeper.main run`"

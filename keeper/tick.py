@@ -38,7 +38,7 @@ from core.keeper.rules import IntentState
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
-from keeper.audit import Audit
+from keeper.audit import VaultAudit
 from keeper.ended import Ended
 from keeper.heads import NoHeadError
 from keeper.intents import intent_of, live_kinds
@@ -47,7 +47,7 @@ from keeper.last_resort import LastResort
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading
+from keeper.state import STOPS, Action, Head, IntentKind, KeeperState, VaultReading
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -98,7 +98,7 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
-class Moves(Protocol):
+class TickSender(Protocol):
     """What a tick asks of a Sender; both answer the intents that are not finished."""
 
     def advance(
@@ -125,7 +125,7 @@ class Tick:
         database: Database,
         observer: Observer,
         leadership: Leadership,
-        sender: Moves | None,
+        sender: TickSender | None,
         own: str | None,
         marks_a_day: int = MARKS_A_DAY,
         removes: bool = False,
@@ -144,7 +144,7 @@ class Tick:
         )
         self._ended = Ended(database, observer)
         self._order = Order(clock)
-        self._audit = Audit(observer)
+        self._audit = VaultAudit(observer)
         self._sign = sign
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
@@ -290,7 +290,7 @@ class Tick:
         """Without the marks of vaults whose worth was sent often enough today: who moves a price
         must not burn the keeper's ETH.
         """
-        vaults = [action.to for action in actions if action.kind is Kind.MARK]
+        vaults = [action.to for action in actions if action.kind is IntentKind.MARK]
         if not vaults:
             return list(actions)
         with self._database.read() as session:
@@ -298,7 +298,7 @@ class Tick:
         return [
             action
             for action in actions
-            if action.kind is not Kind.MARK or sent.get(action.to, 0) < self._marks_a_day
+            if action.kind is not IntentKind.MARK or sent.get(action.to, 0) < self._marks_a_day
         ]
 
     def _written(

@@ -20,16 +20,16 @@ from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from keeper.apart import settled_apart
-from keeper.attempts import Slot
+from keeper.attempts import NonceSlot
 from keeper.funds import STOP_GAS
 from keeper.sight import OTHERS_S
-from keeper.state import STOPS, Head, Kind
+from keeper.state import STOPS, Head, IntentKind
 
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
 # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
 TRIAL_GAS = 10_000_000
 ERROR_CHARACTERS = 300
-SAVING = (*STOPS, Kind.REMOVE)  # what ends a loss: any node that lets it pass is enough
+SAVING = (*STOPS, IntentKind.REMOVE)  # what ends a loss: any node that lets it pass is enough
 
 log = structlog.get_logger("keeper")
 
@@ -40,7 +40,7 @@ class Trial:
 
     intent: Intent
     signer: str
-    slot: Slot | None
+    slot: NonceSlot | None
     gas: int | None
     refused: RpcError | None
     passed_at: frozenset[str] = frozenset()  # names of nodes
@@ -76,7 +76,7 @@ class Trial:
 
 def tried(
     rpc: Rpc,
-    intents: Sequence[tuple[Intent, str, Slot | None]],
+    intents: Sequence[tuple[Intent, str, NonceSlot | None]],
     head: Head,
     doubted: Collection[str],
 ) -> list[Trial]:
@@ -113,7 +113,7 @@ def _requests(intent: Intent, signer: str, head: Head) -> tuple[Request, Request
 
 
 def _trial(
-    intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any, node: str
+    intent: Intent, signer: str, slot: NonceSlot | None, called: Any, estimated: Any, node: str
 ) -> Trial:
     at = frozenset({node})
     if isinstance(called, RpcError):

@@ -29,7 +29,7 @@ from core.jobs import queries as job_runs
 from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
 from keeper import funds
-from keeper.schedule import Job, Place, Schedule
+from keeper.schedule import Job, JobPlace, Schedule
 
 NAME = "worker"
 AREAS = Path(__file__).parent / "areas"
@@ -40,7 +40,7 @@ CALLS_PER_S = 5  # of each node: slow jobs leave the rest of its budget to the k
 log = structlog.get_logger(NAME)
 
 
-def jobs_of(place: Place) -> tuple[Job, ...]:
+def jobs_of(place: JobPlace) -> tuple[Job, ...]:
     """Every slow job of the contexts.
 
     Errors: ValueError when two have one name: their runs are found by it.
@@ -77,7 +77,7 @@ class Worker:
         self._database = Database(database_url, application_name=NAME)
         self._reader = VaultReader(Rpc(rpc_urls, calls_per_s=CALLS_PER_S), contracts)
         self._leadership = Leadership(database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-        self._place = Place(
+        self._place = JobPlace(
             database=self._database,
             reader=self._reader,
             fence=self._leadership.fence_beside,

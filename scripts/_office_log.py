@@ -43,7 +43,7 @@ class LogsMissingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRoles:
     """`roles`: the holders of each role that somebody holds, checksum addresses by the role's 0x
     hex.
     """
@@ -78,7 +78,7 @@ def read_ranges(ask: Callable[[int, int], list[Log]], first: int, last: int) -> 
         first = until + 1
 
 
-def held(address: str, logs: Iterable[Log]) -> Held:
+def held(address: str, logs: Iterable[Log]) -> HeldRoles:
     """The state that the logs of `address` lead to.
 
     Errors: LogsMissingError when they do not begin with its creation.
@@ -99,7 +99,7 @@ def held(address: str, logs: Iterable[Log]) -> Held:
     for role, account in holding:
         by_role.setdefault(role, set()).add(account)
     adapters = frozenset(by_role.pop(LISTED, ()))
-    return Held({role: frozenset(accounts) for role, accounts in by_role.items()}, adapters)
+    return HeldRoles({role: frozenset(accounts) for role, accounts in by_role.items()}, adapters)
 
 
 def _place(log: Log) -> tuple[int, int]:

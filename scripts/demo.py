@@ -19,7 +19,7 @@ import httpx
 from web3.exceptions import Web3Exception
 
 from scripts.devstack import ROOT, Ports, Stack, StackError
-from scripts.story import Api, StepFailedError, Wallet, chain_of
+from scripts.story import Api, StepFailedError, StoryWallet, chain_of
 
 BUDGET = "1000.000000"
 CAP = "200.000000"
@@ -37,7 +37,7 @@ class Story:
         self.rpc_url: str = stack["rpc_url"]
         self.chain = chain_of(self.rpc_url)
         wallets = {
-            role: Wallet(self.chain, account["private_key"])
+            role: StoryWallet(self.chain, account["private_key"])
             for role, account in stack["accounts"].items()
         }
         self.owner, self.agent, self.keeper = wallets["owner"], wallets["agent"], wallets["keeper"]

@@ -52,7 +52,7 @@ RESERVE_SEED_USDC_E6 = USDC_E6_PER_USDC  # SEED_USDC of contracts/libraries/Cons
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DeployStep:
     """One contract: its name in the record, its source, its constructor's arguments once earlier
     addresses are known.
     """
@@ -93,7 +93,7 @@ def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
 
 
 STEPS = (
-    Step(
+    DeployStep(
         "factory",
         "MandateVaultFactory",
         lambda at, who: [
@@ -103,11 +103,15 @@ STEPS = (
         ],
     ),
     # a unit costs 1 USDC
-    Step("test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]),
-    Step("test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]),
-    Step("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
-    Step("relay_adapter", "RelayAdapter", lambda at, who: [at["usdc"], who.relay]),
-    Step(
+    DeployStep(
+        "test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]
+    ),
+    DeployStep(
+        "test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]
+    ),
+    DeployStep("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
+    DeployStep("relay_adapter", "RelayAdapter", lambda at, who: [at["usdc"], who.relay]),
+    DeployStep(
         "reserve_token",
         "ReserveToken",
         lambda at, who: [at["usdc"], ADMIN_DELAY_S, who.admin, who.pauser, who.treasury],
@@ -166,7 +170,7 @@ def ensure_usdc(record: Record) -> None:
     record.put(Deployed("usdc", contract, usdc, chain.blocks.head.number or 0, None, [], code_hash))
 
 
-def ensure(step: Step, record: Record, offices: Offices, signer: AccountAPI) -> None:
+def ensure(step: DeployStep, record: Record, offices: Offices, signer: AccountAPI) -> None:
     """Deploy one contract unless the record's is the same one and has code."""
     container = project.get_contract(step.contract)
     args = step.args({one.name: one.address for one in record.contracts}, offices)

@@ -34,7 +34,7 @@ import uvicorn
 
 from api.catalogue import catalogue
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.tool import Profile
 from api.main import create_app, listen
@@ -92,7 +92,7 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
     database = Database(database_url, application_name="conformance")
     deps = Deps(
         database=database,
-        metrics=Metrics(database),
+        metrics=ApiMetrics(database),
         chain=VaultReader(Rpc([NO_NODE]), {}),
         chain_id=CHAIN_ID,
         base_url=url,

@@ -56,7 +56,7 @@ class Proof(NamedTuple):
         return self.name.startswith(("check_reachable_", "reachable_"))
 
 
-class Verdict(NamedTuple):
+class ProofResult(NamedTuple):
     proof: Proof
     said: str
     seconds: float
@@ -178,10 +178,10 @@ def z3(proof: Proof) -> str:
     )
 
 
-def judged(proof: Proof) -> Verdict:
+def judged(proof: Proof) -> ProofResult:
     started = time.monotonic()
     said = halmos(proof) if proof.file.suffix == ".sol" else z3(proof)
-    return Verdict(proof, said, time.monotonic() - started)
+    return ProofResult(proof, said, time.monotonic() - started)
 
 
 def main() -> None:

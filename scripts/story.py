@@ -92,7 +92,7 @@ def chain_of(rpc_url: str) -> Chain:
     return Chain(web3, web3.eth.chain_id)
 
 
-class Wallet:
+class StoryWallet:
     """A key that signs messages and terms, and sends transactions."""
 
     def __init__(self, chain: Chain, private_key: str) -> None:
@@ -158,7 +158,7 @@ class Api:
     def put(self, path: str, body: Any) -> dict[str, Any]:
         return dict(self._call("PUT", path, json=body).json())
 
-    def sign_in(self, wallet: Wallet, purpose: str, path: str) -> dict[str, Any]:
+    def sign_in(self, wallet: StoryWallet, purpose: str, path: str) -> dict[str, Any]:
         """Ask for a message, sign it as it is, hand it in."""
         nonce = self.post(
             "/auth/wallet/nonce", {"wallet_address": wallet.address, "purpose": purpose}

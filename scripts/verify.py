@@ -47,7 +47,7 @@ from scripts._office_log import (
     KEEPER_ADMIN_ROLE,
     PAUSER_ROLE,
     TOPICS,
-    Held,
+    HeldRoles,
     Log,
     LogsMissingError,
     RangeRefusedError,
@@ -187,7 +187,7 @@ def logs_between(addresses: Sequence[str]) -> Callable[[int, int], list[Log]]:
     return ask
 
 
-def offices_by_logs(record: Record) -> tuple[Held, Held]:
+def offices_by_logs(record: Record) -> tuple[HeldRoles, HeldRoles]:
     """Of the factory and of the reserve token."""
     factory, token = record.by_name()["factory"], record.by_name()["reserve_token"]
     ask = logs_between((factory.address, token.address))
@@ -199,7 +199,10 @@ def offices_by_logs(record: Record) -> tuple[Held, Held]:
 
 
 def offices_found(
-    factory: ContractInstance, factory_held: Held, token: ContractInstance, token_held: Held
+    factory: ContractInstance,
+    factory_held: HeldRoles,
+    token: ContractInstance,
+    token_held: HeldRoles,
 ) -> dict[str, Office]:
     return {
         "factory.admin": factory.defaultAdmin(),
@@ -216,7 +219,7 @@ def offices_found(
 
 
 def check_roles(
-    findings: Findings, name: str, contract: ContractInstance, found: Held, known: set[str]
+    findings: Findings, name: str, contract: ContractInstance, found: HeldRoles, known: set[str]
 ) -> None:
     """The logs agree with the contract's own answers, and nobody holds a role that this project
     does not know.

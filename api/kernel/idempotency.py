@@ -54,7 +54,7 @@ _SALT_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class IdempotencySlot:
     """The right to write the first answer to (scope, key), held until the transaction ends, or as
     long as `held` says.
     """
@@ -81,7 +81,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class SecretSlot(Slot):
+class SecretSlot(IdempotencySlot):
     """The slot of a call that shows secrets; `key` is the hash of the one that was sent.
 
     Each secret's kind is minted once.
@@ -128,7 +128,7 @@ class SecretSlot(Slot):
 
 def slot_of(
     operation: Operation, caller: Caller, ids: Mapping[str, str], command: Command, key: str | None
-) -> Slot | None:
+) -> IdempotencySlot | None:
     """None: the call has no key, or its operation takes none.
 
     Errors: Refusal invalid_parameter for an ill-formed key.
@@ -145,21 +145,23 @@ def slot_of(
             "invalid_parameter",
             f"Idempotency-Key: write {least} 128 characters from letters, digits and . _ : -",
         )
-    return Slot(":".join((_who(caller), operation.key, *ids.values())), key, _hash(command))
+    return IdempotencySlot(
+        ":".join((_who(caller), operation.key, *ids.values())), key, _hash(command)
+    )
 
 
 def pattern_of(operation: Operation) -> str:
     return STRONG_KEY_PATTERN if operation.shows_secrets else KEY_PATTERN
 
 
-def secret_slot(slot: Slot, pepper: bytes, now: datetime) -> SecretSlot:
+def secret_slot(slot: IdempotencySlot, pepper: bytes, now: datetime) -> SecretSlot:
     stored = hashlib.sha256(slot.key.encode()).hexdigest()
     return SecretSlot(
         slot.scope, stored, slot.body_hash, slot.key, secrets.token_hex(_SALT_BYTES), pepper, now
     )
 
 
-def claim(session: WriteSession, slot: Slot) -> Outcome | None:
+def claim(session: WriteSession, slot: IdempotencySlot) -> Outcome | None:
     """Take the slot, or answer again.
 
     Errors: Refusal idempotency_in_flight, idempotency_key_reused.
@@ -170,7 +172,7 @@ def claim(session: WriteSession, slot: Slot) -> Outcome | None:
 
 
 @contextmanager
-def held(session: WriteSession, slot: Slot) -> Iterator[Outcome | None]:
+def held(session: WriteSession, slot: IdempotencySlot) -> Iterator[Outcome | None]:
     """The same over all transactions of a pinned session: no other call with this key gets further
     than `claim` in the meantime.
 
@@ -195,7 +197,7 @@ def _in_flight() -> Refusal:
     )
 
 
-def _kept(session: WriteSession, slot: Slot) -> Outcome | None:
+def _kept(session: WriteSession, slot: IdempotencySlot) -> Outcome | None:
     kept = calls.find_idempotency(session, slot.scope, slot.key)
     if kept is None:
         return None

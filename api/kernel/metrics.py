@@ -42,7 +42,7 @@ class Served:
         )
 
 
-class Metrics:
+class ApiMetrics:
     """Every figure of one API process. Counting is thread-safe."""
 
     def __init__(self, database: Database) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.limits import Limits
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.tokens import TokenKind, mint
@@ -183,7 +183,7 @@ class Deps:
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
-    metrics: Metrics
+    metrics: ApiMetrics
     rails: Rails | None = None
     workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
     large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))

@@ -53,7 +53,7 @@ STATEMENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TextSubject:
     """What a text is about: a purpose, for SELF the SHA-256 of the record (64 lower-case hex
     digits), for UNLINK the agent.
     """
@@ -82,7 +82,7 @@ class SignInText:
     expires_at: datetime
 
 
-def issue(call: WriteCall, address: str, subject: Subject) -> SignInText:
+def issue(call: WriteCall, address: str, subject: TextSubject) -> SignInText:
     """The text that the wallet signs as it is. `address` is checksummed."""
     life = timedelta(seconds=call.deps.limits.nonce_s)
     found = identity.find_nonce(call.db, address, subject.slot)
@@ -107,7 +107,7 @@ def text_of(
     base_url: str,
     chain_id: int,
     address: str,
-    subject: Subject,
+    subject: TextSubject,
     nonce: str,
     now: datetime,
     expires_at: datetime,
@@ -126,7 +126,7 @@ def time_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def verified_wallet(call: WriteCall, subject: Subject, message: str, signature: str) -> str:
+def verified_wallet(call: WriteCall, subject: TextSubject, message: str, signature: str) -> str:
     """The checksum address that signed this message, once per nonce.
 
     Errors: Refusal invalid_parameter, signature_invalid.
@@ -138,7 +138,7 @@ def verified_wallet(call: WriteCall, subject: Subject, message: str, signature: 
 
 
 def verify_wallet(
-    call: WriteCall, subject: Subject, address: str, signature: str, message: str | None = None
+    call: WriteCall, subject: TextSubject, address: str, signature: str, message: str | None = None
 ) -> str:
     """The wallet signed `message`, by default its newest text of this subject, once per nonce;
     returns what was signed.
@@ -164,7 +164,7 @@ def verify_wallet(
 
 
 def _use_up(
-    call: WriteCall, subject: Subject, address: str, message: str, nonce: str, signature: str
+    call: WriteCall, subject: TextSubject, address: str, message: str, nonce: str, signature: str
 ) -> None:
     if not verify_digest(address, personal_digest(message), signature, call.deps.chain):
         detail = (
@@ -205,7 +205,7 @@ def _read(message: str) -> SignInMessage:
     return read
 
 
-def _require_ours(call: Call, sent: SignInMessage, subject: Subject, message: str) -> None:
+def _require_ours(call: Call, sent: SignInMessage, subject: TextSubject, message: str) -> None:
     """Each part that names this service, this purpose or a time; the refusal says which one
     differs.
     """
@@ -249,7 +249,7 @@ def _origin(uri: str) -> tuple[str, str] | None:
     return parts.scheme.lower(), parts.netloc.lower()
 
 
-def _require_newest(call: Call, sent: SignInMessage, subject: Subject) -> None:
+def _require_newest(call: Call, sent: SignInMessage, subject: TextSubject) -> None:
     found = identity.find_nonce(call.db, sent.address, subject.slot)
     if found is None or found.nonce != sent.nonce:
         detail = (
@@ -268,7 +268,7 @@ def _require_newest(call: Call, sent: SignInMessage, subject: Subject) -> None:
         )
 
 
-def _require_in_time(call: Call, sent: SignInMessage, subject: Subject) -> None:
+def _require_in_time(call: Call, sent: SignInMessage, subject: TextSubject) -> None:
     if abs(call.now - sent.issued_at) > timedelta(seconds=call.deps.limits.nonce_s):
         detail = (
             f"message: its Issued At is not within {call.deps.limits.nonce_s} seconds of "
@@ -280,7 +280,7 @@ def _require_in_time(call: Call, sent: SignInMessage, subject: Subject) -> None:
         raise _again("signature_invalid", detail, sent.address, subject)
 
 
-def _again(reason: str, detail: str, address: str, subject: Subject) -> Refusal:
+def _again(reason: str, detail: str, address: str, subject: TextSubject) -> Refusal:
     """A refusal whose next call fetches a fresh text for the same wallet and subject."""
     about = {"record_sha256": subject.record_sha256, "agent_id": subject.agent_id}
     body: dict[str, Any] = {"wallet_address": address, "purpose": subject.purpose.value}

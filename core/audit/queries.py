@@ -13,7 +13,7 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.audit.rules import REBUILDABLE, Finding
+from core.audit.rules import REBUILDABLE, Fault
 from core.audit.tables import AuditBook, AuditFinding, AuditResolution, AuditState
 from core.db.engine import WriteSession
 
@@ -44,9 +44,7 @@ class OpenFinding:
     seen_at: datetime
 
 
-def add_finding(
-    session: WriteSession, chain_id: int, finding: Finding, now: datetime
-) -> int | None:
+def add_finding(session: WriteSession, chain_id: int, finding: Fault, now: datetime) -> int | None:
     """Write it down; its id, or None when it stands already (open, or acknowledged).
 
     One that was rebuilt away may come back.

@@ -33,7 +33,7 @@ REBUILDABLE: Final = (FindingKind.BLOCK, FindingKind.LOG, FindingKind.REVERT, Fi
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Fault:
     """`key` names the fault for ever; `what` is a sentence for a person; `place` says where (JSON
     values).
     """

@@ -21,9 +21,8 @@ from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, 
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from core.blocks.tables import ChainBlock, ChainCursor, RawLog, Reorg, RevertedTx
-from core.chain import blocks
-from core.chain.blocks import BlockHeader
+from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg, RevertedTx
+from core.chain.blocks import BlockHeader, RawLog
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -166,10 +165,10 @@ def add_block(session: WriteSession, chain_id: int, header: BlockHeader, now: da
     )
 
 
-def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]) -> None:
+def add_logs(session: WriteSession, chain_id: int, logs: Sequence[RawLog]) -> None:
     _insert(
         session,
-        RawLog,
+        RawLogRow,
         [
             {
                 "chain_id": chain_id,
@@ -206,7 +205,7 @@ def copy_blocks(
     )
 
 
-def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog]) -> None:
+def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[RawLog]) -> None:
     """As `copy_blocks`, the logs of such blocks."""
     lines = (
         f"{chain_id}\t{hex_cell(log.block_hash)}\t{log.log_index}\t{log.block_number}\t{hex_cell(log.tx_hash)}\t{log.tx_index}"
@@ -224,7 +223,7 @@ def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog
         "topics",
         "data",
     )
-    copy_lines(session, RawLog.__tablename__, columns, lines)
+    copy_lines(session, RawLogRow.__tablename__, columns, lines)
 
 
 def has_orphans_above(session: Session, chain_id: int, number: int) -> bool:
@@ -237,40 +236,41 @@ def has_orphans_above(session: Session, chain_id: int, number: int) -> bool:
     return bool(session.scalar(select(orphans)))
 
 
-def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[blocks.RawLog]:
+def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[RawLog]:
     """The kept logs of one block, in order."""
     query = (
-        select(RawLog)
-        .where(RawLog.chain_id == chain_id, RawLog.block_hash == bytes_of(block_hash))
-        .order_by(RawLog.log_index)
+        select(RawLogRow)
+        .where(RawLogRow.chain_id == chain_id, RawLogRow.block_hash == bytes_of(block_hash))
+        .order_by(RawLogRow.log_index)
     )
     return [_raw_log(row) for row in session.scalars(query)]
 
 
 def logs_of_blocks(
     session: Session, chain_id: int, block_hashes: Collection[str], address: str
-) -> list[blocks.RawLog]:
+) -> list[RawLog]:
     """The kept logs that a contract wrote in these blocks."""
-    wanted = RawLog.block_hash.in_([bytes_of(block_hash) for block_hash in block_hashes])
-    query = select(RawLog).where(
-        RawLog.chain_id == chain_id, wanted, RawLog.address == bytes_of(address)
+    wanted = RawLogRow.block_hash.in_([bytes_of(block_hash) for block_hash in block_hashes])
+    query = select(RawLogRow).where(
+        RawLogRow.chain_id == chain_id, wanted, RawLogRow.address == bytes_of(address)
     )
     return [
-        _raw_log(row) for row in session.scalars(query.order_by(RawLog.number, RawLog.log_index))
+        _raw_log(row)
+        for row in session.scalars(query.order_by(RawLogRow.number, RawLogRow.log_index))
     ]
 
 
-def newest_log(session: Session, chain_id: int, address: str, topic: str) -> blocks.RawLog | None:
+def newest_log(session: Session, chain_id: int, address: str, topic: str) -> RawLog | None:
     """The last canonical log of that contract with that first topic."""
     query = (
-        select(RawLog)
+        select(RawLogRow)
         .where(
-            RawLog.chain_id == chain_id,
-            RawLog.address == bytes_of(address),
-            RawLog.topics[1] == bytes_of(topic),
+            RawLogRow.chain_id == chain_id,
+            RawLogRow.address == bytes_of(address),
+            RawLogRow.topics[1] == bytes_of(topic),
         )
-        .where(not_orphaned(RawLog.chain_id, RawLog.block_hash))
-        .order_by(RawLog.number.desc(), RawLog.log_index.desc())
+        .where(not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash))
+        .order_by(RawLogRow.number.desc(), RawLogRow.log_index.desc())
         .limit(1)
     )
     row = session.scalar(query)
@@ -374,8 +374,8 @@ def _insert(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str,
         session.execute(insert(table).on_conflict_do_nothing(), list(rows))
 
 
-def _raw_log(row: RawLog) -> blocks.RawLog:
-    return blocks.RawLog(
+def _raw_log(row: RawLogRow) -> RawLog:
+    return RawLog(
         address=address_of(row.address),
         topics=tuple(hex_of(topic) for topic in row.topics),
         data=hex_of(row.data),
@@ -400,7 +400,7 @@ def latest_block(session: Session, chain_id: int) -> tuple[int, int] | None:
 
 def height_after(
     session: Session,
-    table: type[RawLog] | type[RevertedTx],
+    table: type[RawLogRow] | type[RevertedTx],
     chain_id: int,
     point: bytes,
     first: int,

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.blocks.queries import _insert, not_orphaned
-from core.blocks.tables import Adapter, Vault, VaultAgent
+from core.blocks.tables import Adapter, Vault, VaultAgentRow
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of, hex_of
@@ -86,7 +86,7 @@ def add_agents(
         }
         for block, (vault, agent) in dict.fromkeys(agents)
     ]
-    _insert(session, VaultAgent, rows)
+    _insert(session, VaultAgentRow, rows)
 
 
 def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
@@ -109,16 +109,20 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
 
 def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
     """Every agent that the vault ever had, the newest last."""
-    found = session.execute(_agents_query(chain_id).where(VaultAgent.vault == bytes_of(vault)))
+    found = session.execute(_agents_query(chain_id).where(VaultAgentRow.vault == bytes_of(vault)))
     return tuple(address_of(agent) for _, agent in found)
 
 
 def _agents_query(chain_id: int) -> Any:
     mine = and_(
-        VaultAgent.chain_id == chain_id,
-        not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash),
+        VaultAgentRow.chain_id == chain_id,
+        not_orphaned(VaultAgentRow.chain_id, VaultAgentRow.since_block_hash),
     )
-    return select(VaultAgent.vault, VaultAgent.agent).where(mine).order_by(VaultAgent.since_number)
+    return (
+        select(VaultAgentRow.vault, VaultAgentRow.agent)
+        .where(mine)
+        .order_by(VaultAgentRow.since_number)
+    )
 
 
 def add_adapter(
@@ -215,12 +219,12 @@ def vaults_of_block(session: Session, chain_id: int, block_hash: str) -> set[Kep
 
 def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
     """(vault, agent) -> the height that first named it."""
-    query = select(VaultAgent.vault, VaultAgent.agent, func.min(VaultAgent.since_number)).where(
-        VaultAgent.chain_id == chain_id
-    )
-    query = query.where(not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash)).group_by(
-        VaultAgent.vault, VaultAgent.agent
-    )
+    query = select(
+        VaultAgentRow.vault, VaultAgentRow.agent, func.min(VaultAgentRow.since_number)
+    ).where(VaultAgentRow.chain_id == chain_id)
+    query = query.where(
+        not_orphaned(VaultAgentRow.chain_id, VaultAgentRow.since_block_hash)
+    ).group_by(VaultAgentRow.vault, VaultAgentRow.agent)
     return {
         (to_checksum_address(vault), to_checksum_address(agent)): number
         for vault, agent, number in session.execute(query)

@@ -59,7 +59,7 @@ class ChainCursor(Base):
     updated_at: Mapped[datetime]
 
 
-class RawLog(Base):
+class RawLogRow(Base):
     """A log of the factory, a vault or a listed adapter, as the node gave it. Immutable."""
 
     __tablename__ = "raw_log"
@@ -142,7 +142,7 @@ class Adapter(Base):
     rules: Mapped[list[Any]] = mapped_column(JSONB)  # [{target, selector, recipient_word, kind}]
 
 
-class VaultAgent(Base):
+class VaultAgentRow(Base):
     """Every agent that a vault ever had, so that reverted calls of past agents are still found."""
 
     __tablename__ = "vault_agent"

@@ -31,7 +31,7 @@ class RawLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class TransactionReceipt:
     """`status` 1 is success, 0 a revert.
 
     `to` is None for a contract creation. `cost_wei`: what its sender paid, the fee of layer 1

@@ -21,7 +21,7 @@ RISE_EVERY_S = 1.0
 _ROUNDING = 1e-9  # of a token: a wait that was computed exactly must not end a hair too early
 
 
-class Budget:
+class CallBudget:
     """Tokens of one node.
 
     `now` is a monotonic clock's seconds; calls with an earlier `now` than before add nothing.

@@ -27,7 +27,7 @@ import httpx
 from core.chain.answers import AnswerTooLargeError, BatchTooLargeError, NodeFailure
 from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
-from core.chain.budget import Budget
+from core.chain.budget import CallBudget
 from core.chain.refusals import FailureKind
 
 TROUBLE_S = 1.0
@@ -67,7 +67,7 @@ class ProviderStats:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Admission:
     """Whether a request may pass, and with how many calls.
 
     `wait_s`: until the budget would let it; 0 when it does.
@@ -88,7 +88,7 @@ class Provider:
         name: str,
         url: str,
         http: httpx.Client,
-        budget: Budget,
+        budget: CallBudget,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
@@ -117,7 +117,7 @@ class Provider:
 
     def enter(
         self, wanted: int, *, even_if_open: bool = False, even_if_resting: bool = False
-    ) -> Entry:
+    ) -> Admission:
         """Ask to pass with so many calls, or as many of them as the node takes at once; when
         passed, they are paid for and `ask` must follow.
         """
@@ -132,11 +132,11 @@ class Provider:
                 or (even_if_resting and not self._breaker.has_failed(now))
             )
             if wait_s > 0 or not passes:
-                return Entry(passed=False, calls=cost, is_open=is_open, wait_s=wait_s)
+                return Admission(passed=False, calls=cost, is_open=is_open, wait_s=wait_s)
             self._budget.take(cost, now)
             self._calls += cost
             self._requests += 1
-            return Entry(
+            return Admission(
                 passed=True,
                 calls=cost,
                 is_open=is_open,
@@ -144,7 +144,7 @@ class Provider:
                 is_probe=self._breaker.entered(now),
             )
 
-    def ask(self, entry: Entry, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
+    def ask(self, entry: Admission, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
         """POST and read the answer, within about `timeout_s`.
 
         Errors: NodeFailure, BatchTooLargeError, AnswerTooLargeError, and what else `read` raises.

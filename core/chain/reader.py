@@ -19,7 +19,7 @@ from core.chain.abi import (
     function,
 )
 from core.chain.abi_text import call_by_signature
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
@@ -59,7 +59,7 @@ def _header_at(at: At) -> Parse[BlockHeader | None]:
     return results.only(results.header, lambda found: found.hash == at.lower())
 
 
-def receipt_of(tx_hash: str) -> Parse[Receipt | None]:
+def receipt_of(tx_hash: str) -> Parse[TransactionReceipt | None]:
     return results.only(results.receipt, lambda found: found.tx_hash == tx_hash.lower())
 
 
@@ -129,14 +129,16 @@ class ChainReader:
             requests, [_header_at(block_hash) for block_hash in block_hashes]
         )
 
-    def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
+    def receipts(self, block_hash: str) -> tuple[TransactionReceipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
-        found: tuple[Receipt, ...] | None = self.rpc.call(
+        found: tuple[TransactionReceipt, ...] | None = self.rpc.call(
             "eth_getBlockReceipts", [block_hash], results.receipts
         )
         return found
 
-    def receipts_of_blocks(self, block_hashes: Sequence[str]) -> list[tuple[Receipt, ...] | None]:
+    def receipts_of_blocks(
+        self, block_hashes: Sequence[str]
+    ) -> list[tuple[TransactionReceipt, ...] | None]:
         """As `receipts`, of several blocks in one request."""
         requests = [("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes]
         return self.rpc.batch(requests, [results.receipts] * len(requests))
@@ -156,16 +158,18 @@ class ChainReader:
         )
         return [log for answer in answers for log in answer], newest
 
-    def receipt(self, tx_hash: str) -> Receipt | None:
+    def receipt(self, tx_hash: str) -> TransactionReceipt | None:
         """None: not mined, as far as this node knows."""
         return self.receipts_of([tx_hash])[0]
 
-    def receipts_of(self, tx_hashes: Sequence[str]) -> list[Receipt | None]:
+    def receipts_of(self, tx_hashes: Sequence[str]) -> list[TransactionReceipt | None]:
         """As `receipt`, for several transactions in one request, in the order asked."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
         return self.rpc.batch(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
-    def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
+    def receipts_settled(
+        self, tx_hashes: Sequence[str]
+    ) -> list[TransactionReceipt | RpcRefusedError | None]:
         """As `receipts_of`, but one that is refused or garbled yields its error in place.
 
         Errors: RpcUnreachableError.

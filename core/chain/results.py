@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.hexes import bytes_of, checksum_address
 
 T = TypeVar("T")
@@ -149,12 +149,12 @@ def header(content: bytes) -> BlockHeader | None:
     return None if found is None else _header(found)
 
 
-def receipt(content: bytes) -> Receipt | None:
+def receipt(content: bytes) -> TransactionReceipt | None:
     found = _read_receipt(content)
     return None if found is None else _receipt(found)
 
 
-def receipts(content: bytes) -> tuple[Receipt, ...] | None:
+def receipts(content: bytes) -> tuple[TransactionReceipt, ...] | None:
     found = _read_receipts(content)
     return None if found is None else tuple(map(_receipt, found))
 
@@ -188,8 +188,8 @@ def _header(found: _Block) -> BlockHeader:
     )
 
 
-def _receipt(found: _Receipt) -> Receipt:
-    return Receipt(
+def _receipt(found: _Receipt) -> TransactionReceipt:
+    return TransactionReceipt(
         tx_hash=found.transaction_hash.lower(),
         tx_index=int(found.transaction_index, 16),
         block_number=int(found.block_number, 16),

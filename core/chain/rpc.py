@@ -48,8 +48,8 @@ from core.chain.answers import (
     result_of,
     results_of,
 )
-from core.chain.budget import Budget
-from core.chain.provider import Entry, Provider, ProviderStats, names_of
+from core.chain.budget import CallBudget
+from core.chain.provider import Admission, Provider, ProviderStats, names_of
 from core.chain.results import Parse, promised
 
 __all__ = [
@@ -114,7 +114,7 @@ class Rpc:
         burst = max(1.0, calls_per_s) if burst is None else burst
         self._http = httpx.Client(transport=transport, trust_env=False)
         self._nodes = tuple(
-            Provider(name, url, self._http, Budget(calls_per_s, burst, clock()), clock)
+            Provider(name, url, self._http, CallBudget(calls_per_s, burst, clock()), clock)
             for name, url in zip(names_of(list(urls)), urls, strict=True)
         )
         self._answer_s = answer_s
@@ -377,7 +377,7 @@ class Rpc:
 
     def _enter(
         self, nodes: Sequence[Provider], wanted: int, until: float
-    ) -> tuple[Provider, Entry] | None:
+    ) -> tuple[Provider, Admission] | None:
         """The node to ask, its budget paid; waits for budget, at most `until`.
 
         None: nobody has budget by then.

@@ -52,7 +52,7 @@ on conflict do nothing
 
 
 @dataclass(frozen=True, slots=True)
-class UsedUp:
+class ReadsUsedUp:
     """No free read is left today.
 
     `name`: of a count that has no room, a pool's or the agent's own.
@@ -62,7 +62,7 @@ class UsedUp:
     limit: int
 
 
-def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> int | UsedUp:
+def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> int | ReadsUsedUp:
     """Take one of the agent's free reads of the day and answer how many are left to it.
 
     The rows are held until the transaction ends: do it last. The first read of a pool's day takes
@@ -70,7 +70,7 @@ def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> 
     """
     for name, limit in reads.counts:
         if limit < 1:
-            return UsedUp(name, limit)
+            return ReadsUsedUp(name, limit)
     values = {
         "account_id": reads.account_id,
         "limit": reads.limit,
@@ -86,7 +86,7 @@ def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> 
     before, taken = {name: n for name, n, *_ in rows}, rows[0][2]
     if taken is None:
         full = [(pool.name, pool.limit) for pool in reads.pools if before[pool.name] >= pool.limit]
-        return UsedUp(*(full or reads.counts)[0])
+        return ReadsUsedUp(*(full or reads.counts)[0])
     return reads.left(taken, {name: n + 1 for name, n in before.items()})
 
 

@@ -22,7 +22,7 @@ from core.money import UsdcE6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Payment:
+class CustodialPayment:
     """What a request is to move, the wallet that it leaves, and whether it may.
 
     `is_void`: never more, since another wallet is linked by now or the agent's secrets were
@@ -36,7 +36,7 @@ class Payment:
     payable_at: datetime | None
 
 
-def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
+def payment_of_request(session: Session, outbox_id: int) -> CustodialPayment | None:
     """None: the request is no custodial transfer."""
     query = (
         _transfers()
@@ -48,7 +48,7 @@ def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
     if row is None:
         return None
     moved, key, wallet, is_void, payable_at = row
-    return Payment(
+    return CustodialPayment(
         wallet=_key_of(wallet),
         transfer=_transfer(moved, key),
         is_void=is_void,

@@ -38,7 +38,7 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HealthVerdict:
     """`lag_s`: seconds by wall clock; None where unknown.
 
     `note` says what is wrong and what to do; None when all is well.
@@ -118,18 +118,18 @@ class IndexerFacts:
         return min(still, self.now_s - self.next_block_at)
 
 
-def judge_indexer(facts: IndexerFacts) -> Verdict:
+def judge_indexer(facts: IndexerFacts) -> HealthVerdict:
     """The worst thing that is true of the indexer, and beside it what a person has to do whatever
     else is wrong.
     """
     troubles = _troubles(facts)
     if not troubles:
-        return Verdict(Health.OK, facts.lag_s, facts.lag_blocks)
+        return HealthVerdict(Health.OK, facts.lag_s, facts.lag_blocks)
     lasting = [
         trouble for trouble in (_holds_back(facts), _contradicted(facts)) if trouble is not None
     ]
     told = [note for _, note in dict.fromkeys((troubles[0], *lasting))]
-    return Verdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(told))
+    return HealthVerdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(told))
 
 
 def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
@@ -242,16 +242,16 @@ def _holds_back(facts: IndexerFacts) -> tuple[Health, str] | None:
     )
 
 
-def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:
+def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> HealthVerdict:
     """Whether the chain itself goes on.
 
     `mined_at`: the time of the node's newest block, unix seconds.
     """
     lag_s = max(0, int(now.timestamp()) - mined_at)
     if lag_s < FROZEN_S:
-        return Verdict(Health.OK, lag_s)
+        return HealthVerdict(Health.OK, lag_s)
     if is_local:
-        return Verdict(
+        return HealthVerdict(
             Health.DEGRADED,
             lag_s,
             note=f"The local chain has mined no block for {lag_s} s; it mines on demand, or was "
@@ -261,7 +261,7 @@ def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:
         f"The chain has no block newer than {lag_s} s: its sequencer or this node stands still. "
         "Ask another node (RPC_URLS)."
     )
-    return Verdict(Health.DOWN if lag_s >= DEAD_S else Health.DEGRADED, lag_s, note=note)
+    return HealthVerdict(Health.DOWN if lag_s >= DEAD_S else Health.DEGRADED, lag_s, note=note)
 
 
 def _seconds(then: datetime, now: datetime) -> int:

@@ -31,7 +31,7 @@ def revision(session: Session) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class LoopPosition:
     """Where a loop stands.
 
     `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None
@@ -43,7 +43,7 @@ class Position:
     block_at: int | None
 
 
-def position(session: Session, cursor: str) -> Position | None:
+def position(session: Session, cursor: str) -> LoopPosition | None:
     """None: the loop has never run."""
     same = and_(ChainBlock.chain_id == ChainCursor.chain_id, ChainBlock.hash == ChainCursor.hash)
     query = (
@@ -52,7 +52,7 @@ def position(session: Session, cursor: str) -> Position | None:
         .where(ChainCursor.name == cursor)
     )
     row = session.execute(query).one_or_none()
-    return None if row is None else Position(*row)
+    return None if row is None else LoopPosition(*row)
 
 
 def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerFacts:

@@ -17,7 +17,7 @@ Writer = Literal["agent", "owner"]
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedText:
     """The text that was signed, the signature (0x hex) and the wallet (20 bytes) that signed."""
 
     message: str
@@ -31,7 +31,7 @@ def add_version(
     writer: Writer,
     record: Mapping[str, Any],
     record_sha256: bytes,
-    signed: Signed | None,
+    signed: SignedText | None,
     now: datetime,
 ) -> AgentSelfVersion:
     version = AgentSelfVersion(

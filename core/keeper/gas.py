@@ -75,7 +75,7 @@ class NoGas:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledGas:
     """A request's reserve of a day, and what came of it."""
 
     day: date
@@ -149,7 +149,7 @@ def _kept(session: WriteSession, day: date, scope: str, wei: int, budget_wei: in
     return session.execute(statement.returning(GasDay.scope)).one_or_none() is not None
 
 
-def settle(session: WriteSession, settled: Iterable[Settled]) -> None:
+def settle(session: WriteSession, settled: Iterable[SettledGas]) -> None:
     """Give reserves back, and count what was spent."""
     changes: defaultdict[tuple[str, date], list[int]] = defaultdict(lambda: [0, 0])
     for one in settled:

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
 from core.hexes import address_of, bytes_of, hex_of
@@ -363,7 +363,11 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
 
 
 def move_tx(
-    session: WriteSession, tx: Tx, state: TxState, now: datetime, receipt: Receipt | None = None
+    session: WriteSession,
+    tx: Tx,
+    state: TxState,
+    now: datetime,
+    receipt: TransactionReceipt | None = None,
 ) -> None:
     """Set the state and the offered block of an attempt; the first move to `broadcast` is when it
     was first sent.

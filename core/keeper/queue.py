@@ -26,7 +26,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.keeper import gas
-from core.keeper.gas import FILLER_GAS, TOTAL, GasBudgets, Settled
+from core.keeper.gas import FILLER_GAS, TOTAL, GasBudgets, SettledGas
 from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL, TxState
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxCount, OutboxQueue
 
@@ -35,7 +35,7 @@ MOST_DOUBLED = 5  # 1, 2, 4 ... 32 minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class OutboxRequest:
     """A row of the outbox. `data` None: the keeper builds it, by kind."""
 
     id: int
@@ -48,7 +48,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Payer:
+class RequestPayer:
     """Whose request it is. `owner_id`: of the account when it asked; None: it has none."""
 
     account_id: int
@@ -64,7 +64,7 @@ class Payer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class QueuePlace:
     """A request's place in the queue. `reserved_wei` is of `gas_day`."""
 
     outbox_id: int
@@ -76,11 +76,11 @@ class Place:
     reserved_wei: int
 
     @property
-    def payer(self) -> Payer | None:
+    def payer(self) -> RequestPayer | None:
         return (
             None
             if self.account_id is None
-            else Payer(account_id=self.account_id, owner_id=self.owner_id)
+            else RequestPayer(account_id=self.account_id, owner_id=self.owner_id)
         )
 
     def kept_wei(self, day: date) -> int:
@@ -104,7 +104,7 @@ class Place:
 
 
 def add(
-    session: WriteSession, outbox_id: int, chain_id: int, payer: Payer | None, now: datetime
+    session: WriteSession, outbox_id: int, chain_id: int, payer: RequestPayer | None, now: datetime
 ) -> None:
     """Queue a request. The caller has counted it."""
     values = {
@@ -162,7 +162,9 @@ def keep_gas(session: WriteSession, outbox_id: int, day: date, wei: int) -> None
 # What the keeper does
 
 
-def due(session: Session, chain_id: int, now: datetime, limit: int) -> list[tuple[Request, Place]]:
+def due(
+    session: Session, chain_id: int, now: datetime, limit: int
+) -> list[tuple[OutboxRequest, QueuePlace]]:
     """The requests that wait and are due, oldest first."""
     query = select(Outbox, OutboxQueue).join(OutboxQueue, OutboxQueue.outbox_id == Outbox.id)
     query = query.where(
@@ -172,7 +174,7 @@ def due(session: Session, chain_id: int, now: datetime, limit: int) -> list[tupl
     return [(_request(request), _place(place)) for request, place in found]
 
 
-def taken(session: Session, chain_id: int) -> dict[int, Place]:
+def taken(session: Session, chain_id: int) -> dict[int, QueuePlace]:
     """Those with an intent that was live when it was last looked, by outbox id."""
     query = select(OutboxQueue).where(OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id)
     return {row.outbox_id: _place(row) for row in session.scalars(query)}
@@ -192,7 +194,7 @@ def wait_until(session: WriteSession, outbox_ids: Collection[int], at: datetime)
     )
 
 
-def postpone(session: WriteSession, place: Place, now: datetime, refused_at: datetime) -> None:
+def postpone(session: WriteSession, place: QueuePlace, now: datetime, refused_at: datetime) -> None:
     """It could not be sent since `refused_at`: look at it again after 1, 2, 4 ... 32 minutes."""
     wait = FIRST_WAIT * 2 ** min(place.tries, MOST_DOUBLED)
     row = update(OutboxQueue).where(OutboxQueue.outbox_id == place.outbox_id)
@@ -254,7 +256,7 @@ def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
     )
 
 
-def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
+def _count_out(session: WriteSession, places: Sequence[QueuePlace]) -> None:
     counts = Counter([TOTAL] * len(places))
     counts.update(place.payer.scope for place in places if place.payer is not None)
     for scope, count in sorted(counts.items()):
@@ -265,15 +267,15 @@ def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
         )
 
 
-def _settled(place: Place, cost_wei: int) -> Settled | None:
+def _settled(place: QueuePlace, cost_wei: int) -> SettledGas | None:
     if place.gas_day is None:
         return None
-    return Settled(
+    return SettledGas(
         place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei
     )
 
 
-def hold_gas(session: WriteSession, places: Sequence[Place], day: date) -> None:
+def hold_gas(session: WriteSession, places: Sequence[QueuePlace], day: date) -> None:
     """Before `reserve` for several of them: it waits for calls that keep gas for one of their
     accounts, and holds up none meanwhile.
     """
@@ -286,7 +288,7 @@ def hold_gas(session: WriteSession, places: Sequence[Place], day: date) -> None:
 
 
 def reserve(
-    session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int
+    session: WriteSession, place: QueuePlace, budgets: GasBudgets, day: date, wei: int
 ) -> str | None:
     """Keep so much of that day's gas for a request, with what is kept for it already; the scope
     whose day is used up, and then nothing changes. On a new day what was kept on the old one is
@@ -307,8 +309,8 @@ def reserve(
     return None
 
 
-def _request(row: Outbox) -> Request:
-    return Request(
+def _request(row: Outbox) -> OutboxRequest:
+    return OutboxRequest(
         id=row.id,
         chain_id=row.chain_id,
         kind=row.kind,
@@ -319,8 +321,8 @@ def _request(row: Outbox) -> Request:
     )
 
 
-def _place(row: OutboxQueue) -> Place:
-    return Place(
+def _place(row: OutboxQueue) -> QueuePlace:
+    return QueuePlace(
         outbox_id=row.outbox_id,
         account_id=row.account_id,
         owner_id=row.owner_id,

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.keeper import queue as outbox_queue
-from core.keeper.queue import Payer
+from core.keeper.queue import RequestPayer
 from core.keeper.rules import QUEUED
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
@@ -53,7 +53,7 @@ class RequestState:
 
 
 def ask(
-    session: WriteSession, request: NewRequest, now: datetime, payer: Payer | None = None
+    session: WriteSession, request: NewRequest, now: datetime, payer: RequestPayer | None = None
 ) -> int:
     """Write the request down and queue it; the id of the first one with this key.
 

@@ -32,7 +32,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
-from core.mandate.rules.ledger import Kind
+from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
 from core.mandate.tables import Mandate, MandateEvent, ReplacedTerms
 
@@ -178,7 +178,7 @@ def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime)
     has_spent = exists().where(
         MandateEvent.mandate_id == Mandate.id,
         MandateEvent.occurred_at >= since,
-        MandateEvent.kind.in_([Kind.MOVE.value, Kind.BUY.value]),
+        MandateEvent.kind.in_([RowKind.MOVE.value, RowKind.BUY.value]),
     )
     return list(session.scalars(select(Mandate).where(Mandate.agent_id == agent_id, has_spent)))
 

@@ -32,7 +32,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
-from core.mandate.rules.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
+from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowKind
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.refusals import RefusalReason
 from core.mandate.rules.terms import rules_from_json
@@ -47,7 +47,7 @@ def ledger_row(row: MandateEvent | Row[Any]) -> LedgerRow:
         id=row.id,
         mandate_id=row.mandate_id,
         seq=row.seq,
-        kind=Kind(row.kind),
+        kind=RowKind(row.kind),
         reported_by=ReportedBy(row.reported_by),
         base_key=row.base_key,
         incarnation=row.incarnation,
@@ -100,7 +100,7 @@ def ledger_rows_before(
 
 
 def standing_since(
-    session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]
+    session: Session, mandate_id: int, after: datetime, kinds: Iterable[RowKind]
 ) -> list[LedgerRow]:
     """Rows of some kinds that happened after `after` (exclusive) and count; oldest first."""
     query = select(MandateEvent).where(
@@ -129,7 +129,7 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
     """
     query = select(func.count()).where(
         MandateEvent.mandate_id == mandate_id,
-        MandateEvent.kind == Kind.NOTE.value,
+        MandateEvent.kind == RowKind.NOTE.value,
         MandateEvent.reported_by == ReportedBy.AGENT.value,
         or_(
             MandateEvent.payload["refusal"]["check"].astext == "reported",
@@ -238,7 +238,7 @@ def standing_told(
     query = (
         select(MandateEvent.__table__)
         .join(asked, ours)
-        .where(MandateEvent.kind.in_([Kind.FEE.value, Kind.NOTE.value]), _standing())
+        .where(MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]), _standing())
     )
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
         found[row.mandate_id].append(ledger_row(row))

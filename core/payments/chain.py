@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 
 from core.chain import results
 from core.chain.abi import address_word, topic_of
-from core.chain.blocks import RawLog, Receipt
+from core.chain.blocks import RawLog, TransactionReceipt
 from core.chain.reader import At, ChainReader, block_argument
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
@@ -60,7 +60,7 @@ def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) ->
     return None
 
 
-def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
+def is_paid(receipt: TransactionReceipt, wanted: Authorization) -> bool:
     """Whether the transaction used this nonce for this transfer: the token logs the use, and right
     after it what it moved.
 
@@ -92,7 +92,7 @@ def cost_of(chain: ChainReader, sent: Sent) -> Cost | None:
     return Cost(receipt.cost_wei, is_reverted, bars_payer)
 
 
-def _is_blameless(chain: ChainReader, sent: Sent, receipt: Receipt) -> bool:
+def _is_blameless(chain: ChainReader, sent: Sent, receipt: TransactionReceipt) -> bool:
     block = chain.header(receipt.block_hash)
     if block is None or (sent.valid_before is not None and block.timestamp >= sent.valid_before):
         return True
@@ -102,7 +102,7 @@ def _is_blameless(chain: ChainReader, sent: Sent, receipt: Receipt) -> bool:
     return settlement_of(chain, wanted, sent.claimed_block) is not None
 
 
-def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:
+def vault_payments_of(receipt: TransactionReceipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:
     """(log index, event) of each payment through the adapter in a successful transaction.
 
     Errors: AbiDecodeError.

@@ -15,7 +15,7 @@ from core.payments.tables import GuardSignature
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedByGuard:
     """One signature.
 
     `vault` and `nonce` as 0x hex in lower case, `deadline` unix seconds, inclusive.
@@ -27,7 +27,7 @@ class Signed:
     deadline: int
 
 
-def outstanding(session: Session, agent_id: int, unix_s: int) -> Sequence[Signed]:
+def outstanding(session: Session, agent_id: int, unix_s: int) -> Sequence[SignedByGuard]:
     """Those that may still be mined at that second of the chain or later, the first to end
     first.
     """
@@ -36,12 +36,14 @@ def outstanding(session: Session, agent_id: int, unix_s: int) -> Sequence[Signed
     )
     rows = session.scalars(query.order_by(GuardSignature.deadline, GuardSignature.nonce))
     return [
-        Signed(hex_of(row.vault), hex_of(row.nonce), row.amount_usdc_e6, row.deadline)
+        SignedByGuard(hex_of(row.vault), hex_of(row.nonce), row.amount_usdc_e6, row.deadline)
         for row in rows
     ]
 
 
-def keep(session: WriteSession, agent_id: int, signed: Signed, unix_s: int, now: datetime) -> None:
+def keep(
+    session: WriteSession, agent_id: int, signed: SignedByGuard, unix_s: int, now: datetime
+) -> None:
     """Those of the agent that ended before `unix_s` go."""
     session.execute(
         delete(GuardSignature).where(

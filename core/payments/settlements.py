@@ -23,7 +23,7 @@ from core.payments.tables import X402GasDay, X402Payment, X402Settlement
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class DailyGasBudget:
     """Wei that may be used in a UTC day: in all, and of these for payers that are contracts."""
 
     all_wei: int
@@ -47,7 +47,7 @@ def reserve(
     session: WriteSession,
     identity: Identity,
     wei: int,
-    budget: Budget,
+    budget: DailyGasBudget,
     *,
     is_contract: bool,
     now: datetime,

@@ -49,7 +49,7 @@ class NewHeld:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldFact:
     """A fact that is held back."""
 
     id: int
@@ -149,13 +149,13 @@ def _withdraw_replaced(
     }
 
 
-def held_facts(session: Session, ledger: str, ledger_id: int, limit: int) -> list[Held]:
+def held_facts(session: Session, ledger: str, ledger_id: int, limit: int) -> list[HeldFact]:
     """The first facts that a ledger lacks, in their order."""
     query = select(QuarantinedFact).where(
         QuarantinedFact.ledger == ledger, QuarantinedFact.ledger_id == ledger_id, IS_HELD
     )
     return [
-        Held(
+        HeldFact(
             row.id,
             row.base_key,
             row.chain_id,

@@ -15,10 +15,10 @@ from core.blocks.tables import (
     Adapter,
     ChainBlock,
     ChainCursor,
-    RawLog,
+    RawLogRow,
     RevertedTx,
     Vault,
-    VaultAgent,
+    VaultAgentRow,
 )
 from core.db.base import Base
 
@@ -50,7 +50,7 @@ PARTS: Mapping[str, Part] = {
         "reverted_tx", "block_hash", ("number", "tx_index", "tx_hash", "sender", "vault", "reason")
     ),
 }
-_TABLES = (Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent)
+_TABLES = (Adapter, ChainBlock, ChainCursor, RawLogRow, RevertedTx, Vault, VaultAgentRow)
 LIVE: Mapping[str, Table] = {
     table.__tablename__: Base.metadata.tables[table.__tablename__] for table in _TABLES
 }

@@ -1,13 +1,13 @@
 """Transfer logs of a token, read from a receipt. Only the token's own contract is believed."""
 
 from core.chain.abi import events_by_topic, topic_of
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.transfers.rules import TokenTransfer
 
 TRANSFER = events_by_topic()[topic_of("Transfer")]
 
 
-def transfers_of(receipt: Receipt, token: str) -> tuple[TokenTransfer, ...]:
+def transfers_of(receipt: TransactionReceipt, token: str) -> tuple[TokenTransfer, ...]:
     """Every transfer of that token in the transaction, in order.
 
     Errors: AbiDecodeError when the token breaks its own ABI.

@@ -171,7 +171,7 @@ class Watched:
     block_hash: str | None
 
 
-class Verdict(StrEnum):
+class TransferVerdict(StrEnum):
     WAIT = "wait"
     SEE = "see"
     UNSEE = "unsee"
@@ -181,14 +181,14 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TransferStep:
     """`failure` is set for FAIL alone."""
 
-    verdict: Verdict
+    verdict: TransferVerdict
     failure: Failure | None = None
 
 
-def judge(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
+def judge(report: Watched, sighting: Sighting | None, safe_at: int) -> TransferStep:
     """The next step of a report that is not confirmed.
 
     `sighting` None: no block of the chain holds the transaction.
@@ -199,16 +199,24 @@ def judge(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
         return _judge_failed(report, sighting, safe_at)
     if sighting is None:
         if report.state is State.SEEN:
-            return Step(Verdict.UNSEE)
+            return TransferStep(TransferVerdict.UNSEE)
         return (
-            Step(Verdict.FAIL, Failure.NOT_SEEN)
+            TransferStep(TransferVerdict.FAIL, Failure.NOT_SEEN)
             if safe_at > report.deadline
-            else Step(Verdict.WAIT)
+            else TransferStep(TransferVerdict.WAIT)
         )
     if not sighting.is_safe:
-        return Step(Verdict.WAIT if report.block_hash == sighting.block_hash else Verdict.SEE)
+        return TransferStep(
+            TransferVerdict.WAIT
+            if report.block_hash == sighting.block_hash
+            else TransferVerdict.SEE
+        )
     failure = failure_of(report, sighting)
-    return Step(Verdict.CONFIRM) if failure is None else Step(Verdict.FAIL, failure)
+    return (
+        TransferStep(TransferVerdict.CONFIRM)
+        if failure is None
+        else TransferStep(TransferVerdict.FAIL, failure)
+    )
 
 
 def failure_of(report: Watched, sighting: Sighting) -> Failure | None:
@@ -218,12 +226,14 @@ def failure_of(report: Watched, sighting: Sighting) -> Failure | None:
     return None if sighting.moved_e6 == report.amount_e6 else Failure.CONTRADICTED
 
 
-def _judge_failed(report: Watched, sighting: Sighting | None, safe_at: int) -> Step:
+def _judge_failed(report: Watched, sighting: Sighting | None, safe_at: int) -> TransferStep:
     """A day is a day of the chain: what came back in it counts, however late we look."""
     if (
         sighting is not None
         and sighting.at <= report.deadline
         and failure_of(report, sighting) is None
     ):
-        return Step(Verdict.CONFIRM if sighting.is_safe else Verdict.WAIT)
-    return Step(Verdict.CLOSE if safe_at > report.deadline else Verdict.WAIT)
+        return TransferStep(TransferVerdict.CONFIRM if sighting.is_safe else TransferVerdict.WAIT)
+    return TransferStep(
+        TransferVerdict.CLOSE if safe_at > report.deadline else TransferVerdict.WAIT
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.audit.rules import Finding, FindingKind
+from core.audit.rules import Fault, FindingKind
 from core.blocks import reverts
 from core.blocks.queries import logs_of_block
 from core.blocks.registry import KeptVault, vaults_of_block
@@ -30,7 +30,7 @@ LINK_MARGIN_S = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordedBlock:
     """What the record holds of one block."""
 
     header: BlockHeader
@@ -66,9 +66,9 @@ class Known:
         return replace(self.watch, adapters=self.watch.adapters - later, wallets=dict(wallets))
 
 
-def read_kept(session: Session, chain_id: int, header: BlockHeader) -> Kept:
+def read_kept(session: Session, chain_id: int, header: BlockHeader) -> RecordedBlock:
     """What the record holds under the hash of `header`."""
-    return Kept(
+    return RecordedBlock(
         header,
         tuple(logs_of_block(session, chain_id, header.hash)),
         tuple(reverts.reverts_of_block(session, chain_id, header.hash)),
@@ -88,7 +88,7 @@ def wallets_paid_in(session: Session, block: FetchedBlock, usdc: str) -> dict[st
     }
 
 
-def no_such_block(chain_id: int, number: int, ours: str | None, theirs: str) -> Finding:
+def no_such_block(chain_id: int, number: int, ours: str | None, theirs: str) -> Fault:
     """The record has no block at that final height, or another one."""
     what = (
         f"the record has no block {number}"
@@ -102,11 +102,11 @@ def no_such_block(chain_id: int, number: int, ours: str | None, theirs: str) -> 
 
 def block_findings(
     block: FetchedBlock,
-    kept: Kept,
+    kept: RecordedBlock,
     known: Known,
     wallets: Mapping[str, LinkedWallet],
     chain_id: int,
-) -> list[Finding]:
+) -> list[Fault]:
     """Every difference between the block and what is kept of it; empty means the record is
     right.
     """
@@ -123,7 +123,7 @@ def block_findings(
     )
 
 
-def _header(theirs: BlockHeader, ours: BlockHeader, chain_id: int) -> Iterator[Finding]:
+def _header(theirs: BlockHeader, ours: BlockHeader, chain_id: int) -> Iterator[Fault]:
     if (theirs.parent_hash, theirs.timestamp) != (ours.parent_hash, ours.timestamp):
         what = f"block {theirs.number}: parent or time is not the chain's"
         yield _finding(
@@ -135,7 +135,7 @@ def _header(theirs: BlockHeader, ours: BlockHeader, chain_id: int) -> Iterator[F
         )
 
 
-def _logs(block: FetchedBlock, facts: BlockFacts, kept: Iterable[RawLog]) -> Iterator[Finding]:
+def _logs(block: FetchedBlock, facts: BlockFacts, kept: Iterable[RawLog]) -> Iterator[Fault]:
     ours, theirs = {log.log_index: log for log in kept}, {log.log_index: log for log in block.logs}
     for log in facts.logs:
         if log.log_index not in ours:
@@ -162,7 +162,7 @@ def _logs(block: FetchedBlock, facts: BlockFacts, kept: Iterable[RawLog]) -> Ite
             )
 
 
-def _of_log(log: RawLog, fault: str, what: str) -> Finding:
+def _of_log(log: RawLog, fault: str, what: str) -> Fault:
     place = {
         "block_number": log.block_number,
         "block_hash": log.block_hash,
@@ -172,7 +172,7 @@ def _of_log(log: RawLog, fault: str, what: str) -> Finding:
     return _finding(FindingKind.LOG, f"{log.block_hash}:{log.log_index}:{fault}", what, **place)
 
 
-def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
+def _reverts(facts: BlockFacts, kept: RecordedBlock, known: Known) -> Iterator[Fault]:
     header = facts.header
     theirs = {one.tx_hash: one for one in by_then(facts.reverts, known.agents, header.number)}
     # foreign ones were kept once
@@ -206,7 +206,7 @@ def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
         yield _finding(FindingKind.REVERT, f"{header.hash}:{tx_hash}:{fault}", what, **place)
 
 
-def _vaults(facts: BlockFacts, kept: Kept) -> Iterator[Finding]:
+def _vaults(facts: BlockFacts, kept: RecordedBlock) -> Iterator[Fault]:
     theirs = {
         KeptVault(made.address, made.owner, made.public_id, made.terms_digest)
         for made in facts.created
@@ -239,5 +239,5 @@ def _differing(ours: Any, theirs: Any) -> str:
     )
 
 
-def _finding(kind: FindingKind, key: str, what: str, **place: Any) -> Finding:
-    return Finding(kind, f"{kind.value}:{key}", what, place)
+def _finding(kind: FindingKind, key: str, what: str, **place: Any) -> Fault:
+    return Fault(kind, f"{kind.value}:{key}", what, place)

@@ -28,7 +28,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from core.audit import queries as repository
-from core.audit.rules import Finding, FindingKind
+from core.audit.rules import Fault, FindingKind
 from core.audit.views import BookToVerify, books_in_turn
 from core.blocks import queries as chain_repository
 from core.blocks.queries import (
@@ -40,7 +40,7 @@ from core.blocks.queries import (
     kept_header,
 )
 from core.blocks.registry import adapters_since, agents_since
-from core.blocks.tables import RawLog, RevertedTx
+from core.blocks.tables import RawLogRow, RevertedTx
 from core.chain import right_chain
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
@@ -71,7 +71,7 @@ class Looked:
 
     blocks: int
     books: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Fault, ...]
 
 
 class Auditor:
@@ -152,15 +152,15 @@ class Auditor:
 
     def _with_rows(self, session: Session, index: int, first: int, last: int) -> int | None:
         point = self._draw.randbytes(32)
-        table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLog
+        table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLogRow
         found = height_after(session, table, self._chain.chain_id, point, first, last)
         return (
             found
-            if found is not None or table is RawLog
+            if found is not None or table is RawLogRow
             else self._with_rows(session, 0, first, last)
         )
 
-    def _unhurried(self, work: Callable[[], list[Finding]]) -> list[Finding]:
+    def _unhurried(self, work: Callable[[], list[Fault]]) -> list[Fault]:
         """Do it, write down what is new, then rest for as long as it took."""
         begun = time.monotonic()
         findings = work()
@@ -170,11 +170,11 @@ class Auditor:
 
     # Blocks
 
-    def _block(self, number: int, known: Known) -> list[Finding]:
+    def _block(self, number: int, known: Known) -> list[Fault]:
         """What stays wrong at a second look, with what is known by then."""
         return _confirmed(self._compared(number, known), lambda: self._compared(number, None))
 
-    def _compared(self, number: int, known: Known | None) -> list[Finding]:
+    def _compared(self, number: int, known: Known | None) -> list[Fault]:
         """`known` None: read it now."""
         with self._chain.reader.rpc.pinned():
             header = self._header(number)
@@ -214,17 +214,17 @@ class Auditor:
 
     # Books
 
-    def _book(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+    def _book(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
         found = _confirmed(self._judged(book, final), lambda: self._judged(book, final))
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.book_verified(session, book.mandate_id, self._clock())
         return found
 
-    def _judged(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+    def _judged(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
         return self._verified(book) + self._reconciled(book, final)
 
-    def _verified(self, book: BookToVerify) -> list[Finding]:
+    def _verified(self, book: BookToVerify) -> list[Fault]:
         with self._chain.database.read() as session:
             faults = mandate_ledger.verify(session, book.mandate_id)
         return [
@@ -237,7 +237,7 @@ class Auditor:
             for fault in faults[:FAULTS_A_BOOK]
         ]
 
-    def _reconciled(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+    def _reconciled(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
         """Nothing is said where the record has another block at that height: that is a finding of
         its own.
         """
@@ -263,7 +263,7 @@ class Auditor:
 
     # Writing
 
-    def _write(self, findings: Sequence[Finding]) -> list[Finding]:
+    def _write(self, findings: Sequence[Fault]) -> list[Fault]:
         """Those that were not written before."""
         now, new = self._clock(), []
         with self._chain.database.write() as session:
@@ -287,7 +287,7 @@ class Auditor:
         log.debug("audited", blocks=blocks, books=books, open_findings=sum(mismatches.values()))
 
 
-def _confirmed(first: list[Finding], again: Callable[[], list[Finding]]) -> list[Finding]:
+def _confirmed(first: list[Fault], again: Callable[[], list[Fault]]) -> list[Fault]:
     """Those that a second look finds too; there is none when the first found nothing."""
     if not first:
         return []
@@ -295,7 +295,7 @@ def _confirmed(first: list[Finding], again: Callable[[], list[Finding]]) -> list
     return [finding for finding in first if finding.key in keys]
 
 
-def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) -> list[Finding]:
+def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) -> list[Fault]:
     if balance >= state.cash_usdc_e6:
         return []
     what = (
@@ -307,7 +307,7 @@ def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) ->
 
 def _totals(
     book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int
-) -> list[Finding]:
+) -> list[Fault]:
     booked = (
         state.deposited_usdc_e6,
         state.spent_usdc_e6,
@@ -329,7 +329,5 @@ def _totals(
     ]
 
 
-def _of_book(kind: FindingKind, book: BookToVerify, fault: str, what: str) -> Finding:
-    return Finding(
-        kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id}
-    )
+def _of_book(kind: FindingKind, book: BookToVerify, fault: str, what: str) -> Fault:
+    return Fault(kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id})

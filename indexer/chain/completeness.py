@@ -27,7 +27,7 @@ from core.errors import OutsideError
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
 from core.mandate.rules.events import Executed, VaultCreated, X402Paid
-from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
+from indexer.chain.continuity import NOTHING, Gap, PlacedEvent, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
 from indexer.chain.watch import WatchList
@@ -59,7 +59,7 @@ class _History:
 
     vault: str
     born: VaultPosition | None
-    told: list[Told]
+    told: list[PlacedEvent]
 
 
 class RangeProof:
@@ -201,12 +201,12 @@ def _histories(facts: Sequence[BlockFacts]) -> list[_History]:
         for block in facts
         for made in block.created
     }
-    told: dict[str, list[Told]] = {vault: [] for vault in born}
+    told: dict[str, list[PlacedEvent]] = {vault: [] for vault in born}
     for block in facts:
         for item in block.found:
             if isinstance(item.event, VAULT_EVENTS):
                 told.setdefault(item.ref.address, []).append(
-                    Told(item.ref.block_number, item.ref.tx_hash, item.event)
+                    PlacedEvent(item.ref.block_number, item.ref.tx_hash, item.event)
                 )
     return [_History(vault, born.get(vault), events) for vault, events in told.items()]
 

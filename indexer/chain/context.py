@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.books import Books, LiveBooks
-from indexer.metrics import Metrics
+from indexer.metrics import IndexerMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,4 +35,4 @@ class ChainContext:
     books: Books = field(default_factory=LiveBooks)
     # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     reverts_from: int | None = None
-    metrics: Metrics = field(default_factory=lambda: Metrics(time.time))
+    metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))

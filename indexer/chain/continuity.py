@@ -29,7 +29,7 @@ NOTHING = VaultTotals(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlacedEvent:
     """An event of the vault, and where it stands."""
 
     number: int
@@ -49,7 +49,7 @@ class Gap:
 
 
 @dataclass(slots=True)
-class _Run:
+class _Tally:
     """What the events add up to so far.
 
     `nonce` and `balance` None, `agent` empty: not known yet; the heights are where they were said.
@@ -67,7 +67,7 @@ class _Run:
 def gap_in(
     before: VaultPosition | None,
     after: VaultPosition | None,
-    told: Sequence[Told],
+    told: Sequence[PlacedEvent],
     blocks: tuple[int, int],
     usdc: str,
 ) -> Gap | None:
@@ -78,7 +78,7 @@ def gap_in(
     A position is None when no node has that state any more: then only what the events say of one
     another is checked.
     """
-    run = _Run(
+    run = _Tally(
         None if before is None else before.totals.nonce,
         "",
         None if before is None else before.balance,
@@ -113,7 +113,7 @@ def gap_in(
     return None if what is None else Gap(what, *blocks)
 
 
-def _nonce_gap(run: _Run, one: Told) -> Gap | None:
+def _nonce_gap(run: _Tally, one: PlacedEvent) -> Gap | None:
     """Calls of one batch share their number; the next batch has the next."""
     if not isinstance(one.event, Executed):
         return None
@@ -128,7 +128,7 @@ def _nonce_gap(run: _Run, one: Told) -> Gap | None:
     return Gap(f"its execution {number} follows {expected - 1}", since, one.number)
 
 
-def _balance_gap(run: _Run, one: Told, usdc: str) -> Gap | None:
+def _balance_gap(run: _Tally, one: PlacedEvent, usdc: str) -> Gap | None:
     delta = _delta(one.event, usdc)
     if delta is None or not isinstance(
         one.event, Deposited | Executed | ProceedsReceived | Unwound | Settled | Withdrawn
@@ -167,7 +167,7 @@ _ADDS: Mapping[type, Sequence[tuple[str, str]]] = {
 }
 
 
-def _count(run: _Run, event: VaultEvent, usdc: str, *, is_funding: bool) -> None:
+def _count(run: _Tally, event: VaultEvent, usdc: str, *, is_funding: bool) -> None:
     totals = run.totals
     for total, field in _ADDS.get(type(event), ()):
         totals[total] += getattr(event, field)
@@ -187,7 +187,10 @@ def _count(run: _Run, event: VaultEvent, usdc: str, *, is_funding: bool) -> None
 
 
 def _funding_withdrawals(
-    before: VaultPosition | None, after: VaultPosition | None, told: Sequence[Told], usdc: str
+    before: VaultPosition | None,
+    after: VaultPosition | None,
+    told: Sequence[PlacedEvent],
+    usdc: str,
 ) -> int:
     """How many of the first withdrawals were made before the mandate worked: they take deposits
     back and count as nothing else.
@@ -208,7 +211,7 @@ def _funding_withdrawals(
     return found
 
 
-def _totals_fault(run: _Run, said: VaultPosition) -> str | None:
+def _totals_fault(run: _Tally, said: VaultPosition) -> str | None:
     """`unvalued_out` depends on the rules, and is not counted here."""
     if run.agent and run.agent != said.agent:
         return f"its events leave it the agent {run.agent}, the chain says {said.agent}"

@@ -22,7 +22,7 @@ from datetime import datetime
 import structlog
 
 from core.blocks import queries as chain_repository
-from core.chain.blocks import BlockHeader, Receipt
+from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import WriteSession
 from core.hexes import hex_of
@@ -36,8 +36,8 @@ from core.transfers.rules import (
     Failure,
     Sighting,
     State,
-    Step,
-    Verdict,
+    TransferStep,
+    TransferVerdict,
     Watched,
     judge,
     moved,
@@ -49,7 +49,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import payment_of
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import MAY_REFUSE, Entry, refusal_of, take
+from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
 REPORTS_A_LOOK = 100
 
@@ -61,7 +61,7 @@ class Moved:
     """A step that a report took."""
 
     tx_hash: str
-    verdict: Verdict
+    verdict: TransferVerdict
     failure: Failure | None
 
 
@@ -82,7 +82,7 @@ class _Seen:
     block.
     """
 
-    receipt: Receipt
+    receipt: TransactionReceipt
     header: BlockHeader | None
 
 
@@ -106,7 +106,9 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
             _step_alone(chain, report, answer, headers, safe, now)
             for report, answer in zip(due, receipts, strict=True)
         ]
-    found = [step for step in steps if step is not None and step.verdict is not Verdict.WAIT]
+    found = [
+        step for step in steps if step is not None and step.verdict is not TransferVerdict.WAIT
+    ]
     for step in found:
         log.info(
             "transfer report",
@@ -132,11 +134,13 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
 
 
 def _headers(
-    chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]
+    chain: ChainContext, receipts: Sequence[TransactionReceipt | RpcRefusedError | None]
 ) -> dict[str, BlockHeader | RpcRefusedError | None]:
     """The blocks that the receipts name, by hash; None: the node lacks it."""
     hashes = list(
-        dict.fromkeys(receipt.block_hash for receipt in receipts if isinstance(receipt, Receipt))
+        dict.fromkeys(
+            receipt.block_hash for receipt in receipts if isinstance(receipt, TransactionReceipt)
+        )
     )
     return dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
 
@@ -144,7 +148,7 @@ def _headers(
 def _step_alone(
     chain: ChainContext,
     due: _Due,
-    answer: Receipt | RpcRefusedError | None,
+    answer: TransactionReceipt | RpcRefusedError | None,
     headers: Mapping[str, BlockHeader | RpcRefusedError | None],
     safe: BlockHeader,
     now: datetime,
@@ -205,7 +209,7 @@ def _take_step(
 
 
 def _hold_against(
-    session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader
+    session: WriteSession, chain: ChainContext, receipt: TransactionReceipt, header: BlockHeader
 ) -> None:
     """The receipt fits its block's header, and both fit what we keep.
 
@@ -242,7 +246,7 @@ def _hold_against(
 
 
 def _payments_of(
-    session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader
+    session: WriteSession, chain: ChainContext, receipt: TransactionReceipt, header: BlockHeader
 ) -> set[int]:
     """Indices of the transfers that the record must have: to wallets that had been linked for a
     while by then.
@@ -269,7 +273,7 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
 
 
 def _sighting(
-    chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: BlockHeader
+    chain: ChainContext, due: _Due, receipt: TransactionReceipt, at: int, safe: BlockHeader
 ) -> Sighting:
     sum_and_log = moved(transfers_of(receipt, chain.usdc), due.wallet, due.direction)
     return Sighting(
@@ -284,7 +288,12 @@ def _sighting(
 
 
 def _show(
-    session: WriteSession, chain: ChainContext, due: _Due, receipt: Receipt, at: int, now: datetime
+    session: WriteSession,
+    chain: ChainContext,
+    due: _Due,
+    receipt: TransactionReceipt,
+    at: int,
+    now: datetime,
 ) -> None:
     """What reached the wallet in truth is noted as if nobody had reported it: behind what is held
     back of its ledger, if anything is.
@@ -299,7 +308,7 @@ def _show(
         ]
         payments = [payment_of(logs[one.log_index], link.account_id) for one in paid]
         entries = [
-            Entry(
+            LedgerEntry(
                 deposit_of(one, receipt.block_number, receipt.block_hash, chain.chain_id), one.log
             )
             for one in payments
@@ -319,20 +328,20 @@ def _watched(report: TransferReport) -> Watched:
 def _apply(
     session: WriteSession,
     report: TransferReport,
-    step: Step,
+    step: TransferStep,
     sighting: Sighting | None,
     now: datetime,
 ) -> None:
     match step.verdict:
-        case Verdict.WAIT:
+        case TransferVerdict.WAIT:
             transfer_reports.look_again(report, now)
-        case Verdict.SEE | Verdict.UNSEE:
+        case TransferVerdict.SEE | TransferVerdict.UNSEE:
             transfer_reports.see(report, sighting, now)
-        case Verdict.CLOSE:
+        case TransferVerdict.CLOSE:
             transfer_reports.close(report)
-        case Verdict.CONFIRM:
+        case TransferVerdict.CONFIRM:
             assert sighting is not None, "only what was seen is confirmed"
             transfer_reports.confirm(session, report, sighting, now)
-        case Verdict.FAIL:
+        case TransferVerdict.FAIL:
             assert step.failure is not None, "a failure has a reason"
             transfer_reports.fail(session, report, step.failure, sighting, now)

@@ -38,7 +38,7 @@ from core.quarantine.queries import MANDATE
 from indexer.chain.books import Note, note_from_json
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
-from indexer.chain.quarantine import Entry, take
+from indexer.chain.quarantine import LedgerEntry, take
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -110,7 +110,7 @@ def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) 
         session,
         chain,
         MANDATE,
-        {mandate: [Entry(note.row, None) for note in notes] for mandate in owed.mandate_ids},
+        {mandate: [LedgerEntry(note.row, None) for note in notes] for mandate in owed.mandate_ids},
         now,
     )
     _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)

@@ -20,7 +20,7 @@ from typing import TypeVar, get_args
 
 from core.blocks.reverts import NewRevert
 from core.chain.abi import AbiDecodeError, topic_of
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.errors import MandateError
 from core.hexes import checksum_address
 from core.identity.queries import LinkedWallet
@@ -91,7 +91,7 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class Deposit:
     """USDC that reached the wallet of an account, by one Transfer log. `amount` is base units."""
 
     account_id: int
@@ -113,7 +113,7 @@ class BlockFacts:
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
-    payments: tuple[Payment, ...]
+    payments: tuple[Deposit, ...]
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
@@ -145,7 +145,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         list[RawLog](),
         list[Found](),
         list[Undecodable](),
-        list[Payment](),
+        list[Deposit](),
     )
     for log in block.logs:
         payment = (
@@ -215,7 +215,7 @@ def kept_name(public_id: str) -> str | None:
     return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
-def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
+def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Deposit | None:
     """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
     not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
     row.
@@ -228,10 +228,10 @@ def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payme
     return payment_of(log, linked.account_id)
 
 
-def payment_of(log: RawLog, account_id: int) -> Payment:
+def payment_of(log: RawLog, account_id: int) -> Deposit:
     """What a Transfer of USDC says. Errors: ValueError for a log that is none."""
     sender, wallet = map(address_in, log.topics[1:])
-    return Payment(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index, log)
+    return Deposit(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index, log)
 
 
 def _is_transfer(log: RawLog) -> bool:
@@ -266,7 +266,7 @@ def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:
 
 
 def reverts_of(
-    receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]
+    receipts: Iterable[TransactionReceipt], watch: WatchList, named: Iterable[tuple[str, str]]
 ) -> tuple[NewRevert, ...]:
     """Plain failed transactions from an agent, present or past, to its vault, if that is not known
     to be a foreign mandate's.

@@ -14,7 +14,7 @@ are kept that may concern us.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
 from core.chain.rpc import AnswerTooLargeError, RpcError, RpcUnreachableError
 from core.errors import OutsideError
@@ -47,7 +47,7 @@ class FetchedBlock:
     """
 
     header: BlockHeader
-    receipts: tuple[Receipt, ...]
+    receipts: tuple[TransactionReceipt, ...]
     logs: tuple[RawLog, ...]
 
 
@@ -120,7 +120,7 @@ def _by_transaction(
     return fold.whole()
 
 
-def verified(header: BlockHeader, receipts: Sequence[Receipt]) -> FetchedBlock:
+def verified(header: BlockHeader, receipts: Sequence[TransactionReceipt]) -> FetchedBlock:
     """Errors: BlockContradictionError."""
     if len(receipts) != len(header.transaction_hashes):
         raise BlockContradictionError(
@@ -140,7 +140,7 @@ class _Fold:
 
     def __init__(self, header: BlockHeader) -> None:
         self._header = header
-        self._receipts = list[Receipt]()
+        self._receipts = list[TransactionReceipt]()
         self._logs = list[RawLog]()
         self._bloom = self._next_log = 0
 
@@ -148,7 +148,7 @@ class _Fold:
     def count(self) -> int:
         return len(self._receipts)
 
-    def add(self, receipt: Receipt, keep: Keep | None = None) -> None:
+    def add(self, receipt: TransactionReceipt, keep: Keep | None = None) -> None:
         """The next one. `keep` None: all of its logs are kept."""
         header = self._header
         if receipt.tx_hash != header.transaction_hashes[self.count]:
@@ -180,7 +180,7 @@ class _Fold:
         return FetchedBlock(self._header, tuple(self._receipts), tuple(self._logs))
 
 
-def receipt_fault(receipt: Receipt) -> str | None:
+def receipt_fault(receipt: TransactionReceipt) -> str | None:
     """What of one receipt does not fit together; None: it does."""
     place = (receipt.block_hash, receipt.block_number, receipt.tx_hash, receipt.tx_index)
     if any(

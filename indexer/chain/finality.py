@@ -33,7 +33,7 @@ from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError
-from indexer.chain.pool import Pool
+from indexer.chain.pool import TipPool
 
 CONFIRMED_S = 60
 # blocks below a node's head that it may hold back from calling final: as many as come while
@@ -86,7 +86,7 @@ class _Look:
 class Finality:
     """The marks of one chain. Not thread-safe."""
 
-    def __init__(self, chain: ChainContext, pool: Pool, clock: Callable[[], datetime]) -> None:
+    def __init__(self, chain: ChainContext, pool: TipPool, clock: Callable[[], datetime]) -> None:
         self._chain = chain
         self._pool = pool
         self._clock = clock
@@ -140,13 +140,13 @@ class Finality:
         }
 
     def _of_all(self, heights: Sequence[Any]) -> dict[str | None, list[BlockHeader | None]]:
-        """As `Pool.others`, with this round's node (None)."""
+        """As `TipPool.others`, with this round's node (None)."""
         found: dict[str | None, list[BlockHeader | None]] = {None: self._own(heights)}
         found.update(self._pool.others(heights).items())
         return found
 
     def _own(self, heights: Sequence[Any]) -> list[BlockHeader | None]:
-        """As `Pool.others`, of this round's node."""
+        """As `TipPool.others`, of this round's node."""
         requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
         try:
             answers = self._chain.reader.rpc.batch_settled(

@@ -8,10 +8,10 @@ it back.
 from core.money import usdc_text
 from core.transfers.ledger.writer import DEPOSIT, NewTransfer
 from core.transfers.rules import USDC, FourStates
-from indexer.chain.facts import Payment
+from indexer.chain.facts import Deposit
 
 
-def deposit_of(payment: Payment, number: int, block_hash: str, chain_id: int) -> NewTransfer:
+def deposit_of(payment: Deposit, number: int, block_hash: str, chain_id: int) -> NewTransfer:
     """The entry: the amount is idle from its block on, and no longer when the block is replaced."""
     return NewTransfer(
         kind=DEPOSIT,

@@ -78,7 +78,7 @@ class _Claim:
     is_believed: bool = False
 
 
-class Pool:
+class TipPool:
     """The nodes as the tip loop trusts them. Not thread-safe."""
 
     def __init__(self, reader: VaultReader, clock: Callable[[], datetime]) -> None:

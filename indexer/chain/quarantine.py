@@ -57,7 +57,7 @@ Parties = tuple[str, str, str | None]  # keeper, owner and agent at the moment o
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HeldReason:
     """Why a fact is held.
 
     `note`: one sentence of ours; nothing that the chain or the database worded is in it.
@@ -68,7 +68,7 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Entry:
+class LedgerEntry:
     """What the chain says to one ledger.
 
     `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted call, or
@@ -78,42 +78,42 @@ class Entry:
     row: NewRow | NewTransfer | None
     log: RawLog | None
     parties: Parties | None = None
-    fault: Refusal | None = None
+    fault: HeldReason | None = None
 
 
-WAITS = Refusal(BEHIND, "It waits: another fact of this ledger is held before it.")
+WAITS = HeldReason(BEHIND, "It waits: another fact of this ledger is held before it.")
 
 
-def refusal_of(error: BaseException) -> Refusal | None:
+def refusal_of(error: BaseException) -> HeldReason | None:
     """Why the data is refused; None for an error that says nothing of the data."""
     state = refused_state(error)
     if state is not None:
         named = constraint_of(error)
-        return Refusal(
+        return HeldReason(
             DATABASE,
             "The database refuses it (SQLSTATE "
             f"{state}{'' if named is None else f', constraint {named}'}).",
         )
     if isinstance(error, AbiDecodeError):
-        return Refusal(UNDECODABLE, "The log is not what the contract's ABI says.")
+        return HeldReason(UNDECODABLE, "The log is not what the contract's ABI says.")
     cause = error.orig if isinstance(error, StatementError) else error
     return _of_a_rule(cause) if isinstance(cause, OF_A_RULE) else None
 
 
-def fault_of(error: Exception) -> Refusal:
+def fault_of(error: Exception) -> HeldReason:
     """Why one fact could not be made. `error`: one of OF_ONE_FACT."""
     return refusal_of(error) or _of_a_rule(error)
 
 
-def _of_a_rule(error: BaseException) -> Refusal:
-    return Refusal(DOMAIN, f"A rule of the ledger refuses it ({type(error).__name__}).")
+def _of_a_rule(error: BaseException) -> HeldReason:
+    return HeldReason(DOMAIN, f"A rule of the ledger refuses it ({type(error).__name__}).")
 
 
 def take(
     session: WriteSession,
     chain: ChainContext,
     ledger: str,
-    waiting: Mapping[int, Sequence[Entry]],
+    waiting: Mapping[int, Sequence[LedgerEntry]],
     now: datetime,
 ) -> int:
     """Append to ledgers of one kind, by id, what they take, and hold the rest; how many rows were
@@ -129,9 +129,9 @@ def take_first(
     chain: ChainContext,
     ledger: str,
     ledger_id: int,
-    entries: Sequence[Entry],
+    entries: Sequence[LedgerEntry],
     now: datetime,
-) -> tuple[int, Refusal | None]:
+) -> tuple[int, HeldReason | None]:
     """Append to one ledger, held or not, up to the first entry that it refuses: how many it took,
     and why not the next one.
     """
@@ -147,7 +147,7 @@ class _Taking:
     ledger: str
     now: datetime
 
-    def take(self, waiting: Mapping[int, Sequence[Entry]]) -> int:
+    def take(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
         held = self.chain.books.held(self.session, self.ledger, waiting.keys())
         for ledger_id in sorted(held):
             self._hold(ledger_id, waiting[ledger_id], WAITS)
@@ -155,7 +155,7 @@ class _Taking:
             {ledger_id: entries for ledger_id, entries in waiting.items() if ledger_id not in held}
         )
 
-    def _append(self, waiting: Mapping[int, Sequence[Entry]]) -> int:
+    def _append(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
         count, refusal = self._try(
             {ledger_id: _rows(entries) for ledger_id, entries in waiting.items()}
         )
@@ -170,7 +170,9 @@ class _Taking:
             count += self._hold_rest(ledger_id, entries, refusal)
         return count
 
-    def _hold_rest(self, ledger_id: int, entries: Sequence[Entry], refusal: Refusal | None) -> int:
+    def _hold_rest(
+        self, ledger_id: int, entries: Sequence[LedgerEntry], refusal: HeldReason | None
+    ) -> int:
         """Hold what a ledger did not take: from the first refused row on, and from the first log
         that gave none.
         """
@@ -184,7 +186,7 @@ class _Taking:
 
     def prefix(
         self, ledger_id: int, rows: Sequence[NewRow | NewTransfer]
-    ) -> tuple[int, int, Refusal | None]:
+    ) -> tuple[int, int, HeldReason | None]:
         """Append up to the first row that is refused: how many were new, how many were taken, and
         why the next one is not.
         """
@@ -200,7 +202,7 @@ class _Taking:
 
     def _try(
         self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]
-    ) -> tuple[int, Refusal | None]:
+    ) -> tuple[int, HeldReason | None]:
         """All of it or nothing: how many rows were new, or why not."""
         books, full = (
             self.chain.books,
@@ -226,7 +228,7 @@ class _Taking:
             )
             return 0, refusal
 
-    def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
+    def _hold(self, ledger_id: int, entries: Sequence[LedgerEntry], why: HeldReason) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
         lacking = self.chain.books.hold(
@@ -258,7 +260,7 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
         alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
-def _rows(entries: Sequence[Entry]) -> list[NewRow | NewTransfer]:
+def _rows(entries: Sequence[LedgerEntry]) -> list[NewRow | NewTransfer]:
     """The rows up to the first log that gave none."""
     rows = [entry.row for entry in entries]
     missing = rows.index(None) if None in rows else len(rows)
@@ -269,7 +271,7 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]!a}"
 
 
-def held_fact(entry: Entry, why: Refusal) -> NewHeld:
+def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     """The fact as it is held: where it stands, and what it can be tried again from."""
     base_key = None if entry.row is None else entry.row.base_key
     shared: dict[str, Any] = {

@@ -35,7 +35,7 @@ from core.shadow.views import Difference
 from indexer.chain.books import MissingRows, write_missing
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
-from indexer.chain.tip import Clock, Round, TipLoop
+from indexer.chain.tip import Clock, TipLoop, TipRound
 
 PATIENCE_ROUNDS, RETRY_S = 10, 1.0  # rounds in a row that may fail, and the wait after each
 # between two looks for the reasons of reverted calls, which a node may not have at once
@@ -74,7 +74,7 @@ class _ShadowLoop(TipLoop):
         """What is owed is the record's own; a rescan's notes are compared at once (MissingRows)."""
         return False
 
-    def _unwind(self, head: BlockHeader) -> Round:
+    def _unwind(self, head: BlockHeader) -> TipRound:
         raise RebuildRefusedError("the chain changed below the rescan; begin anew with --fresh")
 
 

@@ -20,18 +20,18 @@ from core.db.engine import WriteSession
 from core.mandate.queries import public_ids_of, replaced_among
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import Created, created_by
-from indexer.chain.quarantine import MAY_REFUSE, Refusal, refusal_of
+from indexer.chain.quarantine import MAY_REFUSE, HeldReason, refusal_of
 
 log = structlog.get_logger(__name__)
 
 
 def register(
     session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]
-) -> dict[str, Refusal]:
+) -> dict[str, HeldReason]:
     """Write these down; by address why one of ours is refused, even without its name."""
     if not vaults or _try(session, chain, vaults) is None:
         return {}
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, HeldReason] = {}
     for header, vault in vaults:
         refusal = _register_one(session, chain, header, vault)
         if refusal is not None:
@@ -47,7 +47,7 @@ def register(
 
 def register_held(
     session: WriteSession, chain: ChainContext, raw: RawLog, mandate_id: int, at: int
-) -> Refusal | None:
+) -> HeldReason | None:
     """Register the vault of ours that a held log creates, if it creates one; why it is refused
     again. `at`: the time of its block.
     """
@@ -72,7 +72,7 @@ def new_vault(made: Created, factory: str, mandate_id: int | None) -> NewVault:
 
 def _register_one(
     session: WriteSession, chain: ChainContext, header: BlockHeader, vault: NewVault
-) -> Refusal | None:
+) -> HeldReason | None:
     if _try(session, chain, [(header, vault)]) is None:
         return None
     return _try(session, chain, [(header, replace(vault, public_id=None))])
@@ -80,7 +80,7 @@ def _register_one(
 
 def _try(
     session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[BlockHeader, NewVault]]
-) -> Refusal | None:
+) -> HeldReason | None:
     """All of them or none: why the database refuses one for what it says."""
     try:
         with session.begin_nested():
@@ -90,7 +90,7 @@ def _try(
         refusal = refusal_of(error)
         if refusal is None:
             raise
-        return Refusal(
+        return HeldReason(
             refusal.reason, refusal.note.replace("refuses it", "does not register its vault")
         )
     return None

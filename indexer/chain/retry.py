@@ -32,24 +32,31 @@ from core.db.refused import is_time_out
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.ledger import row_from_event
 from core.quarantine import queries as repository
-from core.quarantine.queries import ACCOUNT, Held
+from core.quarantine.queries import ACCOUNT, HeldFact
 from core.quarantine.views.held import held_ledgers
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first, tell_whole
+from indexer.chain.quarantine import (
+    DOMAIN,
+    HeldReason,
+    LedgerEntry,
+    fault_of,
+    take_first,
+    tell_whole,
+)
 from indexer.chain.registry import register_held
 
 # a step is one transaction, for which the beats of an indexer that leads wait
 # (leader.keep_out_writes)
 FACTS_A_STEP = 200
 
-BLOCK_UNKNOWN = Refusal(
+BLOCK_UNKNOWN = HeldReason(
     "block_unknown",
     "Its block is not read (again) yet; it is tried again when the indexer is at the head.",
 )
-UNTRIED = Refusal(
+UNTRIED = HeldReason(
     "untried", "The database timed out on the try, which says nothing of the facts; try again."
 )
 
@@ -67,7 +74,7 @@ class Retried:
     ledger_id: int
     released: int
     withdrawn: int
-    refusal: Refusal | None
+    refusal: HeldReason | None
 
 
 def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
@@ -121,13 +128,15 @@ def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime
             log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
             taken, refusal = (
                 0,
-                Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log."),
+                HeldReason(
+                    DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log."
+                ),
             )
         return Retried(ledger, ledger_id, taken, len(gone), refusal)
 
 
 def _blocks_of(
-    session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[Held]
+    session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[HeldFact]
 ) -> tuple[dict[str, int], set[int]]:
     """The times of the facts' blocks, by hash, as far as they stand in the record; and the facts in
     whose blocks' places others stand.
@@ -147,10 +156,10 @@ def _step(
     session: WriteSession,
     chain: ChainContext,
     of: tuple[str, int],
-    facts: Sequence[Held],
+    facts: Sequence[HeldFact],
     times: Mapping[str, int],
     now: datetime,
-) -> tuple[int, Refusal | None]:
+) -> tuple[int, HeldReason | None]:
     made = [(fact, _entry(session, chain, of, fact, times[fact.block_hash])) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
     taken, refusal = take_first(session, chain, *of, entries, now)
@@ -166,8 +175,8 @@ def _step(
 
 
 def _entry(
-    session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held, at: int
-) -> Entry | None:
+    session: WriteSession, chain: ChainContext, of: tuple[str, int], held: HeldFact, at: int
+) -> LedgerEntry | None:
     """None: the ledger has no row for such a log (any more).
 
     `at`: the time of its block, unix seconds.
@@ -176,11 +185,11 @@ def _entry(
     try:
         fact: Mapping[str, Any] = json.loads(held.fact)
         if "row" in fact:
-            return Entry(NEW_ROW.validate_python(fact["row"]), None)
+            return LedgerEntry(NEW_ROW.validate_python(fact["row"]), None)
         raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
         ledger, ledger_id = of
         if ledger == ACCOUNT:
-            return Entry(
+            return LedgerEntry(
                 deposit_of(
                     payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id
                 ),
@@ -188,11 +197,11 @@ def _entry(
             )
         refused = register_held(session, chain, raw, ledger_id, at)
         if refused is not None:
-            return Entry(None, raw, None, refused)
+            return LedgerEntry(None, raw, None, refused)
         row = _row_of(raw, fact["parties"], at, chain)
     except OF_ONE_FACT as error:
-        return Entry(None, raw, None, fault_of(error))
-    return None if row is None else Entry(row, raw)
+        return LedgerEntry(None, raw, None, fault_of(error))
+    return None if row is None else LedgerEntry(row, raw)
 
 
 def _row_of(raw: RawLog, parties: Any, at: int, chain: ChainContext) -> Any:

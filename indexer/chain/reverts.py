@@ -30,7 +30,7 @@ from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.patience import Patience
-from indexer.chain.quarantine import MAY_REFUSE, Entry, refusal_of, take
+from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
 REVERTS_A_ROUND = 50
 # of a round, after which no more are begun: a call that burns its gas takes a node long, and the
@@ -178,4 +178,4 @@ def _note(
         attempted=explained.attempted,
         proves_event_id=reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
-    take(session, chain, MANDATE, {revert.mandate_id: [Entry(note, None)]}, now)
+    take(session, chain, MANDATE, {revert.mandate_id: [LedgerEntry(note, None)]}, now)

@@ -42,7 +42,7 @@ from indexer.chain.fetch import (
 )
 from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
-from indexer.chain.pool import DisputedError, Pool
+from indexer.chain.pool import DisputedError, TipPool
 from indexer.chain.refold import OlderBooks
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class TipRound:
     """What one look at the chain did."""
 
     head: int
@@ -101,7 +101,7 @@ class TipLoop:
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
-        self._pool = Pool(chain.reader, clock)
+        self._pool = TipPool(chain.reader, clock)
         self._finality = Finality(chain, self._pool, clock)
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_books = OlderBooks(chain)
@@ -125,7 +125,7 @@ class TipLoop:
     def cursor(self) -> Cursor:
         return self._cursor
 
-    def round(self) -> Round:
+    def round(self) -> TipRound:
         """Look at the chain once and follow it.
 
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from
@@ -138,7 +138,7 @@ class TipLoop:
                 self._pool.contradicts()
                 raise
 
-    def _look(self) -> Round:
+    def _look(self) -> TipRound:
         seen_at = self._clock()
         head = self._chain.reader.header()
         if head is None:
@@ -191,7 +191,7 @@ class TipLoop:
                 self._pool.contradicts()
                 raise
 
-    def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
+    def _follow(self, head: BlockHeader, seen_at: datetime) -> TipRound:
         if head.number <= self._cursor.number:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
@@ -199,12 +199,12 @@ class TipLoop:
                 return self._unwind(head)
             if head.number < self._cursor.number:
                 self._chain.reader.rpc.distrust("lags")
-                return Round(head.number, self._cursor.number)
+                return TipRound(head.number, self._cursor.number)
             self._pool.holds_ours()
             if self._clock() - self._moved_at > STALE:
                 # a quiet chain or a node that stands still: another may know more
                 self._chain.reader.rpc.distrust("stale")
-            return Round(head.number, self._cursor.number)
+            return TipRound(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
@@ -215,7 +215,7 @@ class TipLoop:
             self._pool.confirm(Cursor(header.number, header.hash), head)
             self._take(header, seen_at)
             written += 1
-        return Round(head.number, self._cursor.number, written)
+        return TipRound(head.number, self._cursor.number, written)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own
@@ -229,10 +229,10 @@ class TipLoop:
         ours = self._chain.reader.header(self._cursor.number)
         return final if ours is not None and ours.hash == self._cursor.hash else None
 
-    def _fill(self, head: BlockHeader, final: BlockHeader) -> Round:
+    def _fill(self, head: BlockHeader, final: BlockHeader) -> TipRound:
         filled = self._backfill.step(self._cursor, self._watch, final)
         if filled is None:
-            return Round(head.number, self._cursor.number)
+            return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._pool.gave(self._cursor)
         self._owes_notes = self._owes_reverts = True
@@ -247,7 +247,7 @@ class TipLoop:
             finalized=final.number,
             log_calls=self._backfill.log_calls,
         )
-        return Round(head.number, self._cursor.number, filled.blocks)
+        return TipRound(head.number, self._cursor.number, filled.blocks)
 
     def _write_owed_notes(self) -> bool:
         """One slice a round: the heartbeat and new blocks come in between. Whether more is owed."""
@@ -301,7 +301,7 @@ class TipLoop:
         with self._chain.database.read() as session:
             return linked_wallets(session, payees)
 
-    def _unwind(self, head: BlockHeader) -> Round:
+    def _unwind(self, head: BlockHeader) -> TipRound:
         try:
             with self._chain.database.read() as session:
                 fork = find_fork(session, self._chain, self._cursor)
@@ -329,7 +329,7 @@ class TipLoop:
             depth=len(fork.orphans),
             rows_reversed=rows_reversed,
         )
-        return Round(head.number, self._cursor.number, unwound=fork)
+        return TipRound(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
         found, self._may_have_pending_reverts = explain_pending(

@@ -37,7 +37,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
 from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import UNDECODABLE, Entry, Parties, Refusal, fault_of, take
+from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
 from indexer.chain.registry import new_vault, register
 from indexer.chain.watch import WatchList
 
@@ -50,15 +50,15 @@ class _Made:
     """Vaults that were created, by address, and why the registry refuses some of ours."""
 
     vaults: Mapping[str, KnownVault]
-    refused: Mapping[str, Refusal]
+    refused: Mapping[str, HeldReason]
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingRows:
     """What waits to be written to books, by their ids, in the order of the chain."""
 
-    mandates: dict[int, list[Entry]] = field(default_factory=dict)
-    accounts: dict[int, list[Entry]] = field(default_factory=dict)
+    mandates: dict[int, list[LedgerEntry]] = field(default_factory=dict)
+    accounts: dict[int, list[LedgerEntry]] = field(default_factory=dict)
 
     def flush(self, session: WriteSession, chain: ChainContext, now: datetime) -> int:
         """Append or hold everything; the number of rows that were new.
@@ -90,7 +90,7 @@ def write_block(
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
-    pending, made = Pending(), _write_vaults(session, chain, [facts])
+    pending, made = PendingRows(), _write_vaults(session, chain, [facts])
     rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(
         session, chain, now
     )
@@ -113,7 +113,7 @@ def write_range(
     chain.fence(session)
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
-    pending, made, rows = Pending(), _write_vaults(session, chain, blocks), 0
+    pending, made, rows = PendingRows(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
         if facts.logs:
             rows += _take(
@@ -139,7 +139,7 @@ def _take(
     made: _Made,
     watch: WatchList,
     published: Published,
-    pending: Pending,
+    pending: PendingRows,
     now: datetime,
 ) -> int:
     """Write what is not a book, hand on what is, and move the watch list; the number of rows that
@@ -174,7 +174,7 @@ def _take(
         pending.mandates.setdefault(mandate, []).append(entry)
     for payment in facts.payments:
         row = deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
-        pending.accounts.setdefault(payment.account_id, []).append(Entry(row, payment.log))
+        pending.accounts.setdefault(payment.account_id, []).append(LedgerEntry(row, payment.log))
     _move_on(watch, facts, created, published)
     return written
 
@@ -205,12 +205,16 @@ def _write_vaults(
 
 def _entries(
     session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: _Made
-) -> list[tuple[int, RawLog, Entry]]:
+) -> list[tuple[int, RawLog, LedgerEntry]]:
     """(mandate id, log, entry) of the vaults' own events.
 
     Keeper and agent are those of the moment of the log.
     """
-    keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, RawLog, Entry]]()
+    keeper, agents, entries = (
+        watch.keeper,
+        dict[str, str](),
+        list[tuple[int, RawLog, LedgerEntry]](),
+    )
     for item in _in_order(facts):
         event = item.event if isinstance(item, Found) else None
         if isinstance(event, KeeperChanged):
@@ -231,7 +235,7 @@ def _entries(
             entry = (
                 _entry(item, parties, chain.usdc)
                 if refused is None
-                else Entry(None, item.log, parties, refused)
+                else LedgerEntry(None, item.log, parties, refused)
             )
             entries += [] if entry is None else [(mandate_id, item.log, entry)]
         elif event is None:
@@ -254,21 +258,21 @@ def _in_order(facts: BlockFacts) -> Iterable[Found | Undecodable]:
     )
 
 
-def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> Entry | None:
+def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntry | None:
     """None: the book has no row for this event."""
     if isinstance(item, Undecodable):
-        return Entry(
+        return LedgerEntry(
             None,
             item.log,
             parties,
-            Refusal(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."),
+            HeldReason(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."),
         )
     keeper, owner, agent = parties
     try:
         row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
     except OF_ONE_FACT as error:
-        return Entry(None, item.log, parties, fault_of(error))
-    return None if row is None else Entry(row, item.log, parties)
+        return LedgerEntry(None, item.log, parties, fault_of(error))
+    return None if row is None else LedgerEntry(row, item.log, parties)
 
 
 def _concerned(

@@ -24,7 +24,7 @@ from core.mandate.chain.reader import VaultReader
 from core.payments import settlements
 from core.payments.chain import cost_of
 from core.payments.rules import Sent
-from keeper.schedule import Job, Place
+from keeper.schedule import Job, JobPlace
 
 NAME = "settlements"
 EVERY_S = 60
@@ -34,7 +34,7 @@ PATIENCE = timedelta(minutes=1)  # while the call that sent it still waits
 log = structlog.get_logger("keeper")
 
 
-def jobs(place: Place) -> tuple[Job, ...]:
+def jobs(place: JobPlace) -> tuple[Job, ...]:
     return (Job(NAME, EVERY_S, Settlements(place.reader, place.database, place.fence).run),)
 
 

@@ -34,7 +34,7 @@ from core.keeper.gas import drop_gas_days
 from core.keeper.retention import MarkRow
 from core.payments.guard_signatures import drop_guard_signatures
 from core.times import start_of_day
-from keeper.schedule import Job, Place
+from keeper.schedule import Job, JobPlace
 
 NAME = "prune"
 EVERY_S = 3_600
@@ -46,7 +46,7 @@ DROPS_OF_DAYS = (drop_gas_days, drop_free_reads)
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 
-def jobs(place: Place) -> tuple[Job, ...]:
+def jobs(place: JobPlace) -> tuple[Job, ...]:
     return (
         Job(
             NAME,

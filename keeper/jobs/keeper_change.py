@@ -6,7 +6,7 @@ MandateVaultFactory.acceptKeeper.
 """
 
 from core.money import UnixSeconds
-from keeper.state import Action, KeeperState, Kind
+from keeper.state import Action, IntentKind, KeeperState
 
 WHY = "proposed"
 ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal has lapsed
@@ -17,7 +17,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     keepers = state.keepers
     if keepers is None or state.is_stale(now) or not may_accept(state):
         return []
-    return [Action(Kind.ACCEPT, keepers.factory, state.head, WHY)]
+    return [Action(IntentKind.ACCEPT, keepers.factory, state.head, WHY)]
 
 
 def may_accept(state: KeeperState) -> bool:

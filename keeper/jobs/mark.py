@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, WrittenMark
+from keeper.state import Action, Head, IntentKind, KeeperState, VaultReading, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -26,7 +26,9 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     if state.is_stale(now):
         return []
     due = ((reading, why_due(reading, state.head, now)) for reading in state.vaults)
-    return [reading.action(Kind.MARK, state.head, why) for reading, why in due if why is not None]
+    return [
+        reading.action(IntentKind.MARK, state.head, why) for reading, why in due if why is not None
+    ]
 
 
 def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:

@@ -10,7 +10,7 @@ Source: MandateVault.settle.
 from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.lock import settle_grace_until
 from core.money import UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading
+from keeper.state import Action, Head, IntentKind, KeeperState, VaultReading
 
 WHY = "ended"
 
@@ -23,7 +23,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     if state.is_stale(now):
         return []
     return [
-        reading.action(Kind.SETTLE, state.head, WHY)
+        reading.action(IntentKind.SETTLE, state.head, WHY)
         for reading in state.vaults
         if is_due(reading, state.head)
     ]
@@ -39,7 +39,7 @@ def is_due(reading: VaultReading, head: Head) -> bool:
     )
     return (
         is_in_grace
-        and Kind.SETTLE not in reading.live
+        and IntentKind.SETTLE not in reading.live
         and has_something_to_settle(reading.status, reading.fee_owed_usdc_e6)
     )
 

@@ -11,7 +11,7 @@ Laws
 
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
-from keeper.state import Action, KeeperState, Kind, VaultReading
+from keeper.state import Action, IntentKind, KeeperState, VaultReading
 
 WHY = "at_or_below_floor"
 
@@ -21,13 +21,15 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     if state.is_stale(now):
         return []
     return [
-        reading.action(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)
+        reading.action(IntentKind.STOP, state.head, WHY)
+        for reading in state.vaults
+        if is_due(reading)
     ]
 
 
 def is_due(reading: VaultReading) -> bool:
     """True when the vault must stop and nothing is under way yet."""
-    return is_fallen(reading) and Kind.STOP not in reading.live
+    return is_fallen(reading) and IntentKind.STOP not in reading.live
 
 
 def is_fallen(reading: VaultReading) -> bool:

@@ -23,7 +23,7 @@ UNSIGNED_REQUEST_BYTES = 450
 ROOM_FOR_REPLACEMENTS = 2
 
 
-class Kept:
+class KeptGas:
     """The gas that is kept for requests that are under way, by outbox id.
 
     `sends_stops_too`: their key does.
@@ -52,7 +52,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class RequestPrice:
     """What a request may cost.
 
     `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned.
@@ -78,16 +78,16 @@ class Prices:
         self._caps = caps
         self._sends_stops_too = sends_stops_too
 
-    def most_wei(self, head: Head, kept_wei: Sequence[int]) -> Price:
+    def most_wei(self, head: Head, kept_wei: Sequence[int]) -> RequestPrice:
         """`kept_wei`: for those under way. Errors: RpcError."""
         now = market(self._reader.rpc, [self._account], head)
         cap_wei = now.cap_wei(self._caps.others_wei)
         offer = now.offered(self._caps.others_wei, is_stop=False)
         layer_1_wei = layer_1_fee_wei(self._reader, UNSIGNED_REQUEST_BYTES)
         if offer is None:
-            return Price(None, 0, "the fee is above the cap")
+            return RequestPrice(None, 0, "the fee is above the cap")
         if layer_1_wei is None:
-            return Price(None, 0, "the gas price oracle refuses to name the fee of layer 1")
+            return RequestPrice(None, 0, "the gas price oracle refuses to name the fee of layer 1")
         most_wei = (
             TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
             + layer_1_wei
@@ -100,4 +100,4 @@ class Prices:
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
         least_wei = min(most_wei, TRANSFER_GAS * offer.fees.max_fee_wei + layer_1_wei)
-        return Price(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)
+        return RequestPrice(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)

@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError
 from core.db.leadership import LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.watchdog import Watchdog
-from keeper.requests.round import Round
+from keeper.requests.round import RequestRound
 
 HANGS_S = 600.0
 END_S = 2.0
@@ -36,7 +36,7 @@ class RequestLoop:
 
     def __init__(
         self,
-        one_round: Round,
+        one_round: RequestRound,
         every_s: float,
         clock: Callable[[], datetime],
         watchdog: Watchdog,

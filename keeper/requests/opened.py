@@ -19,9 +19,9 @@ from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
-from keeper.requests.allowance import Kept, Prices
+from keeper.requests.allowance import KeptGas, Prices
 from keeper.requests.loop import HANGS_S, RequestLoop
-from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, Round
+from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
 from keeper.sender import Sender
 from keeper.state import Role
 
@@ -138,10 +138,10 @@ def round_of(
     precedence: Precedence | None = None,
     sign: Callable[[], None] = lambda: None,
     most_under_way: int = MOST_UNDER_WAY,
-) -> Round:
+) -> RequestRound:
     """A round with its sender, by this key."""
     is_shared = precedence is not None
-    kept = Kept(sends_stops_too=is_shared)
+    kept = KeptGas(sends_stops_too=is_shared)
     sender = Sender(
         reader=reader,
         observer=observer,
@@ -155,7 +155,7 @@ def round_of(
         allowance=kept,
         precedence=precedence,
     )
-    return Round(
+    return RequestRound(
         database=database,
         observer=observer,
         sender=sender,

@@ -28,14 +28,14 @@ from core.keeper import gas, queue
 from core.keeper import intents as rows
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
-from core.keeper.queue import Place, Request
+from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, IntentState
 from core.money import UnixSeconds
 from core.times import next_day
 from keeper.intents import REQUEST_PATIENCE
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import Kept, Price, Prices
+from keeper.requests.allowance import KeptGas, Prices, RequestPrice
 from keeper.state import Head
 
 REQUESTS_A_ROUND = 20
@@ -50,11 +50,11 @@ log = structlog.get_logger("keeper")
 class _Planned:
     """A request, and what is to be written down of it; None: it cannot be built now."""
 
-    place: Place
+    place: QueuePlace
     intent: tuple[NewIntent, IntentState] | None
 
 
-class Moves(Protocol):
+class RoundSender(Protocol):
     """What a round asks of a Sender."""
 
     def advance(
@@ -62,7 +62,7 @@ class Moves(Protocol):
     ) -> list[Intent]: ...
 
 
-class Round:
+class RequestRound:
     """`fence`: of the leader's epoch, called first in each writing transaction.
 
     `sign`: the loop gets on.
@@ -73,10 +73,10 @@ class Round:
         *,
         database: Database,
         observer: Observer,
-        sender: Moves,
+        sender: RoundSender,
         planner: OutboxPlanner,
         prices: Prices,
-        kept: Kept,
+        kept: KeptGas,
         budgets: GasBudgets,
         epoch: Callable[[], int],
         fence: Callable[[Session], None],
@@ -125,8 +125,8 @@ class Round:
     def _planned(
         self,
         live: Sequence[Intent],
-        places: dict[int, Place],
-        due: Sequence[tuple[Request, Place]],
+        places: dict[int, QueuePlace],
+        due: Sequence[tuple[OutboxRequest, QueuePlace]],
         now: datetime,
     ) -> list[Intent]:
         waiting = [
@@ -148,7 +148,7 @@ class Round:
         new = due[: price.affordable]
         return self._written(self._built(new, head, now), price, now) if new else []
 
-    def _top_up(self, waiting: Sequence[Place], wei: int, now: datetime) -> None:
+    def _top_up(self, waiting: Sequence[QueuePlace], wei: int, now: datetime) -> None:
         """More gas is kept for what waits, where the market asks for more by now and the day has
         it.
         """
@@ -163,7 +163,7 @@ class Round:
                     self._kept.add(place.outbox_id, wei)
 
     def _built(
-        self, due: Sequence[tuple[Request, Place]], head: Head, now: datetime
+        self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
     ) -> list[_Planned]:
         """Signed by the wallets' keys; each is a sign that the loop gets on."""
         built = list[_Planned]()
@@ -173,7 +173,9 @@ class Round:
                 self._sign()
         return built
 
-    def _written(self, built: Sequence[_Planned], price: Price, now: datetime) -> list[Intent]:
+    def _written(
+        self, built: Sequence[_Planned], price: RequestPrice, now: datetime
+    ) -> list[Intent]:
         """In one transaction: gas kept, intents planned, places taken.
 
         Answers the intents to be sent.
@@ -201,7 +203,7 @@ class Round:
         return added
 
     def _kept_for(
-        self, session: WriteSession, place: Place, price: Price, now: datetime
+        self, session: WriteSession, place: QueuePlace, price: RequestPrice, now: datetime
     ) -> int | None:
         """What a request may cost: the most that it may need; where the day has no more, what is
         kept for it already, if that sends it.

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from api.kernel.metrics import PREFIX as API_PREFIX
-from api.kernel.metrics import Metrics as ApiMetrics
+from api.kernel.metrics import ApiMetrics as ApiMetrics
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.rails import GasBudget
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from indexer.metrics import PREFIX, Metrics
+from indexer.metrics import PREFIX, IndexerMetrics
 from keeper import metrics as keeper_metrics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def exported() -> set[str]:
     of the settler's gas included.
     """
     rpc = Rpc(["http://127.0.0.1:1"])
-    of_indexer, of_keeper = Metrics(lambda: 0), keeper_metrics.Metrics(lambda: 0)
+    of_indexer, of_keeper = IndexerMetrics(lambda: 0), keeper_metrics.KeeperMetrics(lambda: 0)
     of_indexer.count_rpc(rpc)
     of_keeper.count_rpc(rpc)
     of_api, gas = (
@@ -107,7 +107,7 @@ def test_each_days_gas__asks_for_somebody_at_half_of_it_and_wakes_somebody_at_ni
 
 
 def test_the_depth_that_wakes_somebody__is_a_bound_of_the_histogram() -> None:
-    metrics = Metrics(lambda: 0)
+    metrics = IndexerMetrics(lambda: 0)
     metrics.unwound(1, 4, 0)
     assert metrics.registry.get_sample_value(PREFIX + "reorg_depth_bucket", {"le": "3.0"}) == 0
     assert 'reorg_depth_bucket{le="3.0"}' in RULES["DeepReorg"]["expr"]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from api.catalogue import catalogue
-from api.kernel.metrics import PREFIX, Metrics
+from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.tool import Profile
 from core.db.engine import Database
 from core.settings import Settings
@@ -29,7 +29,7 @@ def test_every_metric_of_the_api_stands_in_operations() -> None:
     text = doc("operations.md")
     names = {
         family.name.removeprefix(PREFIX)
-        for family in Metrics(
+        for family in ApiMetrics(
             cast("Database", SimpleNamespace(connections_in_use=0))
         ).registry.collect()
     }

@@ -32,7 +32,7 @@ from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.events import KeeperProposed, LogRef
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
@@ -71,7 +71,7 @@ def header(number: int) -> BlockHeader:
 
 
 def row(
-    kind: Kind,
+    kind: RowKind,
     block: int,
     ledger: int,
     payload: dict[str, Any],
@@ -103,7 +103,7 @@ def executed(block: int, ledger: int) -> NewRow:
         "received": "0.000000",
         "nonce": block,
     }
-    return row(Kind.MOVE, block, ledger, {"executed": said}, amount=USDC, spends=True)
+    return row(RowKind.MOVE, block, ledger, {"executed": said}, amount=USDC, spends=True)
 
 
 class Crowd:
@@ -190,9 +190,9 @@ class Crowd:
                 "owner": address(9),
             }
         }
-        funded = row(Kind.DEPOSIT, 2, ledger, {"from": address(9)}, amount=BUDGET)
+        funded = row(RowKind.DEPOSIT, 2, ledger, {"from": address(9)}, amount=BUDGET)
         return [
-            row(Kind.NOTE, 1, ledger, created),
+            row(RowKind.NOTE, 1, ledger, created),
             funded,
             *(executed(block, ledger) for block in range(3, rows + 1)),
         ]

@@ -25,7 +25,7 @@ from api.kernel.credentials import KEY_HEADER
 from api.main import create_app, deps_of
 from core.db.engine import Database, WriteSession
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.weeks import week_of
 from core.mandate.tables import Mandate
 from core.money import UsdcE6, usdc_text
@@ -64,7 +64,7 @@ def _action(number: int, at: datetime, *, spends: bool) -> NewRow:
     }
     tx_hash = f"0x{number:064x}"
     return NewRow(
-        kind=Kind.MOVE,
+        kind=RowKind.MOVE,
         reported_by=ReportedBy.CHAIN,
         occurred_at=at,
         base_key=f"log:{tx_hash}:0",

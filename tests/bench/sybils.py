@@ -30,10 +30,10 @@ from sqlalchemy.orm import aliased
 from starlette.testclient import TestClient
 
 from api.kernel.limits import Limits
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.credits.queries import UsedUp, take_free_read
+from core.credits.queries import ReadsUsedUp, take_free_read
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
 from core.credits.rules.prices import PRICES
 from core.db import embedded, migrate
@@ -122,7 +122,7 @@ def place() -> Iterator[Place]:
             database, clock, limits = Database(server.url), Clock(), Limits()
             deps = Deps(
                 database=database,
-                metrics=Metrics(database),
+                metrics=ApiMetrics(database),
                 chain=cast("VaultReader", FewAnswersChain()),
                 chain_id=84532,
                 base_url=HOST,
@@ -184,7 +184,7 @@ def free_reads(where: Place, since: datetime) -> tuple[int, float]:
     with where.database.statements() as connection:
         for account_id, owner_id, address in accounts:
             mine = FreeReads(account_id, limits.free_reads_per_day, pools_of(owner_id, address, of))
-            while not isinstance(take_free_read(connection, mine, day), UsedUp):
+            while not isinstance(take_free_read(connection, mine, day), ReadsUsedUp):
                 taken += 1
     return taken, time.perf_counter() - began
 

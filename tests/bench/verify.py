@@ -26,7 +26,7 @@ from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate import record as mandate_record
-from core.mandate.chain.calldata import Call, execute_batch
+from core.mandate.chain.calldata import VaultCall, execute_batch
 from core.mandate.queries import find_mandate
 from core.mandate.venues import test_venue
 from tests.bench.workload import FINAL_AFTER
@@ -67,7 +67,7 @@ def work(follower: Follower, rows: int) -> Issued:
     mandate = follower.issue(per_tx_cap=cap, daily_cap=cap)
     vault = chain.create_vault(mandate.terms)
     call, left = (
-        Call(chain.contracts["test_venue_adapter"], SPENT, test_venue.buy(SPENT)),
+        VaultCall(chain.contracts["test_venue_adapter"], SPENT, test_venue.buy(SPENT)),
         rows - FRAME,
     )
     while left > 0:

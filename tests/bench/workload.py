@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 
 from core.chain.abi import Parameter, encode_values
 from core.hexes import hex_of
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER
@@ -106,7 +106,7 @@ class Generator:
             yield self._data([vaults[index % len(vaults)] for index in range(first, last)], payees)
 
     def _data(self, vaults: list[str], payees: list[str]) -> str:
-        call = Call(self.chain.contracts["test_venue_adapter"], CENT, test_venue.buy(CENT))
+        call = VaultCall(self.chain.contracts["test_venue_adapter"], CENT, test_venue.buy(CENT))
         selector = hex_of(keccak(text=WORK)[:4])
         arguments = [
             vaults,

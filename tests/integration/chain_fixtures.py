@@ -19,11 +19,11 @@ from eth_utils.address import to_checksum_address
 
 from core.chain.abi import Parameter, encode_values
 from core.chain.abi_text import call_by_signature
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
 from core.hexes import hex_of
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.calldata import Call, Funding
+from core.mandate.chain.calldata import Funding, VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms, Rule
 from core.mandate.venues import test_venue
@@ -157,7 +157,7 @@ class DeployedChain:
             sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to}))
         )
 
-    def send(self, sender: Persona, to: str | None, data: str) -> Receipt:
+    def send(self, sender: Persona, to: str | None, data: str) -> TransactionReceipt:
         """Send and mine. A reverted transaction is a receipt with status 0."""
         tx_hash = self.rpc.call("eth_sendRawTransaction", [self.sign(sender, to, data)])
         self._mined(tx_hash)
@@ -175,7 +175,7 @@ class DeployedChain:
             time.sleep(0.002)
         raise TimeoutError(f"{tx_hash} was not mined")
 
-    def succeed(self, sender: Persona, to: str | None, data: str) -> Receipt:
+    def succeed(self, sender: Persona, to: str | None, data: str) -> TransactionReceipt:
         receipt = self.send(sender, to, data)
         assert receipt.status == 1, f"{sender.name} -> {to}: reverted"
         return receipt
@@ -259,19 +259,21 @@ class DeployedChain:
         )
         return Funding(terms.budget_usdc, 0, before, OWNER.signer.sign_digest(signed))
 
-    def buy(self, vault: str, amount: int, sender: Persona = AGENT) -> Receipt:
+    def buy(self, vault: str, amount: int, sender: Persona = AGENT) -> TransactionReceipt:
         return self.send(sender, vault, self.buy_data(amount))
 
     def buy_data(self, amount: int) -> str:
         return calldata.execute(
-            Call(self.contracts["test_venue_adapter"], amount, test_venue.buy(amount))
+            VaultCall(self.contracts["test_venue_adapter"], amount, test_venue.buy(amount))
         )
 
-    def sell(self, vault: str, units: int) -> Receipt:
+    def sell(self, vault: str, units: int) -> TransactionReceipt:
         return self.send(
             AGENT,
             vault,
-            calldata.execute(Call(self.contracts["test_venue_adapter"], 0, test_venue.sell(units))),
+            calldata.execute(
+                VaultCall(self.contracts["test_venue_adapter"], 0, test_venue.sell(units))
+            ),
         )
 
 

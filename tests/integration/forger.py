@@ -3,7 +3,7 @@ it likes.
 """
 
 from core.chain.abi import topic_of
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER, STRANGER
@@ -27,7 +27,7 @@ def list_forger(chain: DeployedChain, address: str = FORGER, code: str = FORGING
 
 def forge_payment(
     chain: DeployedChain, vault: str, pay_to: str, amount: int, resource_hash: str
-) -> Receipt:
+) -> TransactionReceipt:
     """Anybody has the forger say that the vault paid."""
     topic = topic_of("X402Paid")
     words = (topic, vault, pay_to, f"{amount:x}", resource_hash)

@@ -19,7 +19,7 @@ from api.areas.agents.schemas import Confirmed, ConfirmWallet, OwnAgentPath, Rot
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict
-from api.kernel.siwe import Purpose, Subject, verify_wallet
+from api.kernel.siwe import Purpose, TextSubject, verify_wallet
 from core.hexes import address_or_none
 from core.identity import evictions
 from core.identity import queries as identity
@@ -50,7 +50,7 @@ def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer[Rota
     """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none
     to unlink.
     """
-    subject = Subject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
+    subject = TextSubject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
     verify_wallet(call, subject, caller.wallet_address, command.signature, command.message)
     agent = _held(call, caller, command.id)
     if agent.wallet_address is None:

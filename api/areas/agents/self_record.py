@@ -17,13 +17,13 @@ from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery, SelfRe
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope
-from api.kernel.siwe import Purpose, Subject, verify_wallet
+from api.kernel.siwe import Purpose, TextSubject, verify_wallet
 from core.canonical import canonical_json
 from core.errors import InvalidParameterError
 from core.hexes import address_or_none, bytes_of
 from core.identity import queries as identity
 from core.identity import self_records
-from core.identity.self_records import Signed
+from core.identity.self_records import SignedText
 from core.identity.tables import Account
 from core.times import instant_text_or_none
 
@@ -82,7 +82,7 @@ def record_sha256(record: dict[str, Any]) -> bytes:
 
 def _signed(
     call: WriteCall, caller: AgentCaller, digest: bytes, signature: str, sent: str | None
-) -> Signed:
+) -> SignedText:
     require_named_scope(caller, SIGN)
     if caller.wallet_address is None:
         detail = (
@@ -91,9 +91,9 @@ def _signed(
         )
         raise Refusal("wallet_required", detail)
     message = verify_wallet(
-        call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent
+        call, TextSubject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent
     )
-    return Signed(message, signature, bytes_of(caller.wallet_address))
+    return SignedText(message, signature, bytes_of(caller.wallet_address))
 
 
 def _account(call: Call, account_id: int) -> Account:

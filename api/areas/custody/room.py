@@ -12,7 +12,7 @@ from api.kernel.operation import Call, Refusal, WriteCall
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL, GasBudgets, NoGas
-from core.keeper.queue import Payer
+from core.keeper.queue import RequestPayer
 from core.money import eth_text
 from core.times import next_day
 
@@ -24,7 +24,7 @@ MEANWHILE = (
 NEXT = ("custody.transfers", "identity.wallet_status")
 
 
-def take(call: WriteCall, payer: Payer, outbox_id: int, kept_wei: int) -> None:
+def take(call: WriteCall, payer: RequestPayer, outbox_id: int, kept_wei: int) -> None:
     """A place and gas for the request of this id.
 
     Errors: Refusal temporarily_unavailable, rate_limited.

@@ -49,7 +49,7 @@ from core.identity import queries as identity
 from core.identity.tables import Account
 from core.keeper import requests as outbox
 from core.keeper.intents import OF_REQUESTS
-from core.keeper.queue import Payer
+from core.keeper.queue import RequestPayer
 from core.money import UnixSeconds, UsdcE6, usdc_text
 from core.times import instant_text, next_day, start_of_day
 
@@ -188,7 +188,7 @@ def _ask(
         },
     )
     expires_at = (call.now + GOOD_FOR).replace(microsecond=0)
-    payer = Payer(account_id=account.id, owner_id=account.owner_id)
+    payer = RequestPayer(account_id=account.id, owner_id=account.owner_id)
     outbox_id = outbox.ask(call.db, request, call.now, payer)
     asked = Transfer(
         outbox_id=outbox_id,

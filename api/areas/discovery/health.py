@@ -19,7 +19,7 @@ from core.db import migrate
 from core.db.leader import leader_row
 from core.errors import OutsideError
 from core.health import views as health
-from core.health.rules import BEAT_DOWN_S, Health, Verdict, judge_head, judge_indexer
+from core.health.rules import BEAT_DOWN_S, Health, HealthVerdict, judge_head, judge_indexer
 from core.jobs import queries as jobs
 from core.jobs.rules import LastRun, troubles
 from core.times import instant_text
@@ -54,7 +54,7 @@ def _part(
     return HealthPart(status=status, lag_s=lag_s, lag_blocks=lag_blocks, note=note)
 
 
-def _judged(verdict: Verdict) -> HealthPart:
+def _judged(verdict: HealthVerdict) -> HealthPart:
     return _part(verdict.health, verdict.lag_s, verdict.lag_blocks, verdict.note)
 
 

@@ -24,7 +24,7 @@ from api.areas.identity.schemas import (
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller, open_owner_session
-from api.kernel.siwe import Purpose, Subject, issue, time_text, verified_wallet, verify_wallet
+from api.kernel.siwe import Purpose, TextSubject, issue, time_text, verified_wallet, verify_wallet
 from core.alerts import queries as alerts
 from core.errors import InvalidParameterError
 from core.hexes import address_or_none
@@ -45,7 +45,7 @@ def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer[NonceIssued
                 f"send it with purpose {only}, where it is required, and with no other purpose",
             )
     text = issue(
-        call, command.wallet_address, Subject(purpose, command.record_sha256, command.agent_id)
+        call, command.wallet_address, TextSubject(purpose, command.record_sha256, command.agent_id)
     )
     return Answer(
         NonceIssued(nonce=text.nonce, message=text.message, expires_at=time_text(text.expires_at))
@@ -58,7 +58,7 @@ def login(call: WriteCall, caller: Nobody, command: Login) -> Answer[LoggedIn]:
     With `end_other_sessions` the wallet's signature ends every session from before, so that a
     stolen one cannot end this one first.
     """
-    address = verified_wallet(call, Subject(Purpose.LOGIN), command.message, command.signature)
+    address = verified_wallet(call, TextSubject(Purpose.LOGIN), command.message, command.signature)
     if identity.find_account_of_wallet(call.db, address) is None:
         admit_owner(call)
     owner = identity.owner_of_wallet(call.db, address, call.client, call.now)
@@ -95,7 +95,7 @@ def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Conne
     0005).
     """
     address = command.wallet_address
-    verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
+    verify_wallet(call, TextSubject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
     if not identity.link_wallet(call.db, made.user_id, address, call.now):
         raise _has_account(call, address)
@@ -155,7 +155,7 @@ def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[W
     Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.
     """
     verify_wallet(
-        call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message
+        call, TextSubject(Purpose.LINK), command.wallet_address, command.signature, command.message
     )
     account = lock_caller(call, caller)
     linked = address_or_none(account.wallet_address)

@@ -11,7 +11,7 @@ from typing import Final
 
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
-from api.client.verify.terms_check import Subject
+from api.client.verify.terms_check import RecordSubject
 from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.decode import decode_log
@@ -65,7 +65,12 @@ def key_of(log: RawLog) -> str:
 
 
 def chain_logs(
-    subject: Subject, vault: str, x402_adapter: str | None, node: Node, first: int, last: Block
+    subject: RecordSubject,
+    vault: str,
+    x402_adapter: str | None,
+    node: Node,
+    first: int,
+    last: Block,
 ) -> ChainLogs:
     """Every log that concerns the vault, from `first` to the record's last block; payments of the
     x402 adapter alone.
@@ -91,7 +96,9 @@ def chain_logs(
     return ChainLogs(vault, tuple(found), _keeper_before(subject, found, node, last.number), usdc)
 
 
-def expected_rows(subject: Subject, found: ChainLogs, blocks: Mapping[int, Block]) -> Expected:
+def expected_rows(
+    subject: RecordSubject, found: ChainLogs, blocks: Mapping[int, Block]
+) -> Expected:
     """The rows of these logs.
 
     Errors: UncheckedError when a log cannot be read or stands in a block that the node has
@@ -158,7 +165,7 @@ def _is_noted(expected: Expected, number: int) -> bool:
     return expected.settled_block is None or number <= expected.settled_block
 
 
-def _keeper_before(subject: Subject, found: Iterable[RawLog], node: Node, last: int) -> str:
+def _keeper_before(subject: RecordSubject, found: Iterable[RawLog], node: Node, last: int) -> str:
     """The keeper before the first of the logs: the next change names the one that it replaced.
 
     No past state is asked for.

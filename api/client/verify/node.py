@@ -51,7 +51,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TransactionOutcome:
     """What became of a transaction. `logs` by their index: those that were asked for."""
 
     status: int
@@ -91,7 +91,7 @@ class Node:
             if raw is not None
         }
 
-    def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, Outcome]:
+    def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, TransactionOutcome]:
         """Of these transactions, with the logs of these indices; an unknown one is left out."""
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
         answers = self._batched(
@@ -164,10 +164,10 @@ def _block(raw: Mapping[str, Any], vault: str | None) -> Block:
     )
 
 
-def _outcome(raw: Mapping[str, Any], indices: Collection[int]) -> Outcome:
+def _outcome(raw: Mapping[str, Any], indices: Collection[int]) -> TransactionOutcome:
     to = raw.get("to")
     logs = {index: log for log in raw["logs"] if (index := int(log["logIndex"], 16)) in indices}
-    return Outcome(
+    return TransactionOutcome(
         status=int(raw["status"], 16),
         block_number=int(raw["blockNumber"], 16),
         block_hash=raw["blockHash"].lower(),

@@ -11,7 +11,7 @@ from typing import Any
 
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node
-from api.client.verify.terms_check import Subject
+from api.client.verify.terms_check import RecordSubject
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.fold import effective, fold, fold_on
 from core.mandate.rules.lifecycle import OF_VAULT
@@ -115,7 +115,7 @@ def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> No
 
 
 def compare_vault(
-    subject: Subject,
+    subject: RecordSubject,
     vault: str,
     state: MandateState,
     rows: Sequence[LedgerRow],

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from api.client.verify.expected import Expected
 from api.client.verify.findings import Report
-from api.client.verify.node import Block, Node, Outcome
+from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.rows_check import RowsCheck
 from core.canonical import canonical_json
 from core.chain.revert import decode_revert
@@ -76,7 +76,7 @@ class RevertsCheck:
     def _is_agent(self, sender: str, number: int) -> bool:
         return any(agent == sender and since <= number for since, agent in self.expected.agents)
 
-    def _happened(self, row: LedgerRow, outcome: Outcome | None) -> bool:
+    def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
             self.report.say(
                 "revert.transaction",

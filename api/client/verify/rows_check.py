@@ -11,15 +11,15 @@ from typing import Final
 
 from api.client.verify.expected import Expected, key_of
 from api.client.verify.findings import Report
-from api.client.verify.node import Block, Outcome
-from api.client.verify.terms_check import Subject
+from api.client.verify.node import Block, TransactionOutcome
+from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
 from core.mandate.rules.agent_rows import AGENT_KINDS
-from core.mandate.rules.rows import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.violations import reserved_keys_in
 from core.quarantine.rules import ShortLedger
 
-NOTE: Final = (Kind.NOTE,)
+NOTE: Final = (RowKind.NOTE,)
 OWNER, AGENT, KEEPER, CHAIN = (
     (ReportedBy.OWNER,),
     (ReportedBy.AGENT,),
@@ -27,10 +27,10 @@ OWNER, AGENT, KEEPER, CHAIN = (
     (ReportedBy.CHAIN,),
 )
 # Rows that no log proves, by their key up to the colon: who may say so, and of which kind it is.
-SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[Kind, ...]]]] = {
-    "signed": (OWNER, (Kind.SIGNED,)),
-    "paper_deposit": (OWNER, (Kind.DEPOSIT,)),
-    "stop": ((*OWNER, *AGENT, *KEEPER), (Kind.STOP,)),
+SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[RowKind, ...]]]] = {
+    "signed": (OWNER, (RowKind.SIGNED,)),
+    "paper_deposit": (OWNER, (RowKind.DEPOSIT,)),
+    "stop": ((*OWNER, *AGENT, *KEEPER), (RowKind.STOP,)),
     "cancelled": (OWNER, NOTE),
     "expired": (CHAIN, NOTE),
     "report": (AGENT, AGENT_KINDS),
@@ -46,11 +46,11 @@ class RowsCheck:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: RecordSubject,
         rows: Sequence[LedgerRow],
         expected: Expected,
         blocks: Mapping[int, Block],
-        outcomes: Mapping[str, Outcome],
+        outcomes: Mapping[str, TransactionOutcome],
         report: Report,
         short: ShortLedger | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from api.client.verify.terms_check import Subject
+from api.client.verify.terms_check import RecordSubject
 from core.mandate.rules.fold import effective, fold
 from core.mandate.rules.limits import LimitsFacts, limits_block
 from core.mandate.rules.outflows import spend_window
@@ -25,7 +25,7 @@ from core.quarantine.rules import ShortLedger
 
 
 def shown(
-    subject: Subject,
+    subject: RecordSubject,
     rows: Sequence[LedgerRow],
     state: MandateState,
     at: int,
@@ -55,7 +55,7 @@ def shown(
 
 
 def _statement(
-    subject: Subject, rows: Sequence[LedgerRow], end: MandateState, at: int
+    subject: RecordSubject, rows: Sequence[LedgerRow], end: MandateState, at: int
 ) -> dict[str, Any]:
     """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the book does not
     balance.

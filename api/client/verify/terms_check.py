@@ -25,7 +25,7 @@ from core.mandate.rules.unvalued import position_rules
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RecordSubject:
     """What the record is about, as its own first line says; `digest` is computed, not copied."""
 
     chain_id: int
@@ -48,7 +48,7 @@ class Subject:
         return sorted({rule.target for rule in self.rules if rule.kind is RuleKind.COST})
 
 
-def subject_of(first: Mapping[str, Any], report: Report) -> Subject | None:
+def subject_of(first: Mapping[str, Any], report: Report) -> RecordSubject | None:
     """Read the first line and check it against itself; None when there is too little to go on."""
     try:
         terms = terms_from_json(first["terms"])
@@ -89,11 +89,11 @@ def subject_of(first: Mapping[str, Any], report: Report) -> Subject | None:
             None,
             f"the terms give {digest}, the record says {first['terms_digest']}",
         )
-    return Subject(first["chain_id"], factory, first["vault"], terms, rules, digest, facts)
+    return RecordSubject(first["chain_id"], factory, first["vault"], terms, rules, digest, facts)
 
 
 def check_signature(
-    subject: Subject, signature: str | None, is_signed: bool, node: Node, report: Report
+    subject: RecordSubject, signature: str | None, is_signed: bool, node: Node, report: Report
 ) -> None:
     """A key's signature needs no node; a contract wallet is asked.
 
@@ -116,7 +116,7 @@ def check_signature(
 
 
 def check_place(
-    subject: Subject, node: Node, expected_factory: str | None, report: Report
+    subject: RecordSubject, node: Node, expected_factory: str | None, report: Report
 ) -> str | None:
     """The vault of these terms; None when node and record are of different chains or there is no
     such factory.
@@ -149,7 +149,7 @@ def check_place(
     return vault
 
 
-def payment_adapter(subject: Subject, trusted: str | None, report: Report) -> str | None:
+def payment_adapter(subject: RecordSubject, trusted: str | None, report: Report) -> str | None:
     """The only contract whose X402Paid is believed: the one that the verifier trusts, else the one
     that the signed rules name.
 
@@ -180,7 +180,7 @@ def payment_adapter(subject: Subject, trusted: str | None, report: Report) -> st
     return believed
 
 
-def compare_created(subject: Subject, created: VaultCreated, report: Report) -> None:
+def compare_created(subject: RecordSubject, created: VaultCreated, report: Report) -> None:
     """Each term against the one that the factory wrote down when it made the vault."""
     for field in fields(MandateTerms):
         said, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)

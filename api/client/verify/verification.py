@@ -11,7 +11,7 @@ from typing import Any
 
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.node import Block, Node, Outcome, Tell
+from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
     compare_head,
@@ -24,7 +24,7 @@ from api.client.verify.reverts_check import RevertsCheck
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import (
-    Subject,
+    RecordSubject,
     check_place,
     check_signature,
     compare_created,
@@ -98,7 +98,12 @@ class _Chain:
     """What is compared with the chain. `vault` and `last` fill in as they become known."""
 
     def __init__(
-        self, record: RecordFile, subject: Subject, node: Node, options: Options, report: Report
+        self,
+        record: RecordFile,
+        subject: RecordSubject,
+        node: Node,
+        options: Options,
+        report: Report,
     ) -> None:
         self.record = record
         self.subject = subject
@@ -185,7 +190,7 @@ class _Chain:
             )
         return block
 
-    def _outcomes(self, blocks: dict[int, Block]) -> dict[str, Outcome]:
+    def _outcomes(self, blocks: dict[int, Block]) -> dict[str, TransactionOutcome]:
         """Receipts of every transaction that a row of the chain names."""
         wanted: dict[str, set[int]] = {}
         for row in self.record.rows:
@@ -276,7 +281,7 @@ class _Chain:
         )
 
 
-def _paper(record: RecordFile, subject: Subject, report: Report) -> None:
+def _paper(record: RecordFile, subject: RecordSubject, report: Report) -> None:
     """No chain stands behind a paper mandate: its rows are checked against one another alone."""
     RowsCheck(subject, record.rows, Expected(), {}, {}, report).run()
     state = fold_rows(record.rows, {}, subject.facts, report)
@@ -299,7 +304,7 @@ def _kept_head(record: RecordFile, options: Options, report: Report) -> None:
         report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here it has {found}")
 
 
-def _claims(rows: Sequence[LedgerRow], subject: Subject, report: Report) -> None:
+def _claims(rows: Sequence[LedgerRow], subject: RecordSubject, report: Report) -> None:
     """Rows that their author alone vouches for: reports whose transaction no row of the chain
     shows, and marks off the chain.
     """

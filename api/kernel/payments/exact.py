@@ -31,13 +31,13 @@ from eth_utils.address import to_checksum_address
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from api.kernel.caller import AgentCaller
-from api.kernel.idempotency import Slot
+from api.kernel.idempotency import IdempotencySlot
 from api.kernel.operation import Refusal
 from api.kernel.payments import gas
 from api.kernel.payments.gas import TX_HASH, Reserved
 from api.kernel.payments.judged import (
     RETRY_S,
-    Payment,
+    JudgedPayment,
     purse_of,
     require_covered,
     require_valid,
@@ -73,7 +73,7 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     signed = authorization_of(read, payload, offer)
     payload = _alone_as_signed(payload, offer)
     with _alone(till, signed.identity):
-        tx_hash = _settled(Payment(till.session, read, rails, payload, offer, signed))
+        tx_hash = _settled(JudgedPayment(till.session, read, rails, payload, offer, signed))
         return _served(till, signed.identity, signed.authorization.payer, tx_hash)
 
 
@@ -86,7 +86,9 @@ def _served(till: Till, identity: payments.Identity, payer: str, tx_hash: str) -
     )
 
 
-def paid_before(till: Till, slot: Slot, payload: PaymentPayload) -> dict[str, str] | None:
+def paid_before(
+    till: Till, slot: IdempotencySlot, payload: PaymentPayload
+) -> dict[str, str] | None:
     """Serve by another payment that was sent with this idempotency key and has settled: whoever
     sent it never heard so, and signed again.
 
@@ -176,7 +178,7 @@ def _alone(till: Till, identity: payments.Identity) -> Iterator[None]:
         session.commit()
 
 
-def _settled(payment: Payment) -> str:
+def _settled(payment: JudgedPayment) -> str:
     """The hash of the transaction that paid. Errors: Refusal."""
     row = payments.find(payment.session, payment.identity)
     if row is not None:
@@ -194,7 +196,7 @@ def _settled(payment: Payment) -> str:
     )
 
 
-def _claim(payment: Payment) -> tuple[int, Reserved | None]:
+def _claim(payment: JudgedPayment) -> tuple[int, Reserved | None]:
     """Judge it, and write the row; answers the height below which it can't have settled, and what
     its gas was reserved by.
 
@@ -226,7 +228,7 @@ def _claim(payment: Payment) -> tuple[int, Reserved | None]:
     return height, reserved
 
 
-def _judged_again(payment: Payment, row: X402Payment) -> str | None:
+def _judged_again(payment: JudgedPayment, row: X402Payment) -> str | None:
     """Whether what did not settle is still valid: None, it is. The hash: it has settled meanwhile.
 
     Errors: Refusal payment_invalid, the row is failed; settlement_pending while its transaction is
@@ -248,7 +250,7 @@ def _judged_again(payment: Payment, row: X402Payment) -> str | None:
     return None
 
 
-def _reclaim(payment: Payment) -> Reserved | None:
+def _reclaim(payment: JudgedPayment) -> Reserved | None:
     """It is about to be sent again. Errors: Refusal payment_invalid, temporarily_unavailable."""
     purse = purse_of(payment)
     require_covered(payment, purse)
@@ -258,13 +260,13 @@ def _reclaim(payment: Payment) -> Reserved | None:
     return reserved
 
 
-def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
+def _is_under_way(payment: JudgedPayment, tx_hash: bytes) -> bool:
     """Whether the chain knows the transaction that was sent before, and has not mined it."""
     is_late = int(payment.read.now.timestamp()) >= payment.signed.valid_before
     return not is_late and _is_waiting(payment.read.deps.chain, tx_hash)
 
 
-def _settle(payment: Payment, from_block: int, reserved: Reserved | None) -> str:
+def _settle(payment: JudgedPayment, from_block: int, reserved: Reserved | None) -> str:
     """Settle, and ask the chain what came of it.
 
     Errors: Refusal payment_invalid, settlement_pending, temporarily_unavailable.
@@ -291,7 +293,7 @@ def _settle(payment: Payment, from_block: int, reserved: Reserved | None) -> str
     raise _failed(payment, answer)
 
 
-def _not_sent(payment: Payment, reserved: Reserved | None, error: NotSentError) -> Refusal:
+def _not_sent(payment: JudgedPayment, reserved: Reserved | None, error: NotSentError) -> Refusal:
     """The same payment may come again: it has cost nobody anything."""
     gas.nothing_sent(payment, reserved)
     payments.mark_failed(payment.session, payment.identity, str(error)[:MAX_FAILURE], sent=False)
@@ -307,14 +309,14 @@ def _not_sent(payment: Payment, reserved: Reserved | None, error: NotSentError) 
     )
 
 
-def _keep_sent(payment: Payment, answer: SettleResponse | None) -> None:
+def _keep_sent(payment: JudgedPayment, answer: SettleResponse | None) -> None:
     """Keep the transaction that the facilitator sent, so that the next try waits for it."""
     if answer is not None and TX_HASH.fullmatch(answer.transaction):
         payments.mark_sent(payment.session, payment.identity, hex_bytes(answer.transaction))
         payment.session.commit()
 
 
-def _by_receipt(payment: Payment, answer: SettleResponse | None) -> str | None:
+def _by_receipt(payment: JudgedPayment, answer: SettleResponse | None) -> str | None:
     """The transaction that the facilitator names, if it is the payment."""
     if answer is None or not TX_HASH.fullmatch(answer.transaction):
         return None
@@ -326,7 +328,7 @@ def _by_receipt(payment: Payment, answer: SettleResponse | None) -> str | None:
     )
 
 
-def _on_chain(payment: Payment, from_block: int, *, sent: bool = False) -> str | None:
+def _on_chain(payment: JudgedPayment, from_block: int, *, sent: bool = False) -> str | None:
     """The transaction that paid, whoever sent it; `sent`: we have just tried to.
 
     Errors: Refusal payment_invalid when the nonce went into something else.
@@ -348,13 +350,13 @@ def _on_chain(payment: Payment, from_block: int, *, sent: bool = False) -> str |
     return found
 
 
-def _keep_settled(payment: Payment, tx_hash: str) -> str:
+def _keep_settled(payment: JudgedPayment, tx_hash: str) -> str:
     payments.mark_settled(payment.session, payment.identity, hex_bytes(tx_hash), payment.read.now)
     payment.session.commit()
     return tx_hash
 
 
-def _failed(payment: Payment, answer: SettleResponse) -> Refusal:
+def _failed(payment: JudgedPayment, answer: SettleResponse) -> Refusal:
     reason = answer.error_reason or NO_REASON
     payments.mark_failed(payment.session, payment.identity, reason[:MAX_FAILURE], sent=True)
     payment.session.commit()
@@ -365,7 +367,7 @@ def _failed(payment: Payment, answer: SettleResponse) -> Refusal:
     return unpaid(payment.read, "payment_invalid", detail, failed=answer)
 
 
-def _require_same(payment: Payment, row: X402Payment) -> None:
+def _require_same(payment: JudgedPayment, row: X402Payment) -> None:
     read = payment.read
     same = (row.resource, row.account_id, row.signature_hash) == (
         read.resource,

@@ -20,12 +20,12 @@ from x402.schemas import SettleResponse
 
 from api.kernel.caller import Nobody
 from api.kernel.operation import Refusal
-from api.kernel.payments.judged import Payment
+from api.kernel.payments.judged import JudgedPayment
 from core.chain.abi import hex_bytes
 from core.payments import settlements
 from core.payments.chain import cost_of
 from core.payments.rules import Cost
-from core.payments.settlements import Budget
+from core.payments.settlements import DailyGasBudget
 from core.times import instant_text, next_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -44,7 +44,7 @@ class Reserved:
     is_contract: bool
 
 
-def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
+def reserve(payment: JudgedPayment, *, is_contract: bool) -> Reserved | None:
     """Take what the settlement may cost out of the day's budget, with the row of the payment; None:
     it costs us nothing.
 
@@ -53,7 +53,7 @@ def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
     gas = payment.rails.gas
     if gas is None:
         return None
-    budget = Budget(gas.wei_per_day, gas.contract_wei_per_day)
+    budget = DailyGasBudget(gas.wei_per_day, gas.contract_wei_per_day)
     most = gas.most_wei(payment.signed.authorization.amount)
     found = settlements.reserve(
         payment.session,
@@ -68,7 +68,7 @@ def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
     return Reserved(found, is_contract)
 
 
-def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
+def _used_up(payment: JudgedPayment, budget: DailyGasBudget, most: int) -> Refusal:
     now = payment.read.now
     used, again = settlements.used_on(payment.session, now.date()), next_day(now)
     is_all = used.all_wei + most > budget.all_wei
@@ -98,7 +98,7 @@ def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
     )
 
 
-def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:
+def nothing_sent(payment: JudgedPayment, reserved: Reserved | None) -> None:
     """All that was reserved is free again."""
     if reserved is not None:
         settlements.close(
@@ -107,7 +107,9 @@ def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:
         payment.session.commit()
 
 
-def account_for(payment: Payment, reserved: Reserved | None, answer: SettleResponse | None) -> None:
+def account_for(
+    payment: JudgedPayment, reserved: Reserved | None, answer: SettleResponse | None
+) -> None:
     """What the settler's answer says of the cost.
 
     Errors: those of all reads; the settlement then counts with what was reserved.
@@ -122,7 +124,7 @@ def account_for(payment: Payment, reserved: Reserved | None, answer: SettleRespo
         account_for_late_ones(payment)
 
 
-def account_for_late_ones(payment: Payment) -> None:
+def account_for_late_ones(payment: JudgedPayment) -> None:
     """Of all that this payer made us send, what is mined meanwhile; the keeper's job `settlements`
     sees to the rest. Errors: those of all reads.
     """

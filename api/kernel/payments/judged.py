@@ -40,7 +40,7 @@ RETRY_S: Final = 5  # after that a settlement under way has mostly ended
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class JudgedPayment:
     """One payment under its lock. `session` stays on one connection; each step commits it."""
 
     session: WriteSession
@@ -55,7 +55,7 @@ class Payment:
         return self.signed.identity
 
 
-def require_valid(payment: Payment) -> None:
+def require_valid(payment: JudgedPayment) -> None:
     """Nobody asks a node about a payer whose payments are not sent anyway.
 
     Errors: Refusal payment_invalid, temporarily_unavailable while gas is dear; FacilitatorError,
@@ -72,7 +72,7 @@ def require_valid(payment: Payment) -> None:
         raise _invalid(payment, sentence_of(verdict.invalid_reason))
 
 
-def too_dear(payment: Payment, error: DearGasError) -> Refusal:
+def too_dear(payment: JudgedPayment, error: DearGasError) -> Refusal:
     again = payment.read.now + timedelta(seconds=CHEAPER_S)
     detail = (
         f"Gas costs {error.asked_wei} wei a unit now, and settling this payment is worth "
@@ -87,7 +87,7 @@ def too_dear(payment: Payment, error: DearGasError) -> Refusal:
     )
 
 
-def _invalid(payment: Payment, sentence: str) -> Refusal:
+def _invalid(payment: JudgedPayment, sentence: str) -> Refusal:
     """A facilitator rarely says that the money is not there, so it is looked for here."""
     wanted = payment.signed.authorization
     held = payment.read.deps.chain.usdc_balance(wanted.payer)
@@ -99,7 +99,7 @@ def _invalid(payment: Payment, sentence: str) -> Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class PayerBalance:
     """What a payer holds (base units), and what of it was promised then.
 
     Read from the chain before the payer is locked.
@@ -114,7 +114,7 @@ class Purse:
     has_code: bool
 
 
-def purse_of(payment: Payment) -> Purse:
+def purse_of(payment: JudgedPayment) -> PayerBalance:
     """No lock is held and no transaction open while the node is asked.
 
     Errors: those of all reads.
@@ -128,7 +128,7 @@ def purse_of(payment: Payment) -> Purse:
     used = chain.used_authorizations(payer, list(by_nonce)) if by_nonce else frozenset()
     has_code = bool(chain.code_at(payer))
     held = chain.usdc_balance(payer)  # read last: what a nonce was used for is gone from it
-    return Purse(
+    return PayerBalance(
         held,
         [amount for nonce, amount in by_nonce.items() if nonce not in used],
         promised.tally,
@@ -136,7 +136,7 @@ def purse_of(payment: Payment) -> Purse:
     )
 
 
-def require_covered(payment: Payment, purse: Purse) -> None:
+def require_covered(payment: JudgedPayment, purse: PayerBalance) -> None:
     """Judge the payer, alone until the transaction ends. Errors: Refusal payment_invalid.
 
     What was claimed since the purse was looked at counts as promised, whatever has become of it.
@@ -161,7 +161,7 @@ def require_covered(payment: Payment, purse: Purse) -> None:
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
 
 
-def _most_under_way(payment: Payment, purse: Purse, failed: int) -> int:
+def _most_under_way(payment: JudgedPayment, purse: PayerBalance, failed: int) -> int:
     """Each of them may fail as well.
 
     A contract's may do so whatever it says when it is asked, so that it has one.
@@ -171,7 +171,7 @@ def _most_under_way(payment: Payment, purse: Purse, failed: int) -> int:
     return MAX_FAILURES - failed if failed else MAX_PROMISED
 
 
-def _require_few_failures(payment: Payment) -> int:
+def _require_few_failures(payment: JudgedPayment) -> int:
     """How many settlements failed within the hour. Errors: Refusal payment_invalid."""
     now, payer = payment.read.now, payment.signed.authorization.payer
     barred = settlements.barred_since(payment.session, payment.identity, now - BARRED)
@@ -194,7 +194,7 @@ def _require_few_failures(payment: Payment) -> int:
     return count
 
 
-def _later(payment: Payment, detail: str, wait: timedelta) -> Refusal:
+def _later(payment: JudgedPayment, detail: str, wait: timedelta) -> Refusal:
     refusal = unpaid(payment.read, "payment_invalid", detail)
     refusal.retry_at = payment.read.now + wait
     return refusal

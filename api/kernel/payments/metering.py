@@ -36,7 +36,7 @@ from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
-from core.credits.queries import UsedUp
+from core.credits.queries import ReadsUsedUp
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
 from core.db.engine import driver_of
@@ -127,7 +127,7 @@ def _free_read(
         return None
     with connect() as connection:
         left = credits.take_free_read(connection, free, day)
-    if isinstance(left, UsedUp):
+    if isinstance(left, ReadsUsedUp):
         used_up.add(left.name, day, left.limit)
         return None
     return {FREE_HEADER: str(left), CREDITS_HEADER: "0"}

@@ -15,7 +15,7 @@ from x402.http.constants import PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 
 from api.kernel.caller import Caller
-from api.kernel.idempotency import Slot
+from api.kernel.idempotency import IdempotencySlot
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
 from core.credits.rules.prices import PRICES, Price
@@ -49,7 +49,7 @@ class MeteredRead:
     caller: Caller
     resource: str
     payment: SentPayment
-    slot: Slot | None
+    slot: IdempotencySlot | None
     deps: Deps
     now: datetime
 

@@ -27,7 +27,7 @@ from api.kernel.payments.offer import (
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.chain.reader import ChainReader, transaction_of
 from core.chain.rpc import RpcRefusedError
 from core.mandate.queries import is_agent_of_vault
@@ -98,7 +98,7 @@ def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
     )
 
 
-def _safe_receipt(read: MeteredRead, tx_hash: str) -> Receipt:
+def _safe_receipt(read: MeteredRead, tx_hash: str) -> TransactionReceipt:
     """Errors: Refusal payment_invalid, settlement_pending while the transaction waits for its
     block, or for that to be safe.
     """
@@ -137,7 +137,7 @@ def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
 
 
 def _serve(
-    till: Till, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]]
+    till: Till, agent: AgentCaller, receipt: TransactionReceipt, paid: list[tuple[int, X402Paid]]
 ) -> str:
     """The vault whose payment serves; of several equal events of one transaction each serves
     once.

@@ -18,7 +18,7 @@ UNKNOWN_ADDRESS = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ReadPool:
     """`limit`: free reads that its agents have together in a UTC day.
 
     `says`: who they are, in a refusal.
@@ -37,7 +37,7 @@ class FreeReads:
 
     account_id: int
     limit: int
-    pools: tuple[Pool, ...]
+    pools: tuple[ReadPool, ...]
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class PoolLimits:
     of_owners_address: int
 
 
-def pools_of(owner_id: int | None, address: str | None, limits: PoolLimits) -> tuple[Pool, ...]:
+def pools_of(owner_id: int | None, address: str | None, limits: PoolLimits) -> tuple[ReadPool, ...]:
     """The pools of an agent, one at least.
 
     `address`: the network address that its owner signed up from, or, without one, that it
@@ -88,11 +88,11 @@ def pools_of(owner_id: int | None, address: str | None, limits: PoolLimits) -> t
     """
     if owner_id is None:
         says = "the unowned agents registered from its network address"
-        return (Pool(f"address:{address or UNKNOWN_ADDRESS}", limits.of_address, says),)
-    of_owner = Pool(f"owner:{owner_id}", limits.of_owner, "the agents of its owner")
+        return (ReadPool(f"address:{address or UNKNOWN_ADDRESS}", limits.of_address, says),)
+    of_owner = ReadPool(f"owner:{owner_id}", limits.of_owner, "the agents of its owner")
     if address is None:
         return (of_owner,)
-    return of_owner, Pool(
+    return of_owner, ReadPool(
         f"owners:{address}",
         limits.of_owners_address,
         "the agents of all owners of one network address",

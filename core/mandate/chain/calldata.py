@@ -28,7 +28,7 @@ TRANSFER_WITH_BYTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class VaultCall:
     """One call of the agent or of an unwind.
 
     `max_spend`: USDC base units the target may pull, inclusive.
@@ -133,15 +133,15 @@ def remove_agent() -> str:
     return function("MandateVault", "removeAgent").encode()
 
 
-def execute(call: Call) -> str:
+def execute(call: VaultCall) -> str:
     return function("MandateVault", "execute").encode(astuple(call))
 
 
-def execute_batch(calls: Sequence[Call]) -> str:
+def execute_batch(calls: Sequence[VaultCall]) -> str:
     return function("MandateVault", "executeBatch").encode([astuple(call) for call in calls])
 
 
-def check(calls: Sequence[Call]) -> str:
+def check(calls: Sequence[VaultCall]) -> str:
     return function("MandateVault", "check").encode([astuple(call) for call in calls])
 
 
@@ -158,7 +158,7 @@ def enforce_stop_line() -> str:
     return function("MandateVault", "enforceStopLine").encode()
 
 
-def unwind(calls: Sequence[Call]) -> str:
+def unwind(calls: Sequence[VaultCall]) -> str:
     """Exit rules only; every `max_spend` must be 0."""
     return function("MandateVault", "unwind").encode([astuple(call) for call in calls])
 
@@ -205,7 +205,7 @@ def function_of(data: str) -> FunctionAbi | None:
     return None
 
 
-def calls_of(data: str) -> tuple[Call, ...] | None:
+def calls_of(data: str) -> tuple[VaultCall, ...] | None:
     """The calls inside execute, executeBatch, check or unwind call data; None for anything else.
 
     Errors: AbiDecodeError when the arguments are cut short.
@@ -214,4 +214,6 @@ def calls_of(data: str) -> tuple[Call, ...] | None:
     if named is None or named.name not in ("execute", "executeBatch", "unwind", "check"):
         return None
     (argument,) = named.decode_input(data)
-    return tuple(Call(*item) for item in ((argument,) if named.name == "execute" else argument))
+    return tuple(
+        VaultCall(*item) for item in ((argument,) if named.name == "execute" else argument)
+    )

@@ -25,7 +25,7 @@ from core.chain.results import Parse
 from core.chain.rpc import RpcRefusedError, RpcRevertedError
 from core.hexes import bytes_of
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.vault_sight import VIEWS, NotSeenError, seen_of
 from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.seen import VaultSeen
@@ -45,7 +45,7 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class VaultLock:
     """MandateVault.lock().
 
     `reason` is the ASCII word, empty when withdrawable; `until` 0: no lock by time.
@@ -238,10 +238,10 @@ class VaultReader(ChainReader):
     def remaining(self, vault: str, at: At = LATEST) -> Remaining:
         return Remaining(*self._vault(vault, "remaining", at))
 
-    def lock(self, vault: str, at: At = LATEST) -> Lock:
+    def lock(self, vault: str, at: At = LATEST) -> VaultLock:
         withdrawable, reason, until = self._vault(vault, "lock", at)
         try:
-            return Lock(withdrawable, bytes_of(reason).rstrip(b"\0").decode("ascii"), until)
+            return VaultLock(withdrawable, bytes_of(reason).rstrip(b"\0").decode("ascii"), until)
         except UnicodeDecodeError as error:
             raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
 
@@ -320,7 +320,7 @@ class VaultReader(ChainReader):
         )
         return seen_of(vault, header.timestamp, answers)
 
-    def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
+    def check(self, vault: str, calls: Sequence[VaultCall], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the
         vault would let it pass.
         """

@@ -18,11 +18,11 @@ from typing import Any
 
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.mandate.rules.refusals import RefusalReport
-from core.mandate.rules.rows import Kind, NewRow, ReportedBy
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.violations import Violation, reserved_keys_in
 from core.money import UsdcE6, usdc_text
 
-AGENT_KINDS = (Kind.MOVE, Kind.BUY, Kind.SELL, Kind.FEE, Kind.RESOLVE, Kind.NOTE)
+AGENT_KINDS = (RowKind.MOVE, RowKind.BUY, RowKind.SELL, RowKind.FEE, RowKind.RESOLVE, RowKind.NOTE)
 
 
 def event_row(
@@ -48,7 +48,7 @@ def event_row(
     server writes; InvalidNumberError for a negative amount that is no resolve.
     """
     reported = agent_kind(kind)
-    if amount_usdc_e6 is not None and amount_usdc_e6 < 0 and reported is not Kind.RESOLVE:
+    if amount_usdc_e6 is not None and amount_usdc_e6 < 0 and reported is not RowKind.RESOLVE:
         raise InvalidNumberError(
             "amount_usdc",
             usdc_text(amount_usdc_e6),
@@ -72,7 +72,7 @@ def event_row(
     )
 
 
-def agent_kind(kind: str) -> Kind:
+def agent_kind(kind: str) -> RowKind:
     """The kind of a report.
 
     Errors: InvalidParameterError for one that comes from the chain, the owner or the keeper.
@@ -108,7 +108,7 @@ def refusal_note(report: RefusalReport, *, fact: str, now: datetime) -> NewRow:
 
 def after_stop_note(
     *,
-    kind: Kind,
+    kind: RowKind,
     amount_usdc_e6: UsdcE6 | None,
     tx_hash: str | None,
     why: str | None,
@@ -157,7 +157,7 @@ def stop_request_note(*, why: str | None, fact: str, now: datetime) -> NewRow:
 
 def _note(base_key: str, tx_hash: str | None, payload: Mapping[str, Any], now: datetime) -> NewRow:
     return NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.AGENT,
         occurred_at=now,
         base_key=base_key,

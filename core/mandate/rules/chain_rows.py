@@ -16,7 +16,7 @@ from typing import Any
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.refusals import UNKNOWN, reason_as_recorded
-from core.mandate.rules.rows import Kind, NewRow, ReportedBy
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import UsdcE6, usdc_text
 from core.times import instant_text
@@ -80,7 +80,7 @@ def expired_note(ends_at: datetime, *, safe_block: int) -> NewRow:
     """
     expired = {"ends_at": instant_text(ends_at), "safe_block": safe_block}
     return NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.CHAIN,
         occurred_at=ends_at,
         base_key="expired",
@@ -122,7 +122,7 @@ def revert_note(
     if proves_event_id is not None:
         payload["proves_event_id"] = proves_event_id
     return NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.CHAIN,
         occurred_at=datetime.fromtimestamp(at, UTC),
         base_key=f"revert:{tx_hash.lower()}",
@@ -145,7 +145,7 @@ def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetim
         "source": source,
     }
     return NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.KEEPER,
         occurred_at=now,
         base_key=f"mark:{as_of_block}",
@@ -164,7 +164,7 @@ def bytes32_word(word: str) -> str:
     return text if text and text.isprintable() and text == " ".join(text.split()) else word
 
 
-_Content = tuple[Kind, ReportedBy, int | None, int, dict[str, Any]]
+_Content = tuple[RowKind, ReportedBy, int | None, int, dict[str, Any]]
 
 
 def _content(event: ev.ChainEvent, parties: Parties) -> _Content | None:
@@ -201,7 +201,7 @@ def _money(event: Any, parties: Parties) -> _Content:
     match event:
         case ev.Deposited():
             return (
-                Kind.DEPOSIT,
+                RowKind.DEPOSIT,
                 chain,
                 event.amount,
                 event.amount,
@@ -209,7 +209,7 @@ def _money(event: Any, parties: Parties) -> _Content:
             )
         case ev.Executed():
             return (
-                Kind.MOVE,
+                RowKind.MOVE,
                 chain,
                 event.spent or event.received,
                 event.received - event.spent,
@@ -218,10 +218,10 @@ def _money(event: Any, parties: Parties) -> _Content:
         case ev.Unwound():
             unwound = {"by": event.by, "target": event.target, "selector": event.selector}
             unwound |= {"received": usdc_text(event.received), "balance": usdc_text(event.balance)}
-            return Kind.NOTE, chain, event.received, event.received, {"unwound": unwound}
+            return RowKind.NOTE, chain, event.received, event.received, {"unwound": unwound}
         case ev.ProceedsReceived():
             proceeds = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
-            return Kind.NOTE, chain, event.amount, event.amount, {"proceeds": proceeds}
+            return RowKind.NOTE, chain, event.amount, event.amount, {"proceeds": proceeds}
         case ev.Settled():
             settled = {
                 "payee": event.payee,
@@ -229,12 +229,12 @@ def _money(event: Any, parties: Parties) -> _Content:
                 "fee": usdc_text(event.fee),
             }
             settled["balance"] = usdc_text(event.balance)
-            return Kind.PAYOUT, chain, event.fee, -event.fee, {"settled": settled}
+            return RowKind.PAYOUT, chain, event.fee, -event.fee, {"settled": settled}
         case ev.Withdrawn():
             return _withdrawn(event, parties)
         case _:
             payload = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
-            return Kind.FEE, chain, event.amount, 0, payload
+            return RowKind.FEE, chain, event.amount, 0, payload
 
 
 def _executed(event: ev.Executed) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _withdrawn(event: ev.Withdrawn, parties: Parties) -> _Content:
     withdrawn = {"token": event.token, "to": event.to, "balance": usdc_text(event.balance)}
     if _same(event.token, parties.usdc):
         return (
-            Kind.WITHDRAW,
+            RowKind.WITHDRAW,
             ReportedBy.CHAIN,
             event.amount,
             -event.amount,
@@ -265,11 +265,11 @@ def _withdrawn(event: ev.Withdrawn, parties: Parties) -> _Content:
         "amount_raw": str(event.amount),
         "balance_raw": str(event.balance),
     }
-    return Kind.WITHDRAW, ReportedBy.CHAIN, None, 0, {"withdrawn": raw}
+    return RowKind.WITHDRAW, ReportedBy.CHAIN, None, 0, {"withdrawn": raw}
 
 
 def _control(event: Any, parties: Parties) -> _Content:
-    note, chain = Kind.NOTE, ReportedBy.CHAIN
+    note, chain = RowKind.NOTE, ReportedBy.CHAIN
     match event:
         case ev.VaultCreated():
             created = {
@@ -306,7 +306,7 @@ def _control(event: Any, parties: Parties) -> _Content:
         case ev.Stopped():
             worth = usdc_text(event.worth) if event.worth_known else None
             stopped = {"by": event.by, "reason": bytes32_word(event.reason), "worth_usdc": worth}
-            return Kind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
+            return RowKind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
         case ev.PayeeChanged():
             changed = {"previous_payee": event.previous_payee, "new_payee": event.new_payee}
             return note, chain, None, 0, {"payee_changed": changed}
@@ -327,7 +327,7 @@ def _factory(event: Any) -> _Content | None:
     if isinstance(event, ev.KeeperChanged | ev.GuardChanged) and _is_first(event):
         return None
     payload = {"factory": True, "event": type(event).__name__, "args": _factory_args(event)}
-    return Kind.NOTE, ReportedBy.CHAIN, None, 0, payload
+    return RowKind.NOTE, ReportedBy.CHAIN, None, 0, payload
 
 
 def _is_first(event: ev.KeeperChanged | ev.GuardChanged) -> bool:

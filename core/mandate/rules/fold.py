@@ -28,7 +28,7 @@ from typing import Any
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -38,7 +38,13 @@ from core.mandate.rules.state import (
     TargetFlow,
     changed,
 )
-from core.mandate.rules.told import PROVABLE_CLASSES, Told, ToldByTx, fee_class_of, is_refusal
+from core.mandate.rules.told import (
+    PROVABLE_CLASSES,
+    ReportedFacts,
+    ToldByTx,
+    fee_class_of,
+    is_refusal,
+)
 from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
 
 
@@ -67,7 +73,9 @@ def effective(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
     return [row for row in listed if row.reverses_id is None and row.id not in reversed_ids]
 
 
-def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) -> MandateState:
+def apply(
+    state: MandateState, row: LedgerRow, facts: MandateFacts, told: ReportedFacts
+) -> MandateState:
     """The state after one more row. `told`: by the rows before it of its transaction.
 
     Errors: ValueError for a reversal, which needs a fold of the rows that are left.
@@ -77,7 +85,7 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) 
     state = _with_cash(state, row)
     state = _with_unvalued(state, row, facts)
     state = (
-        _fee(state, row, told) if row.kind is Kind.FEE else _BY_KIND[row.kind](state, row, facts)
+        _fee(state, row, told) if row.kind is RowKind.FEE else _BY_KIND[row.kind](state, row, facts)
     )
     if is_refusal(row):
         state = _refused(state, row, told)
@@ -100,11 +108,11 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
     if delta:
         state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
     match row.kind:
-        case Kind.DEPOSIT:
+        case RowKind.DEPOSIT:
             return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
-        case Kind.PAYOUT:
+        case RowKind.PAYOUT:
             return changed(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
-        case Kind.WITHDRAW:
+        case RowKind.WITHDRAW:
             donated = (row.amount_usdc_e6 or 0) + delta
             withdrawn = state.withdrawn_usdc_e6 - delta
             return changed(
@@ -243,7 +251,7 @@ def _with_flow(
     return changed(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
 
 
-def _fee(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
+def _fee(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
     """A fee with a transaction is compared with what was told: the chain's word replaces the
     agent's, never adds to it.
     """
@@ -406,7 +414,7 @@ def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> 
     return state if state.vault_address else _end(state, Status.CANCELLED, row)
 
 
-def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
+def _refused(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
     """Count an attempt once: by its transaction, or by the proof's own word for which report it
     proves.
     """
@@ -455,17 +463,17 @@ _ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reac
 }
 _UNFUNDED = (Status.DRAFT, Status.SIGNED)
 _Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
-_BY_KIND: Mapping[Kind, _Fold] = {
-    Kind.SIGNED: _signed,
-    Kind.DEPOSIT: _unchanged,
-    Kind.MOVE: _trade,
-    Kind.BUY: _trade,
-    Kind.SELL: _trade,
-    Kind.RESOLVE: _resolve,
-    Kind.STOP: _stop,
-    Kind.WITHDRAW: _unchanged,
-    Kind.PAYOUT: _payout,
-    Kind.NOTE: _note,
+_BY_KIND: Mapping[RowKind, _Fold] = {
+    RowKind.SIGNED: _signed,
+    RowKind.DEPOSIT: _unchanged,
+    RowKind.MOVE: _trade,
+    RowKind.BUY: _trade,
+    RowKind.SELL: _trade,
+    RowKind.RESOLVE: _resolve,
+    RowKind.STOP: _stop,
+    RowKind.WITHDRAW: _unchanged,
+    RowKind.PAYOUT: _payout,
+    RowKind.NOTE: _note,
 }
 _NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], MandateState]] = {
     "vault_created": _vault_created,

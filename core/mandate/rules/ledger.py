@@ -27,7 +27,7 @@ from core.mandate.rules.agent_rows import (
 from core.mandate.rules.chain_rows import expired_note, mark_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
 from core.mandate.rules.paper import priced, signed_rows, stop_row
-from core.mandate.rules.rows import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -45,13 +45,13 @@ from core.mandate.rules.told import ToldByTx, tells
 __all__ = [
     "EMPTY_STATE",
     "ChainMark",
-    "Kind",
     "LedgerRow",
     "MandateFacts",
     "MandateState",
     "NewRow",
     "Position",
     "ReportedBy",
+    "RowKind",
     "StateVersionError",
     "TargetFlow",
     "ToldByTx",

@@ -64,7 +64,7 @@ class MarketMode(StrEnum):
     TESTNET = "testnet"  # a vault on a test network: cash comes from the chain
 
 
-class Move(StrEnum):
+class MandateMove(StrEnum):
     ASSIGN = "assign"  # the owner designates the agent
     SIGN = "sign"  # the owner's signature of the terms
     FUND = "fund"  # deposits reached the budget
@@ -100,25 +100,25 @@ class When(StrEnum):
 
 class Transition(NamedTuple):
     status: Status
-    move: Move
+    move: MandateMove
     when: When
     next: Status
 
 
 TABLE: tuple[Transition, ...] = (
-    Transition(Status.DRAFT, Move.ASSIGN, When.ALWAYS, Status.DRAFT),
-    Transition(Status.DRAFT, Move.SIGN, When.ON_TESTNET, Status.SIGNED),
-    Transition(Status.DRAFT, Move.SIGN, When.ON_PAPER, Status.WORKING),
-    Transition(Status.DRAFT, Move.CANCEL, When.ALWAYS, Status.CANCELLED),
-    Transition(Status.SIGNED, Move.ACCEPT, When.ALWAYS, Status.SIGNED),
-    Transition(Status.SIGNED, Move.FUND, When.FULLY_FUNDED, Status.WORKING),
-    Transition(Status.SIGNED, Move.STOP, When.ALWAYS, Status.STOPPED),
-    Transition(Status.SIGNED, Move.CANCEL, When.WITHOUT_VAULT, Status.CANCELLED),
-    Transition(Status.WORKING, Move.ACCEPT, When.ALWAYS, Status.WORKING),
-    Transition(Status.WORKING, Move.STOP, When.ALWAYS, Status.STOPPED),
-    Transition(Status.WORKING, Move.SETTLE, When.PAST_END, Status.SETTLED),
-    Transition(Status.STOPPED, Move.SETTLE, When.ALWAYS, Status.SETTLED),
-    Transition(Status.SETTLED, Move.SETTLE, When.ALWAYS, Status.SETTLED),
+    Transition(Status.DRAFT, MandateMove.ASSIGN, When.ALWAYS, Status.DRAFT),
+    Transition(Status.DRAFT, MandateMove.SIGN, When.ON_TESTNET, Status.SIGNED),
+    Transition(Status.DRAFT, MandateMove.SIGN, When.ON_PAPER, Status.WORKING),
+    Transition(Status.DRAFT, MandateMove.CANCEL, When.ALWAYS, Status.CANCELLED),
+    Transition(Status.SIGNED, MandateMove.ACCEPT, When.ALWAYS, Status.SIGNED),
+    Transition(Status.SIGNED, MandateMove.FUND, When.FULLY_FUNDED, Status.WORKING),
+    Transition(Status.SIGNED, MandateMove.STOP, When.ALWAYS, Status.STOPPED),
+    Transition(Status.SIGNED, MandateMove.CANCEL, When.WITHOUT_VAULT, Status.CANCELLED),
+    Transition(Status.WORKING, MandateMove.ACCEPT, When.ALWAYS, Status.WORKING),
+    Transition(Status.WORKING, MandateMove.STOP, When.ALWAYS, Status.STOPPED),
+    Transition(Status.WORKING, MandateMove.SETTLE, When.PAST_END, Status.SETTLED),
+    Transition(Status.STOPPED, MandateMove.SETTLE, When.ALWAYS, Status.SETTLED),
+    Transition(Status.SETTLED, MandateMove.SETTLE, When.ALWAYS, Status.SETTLED),
 )
 
 # What a mandate is by the status of its vault.
@@ -144,7 +144,7 @@ _HOLDS: Mapping[When, Callable[[MoveFacts], bool]] = {
 }
 
 
-def next_status(status: Status, move: Move, facts: MoveFacts) -> Status:
+def next_status(status: Status, move: MandateMove, facts: MoveFacts) -> Status:
     """Where `move` leads from `status`; the same status when it changes nothing.
 
     Errors: WrongStatusError with status, move and what would allow it.
@@ -156,6 +156,6 @@ def next_status(status: Status, move: Move, facts: MoveFacts) -> Status:
     raise WrongStatusError(status, move, lines[0].when if lines else _from_where(move))
 
 
-def _from_where(move: Move) -> str:
+def _from_where(move: MandateMove) -> str:
     allowed = dict.fromkeys(line.status.value for line in TABLE if line.move is move)
     return f"it takes a mandate that is {' or '.join(allowed)}"

@@ -116,7 +116,7 @@ def _at(spend: Spend) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProposedCall:
     """One call of the agent.
 
     `max_spend_usdc_e6`: what the target may pull, inclusive. `data`: selector and arguments.
@@ -149,7 +149,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class LimitRefusal:
     """The error that the vault would revert with: its Solidity name and arguments in their
     order.
     """
@@ -189,7 +189,9 @@ class VaultModel:
         return self.budget + self.received - self.spent
 
 
-def check_call(vault: VaultModel, caller: str, calls: Sequence[Call], now: int) -> Refused | None:
+def check_call(
+    vault: VaultModel, caller: str, calls: Sequence[ProposedCall], now: int
+) -> LimitRefusal | None:
     """The first limit that `calls` by `caller` break at block time `now`, or None.
 
     One call is `execute`, several are `executeBatch`, and caps bind their sum. Source:
@@ -204,8 +206,12 @@ def check_call(vault: VaultModel, caller: str, calls: Sequence[Call], now: int) 
 
 
 def after_call(
-    vault: VaultModel, caller: str, calls: Sequence[Call], effects: Sequence[Effect], now: int
-) -> VaultModel | Refused:
+    vault: VaultModel,
+    caller: str,
+    calls: Sequence[ProposedCall],
+    effects: Sequence[Effect],
+    now: int,
+) -> VaultModel | LimitRefusal:
     """The vault after `calls`, each of which did what its effect says, or why nothing happened.
 
     Source: MandateVault._execute, _callApproved.
@@ -216,7 +222,7 @@ def after_call(
     rules, unvalued_out = position_rules(vault.rules), vault.unvalued_out
     for call, effect in zip(calls, effects, strict=True):
         if effect.received_usdc_e6 < 0:
-            return Refused("OverMaxSpend", (-effect.change_usdc_e6, effect.taken_usdc_e6))
+            return LimitRefusal("OverMaxSpend", (-effect.change_usdc_e6, effect.taken_usdc_e6))
         unvalued_out = unvalued_out_after(
             unvalued_out,
             rules,
@@ -235,36 +241,36 @@ def after_call(
     )
 
 
-def _refused_by_life(vault: VaultModel, now: int) -> Refused | None:
+def _refused_by_life(vault: VaultModel, now: int) -> LimitRefusal | None:
     if vault.stopped_at:
-        return Refused("MandateStopped", (vault.stopped_at,))
+        return LimitRefusal("MandateStopped", (vault.stopped_at,))
     if vault.status is VaultStatus.SETTLED:
-        return Refused("MandateEnded", (vault.ends_at,))
+        return LimitRefusal("MandateEnded", (vault.ends_at,))
     if vault.status is not VaultStatus.WORKING:
-        return Refused("MandateNotFunded", (vault.deposited, vault.budget))
+        return LimitRefusal("MandateNotFunded", (vault.deposited, vault.budget))
     if now >= vault.ends_at:
-        return Refused("MandateEnded", (vault.ends_at,))
-    return Refused("MandatePaused") if vault.is_factory_paused else None
+        return LimitRefusal("MandateEnded", (vault.ends_at,))
+    return LimitRefusal("MandatePaused") if vault.is_factory_paused else None
 
 
-def _refused_by_caller(vault: VaultModel, caller: str) -> Refused | None:
+def _refused_by_caller(vault: VaultModel, caller: str) -> LimitRefusal | None:
     if vault.agent == ZERO_ADDRESS:
-        return Refused("NoAgent")
-    return None if caller == vault.agent else Refused("NotAgent", (caller,))
+        return LimitRefusal("NoAgent")
+    return None if caller == vault.agent else LimitRefusal("NotAgent", (caller,))
 
 
-def _refused_by_rules(vault: VaultModel, calls: Sequence[Call]) -> Refused | None:
+def _refused_by_rules(vault: VaultModel, calls: Sequence[ProposedCall]) -> LimitRefusal | None:
     if not calls:
-        return Refused("EmptyBatch")
+        return LimitRefusal("EmptyBatch")
     return next((refused for call in calls if (refused := _refused_by_rule(vault, call))), None)
 
 
-def _refused_by_rule(vault: VaultModel, call: Call) -> Refused | None:
+def _refused_by_rule(vault: VaultModel, call: ProposedCall) -> LimitRefusal | None:
     if len(call.data) < 4:
-        return Refused("TargetNotAllowed", (call.target, "0x00000000"))
+        return LimitRefusal("TargetNotAllowed", (call.target, "0x00000000"))
     rule = rule_of(vault.rules, call.target, _selector_of(call))
     if rule is None:
-        return Refused("TargetNotAllowed", (call.target, _selector_of(call)))
+        return LimitRefusal("TargetNotAllowed", (call.target, _selector_of(call)))
     return _refused_by_pin(vault, call, rule) or _refused_as_exit(call, rule)
 
 
@@ -278,41 +284,43 @@ def rule_of(rules: Iterable[Rule], target: str, selector: str) -> Rule | None:
     )
 
 
-def _selector_of(call: Call) -> str:
+def _selector_of(call: ProposedCall) -> str:
     return "0x" + call.data[:4].hex()
 
 
-def _refused_as_exit(call: Call, rule: Rule) -> Refused | None:
+def _refused_as_exit(call: ProposedCall, rule: Rule) -> LimitRefusal | None:
     """Source: MandateVault._requireFree."""
     is_free = rule.kind is not RuleKind.EXIT or call.max_spend_usdc_e6 == 0
-    return None if is_free else Refused("ExitNotFree", (call.max_spend_usdc_e6,))
+    return None if is_free else LimitRefusal("ExitNotFree", (call.max_spend_usdc_e6,))
 
 
-def _refused_by_pin(vault: VaultModel, call: Call, rule: Rule) -> Refused | None:
+def _refused_by_pin(vault: VaultModel, call: ProposedCall, rule: Rule) -> LimitRefusal | None:
     """Source: RuleLib.requireAllowed. Words are counted after the selector, 32 bytes each."""
     if rule.recipient_word == UNPINNED:
         return None
     selector = rule.selector
     start = 4 + rule.recipient_word * 32
     if len(call.data) < start + 32:
-        return Refused("CalldataTooShort", (call.target, selector, len(call.data), start + 32))
+        return LimitRefusal("CalldataTooShort", (call.target, selector, len(call.data), start + 32))
     word = call.data[start : start + 32]
     if word != bytes.fromhex(vault.address[2:]).rjust(32, b"\0"):
-        return Refused(
+        return LimitRefusal(
             "RecipientNotVault", (call.target, selector, rule.recipient_word, "0x" + word.hex())
         )
     return None
 
 
-def _refused_by_caps(vault: VaultModel, calls: Sequence[Call], now: int) -> Refused | None:
+def _refused_by_caps(
+    vault: VaultModel, calls: Sequence[ProposedCall], now: int
+) -> LimitRefusal | None:
     requested = min(sum(call.max_spend_usdc_e6 for call in calls), UINT256_MAX)
     if requested > vault.per_tx_cap:
-        return Refused("OverPerTxCap", (requested, vault.per_tx_cap))
+        return LimitRefusal("OverPerTxCap", (requested, vault.per_tx_cap))
     left_today = left_today_usdc_e6(vault.window, vault.daily_cap, now)
     if requested > left_today:
-        return Refused("OverDailyCap", (requested, left_today))
+        return LimitRefusal("OverDailyCap", (requested, left_today))
     if requested > vault.cash:
-        return Refused("OverBudget", (requested, vault.cash))
+        return LimitRefusal("OverBudget", (requested, vault.cash))
     return None
 
 

@@ -61,7 +61,7 @@ class LockFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class WithdrawalLock:
     """`until`: unix second from which the lock opens by itself; None without a lock by time.
 
     `withdrawable` None: not known.
@@ -73,7 +73,7 @@ class Lock:
     message: str
 
 
-UNKNOWN_LOCK: Final = Lock(
+UNKNOWN_LOCK: Final = WithdrawalLock(
     None,
     LockReason.DATA_ISSUE,
     None,
@@ -105,27 +105,29 @@ def check_stop(by: StoppedBy, ends_at: int, now: int, *, is_paper: bool) -> None
 # The lock
 
 
-def lock_of(facts: LockFacts, now: int) -> Lock:
+def lock_of(facts: LockFacts, now: int) -> WithdrawalLock:
     """Whether the owner can withdraw USDC now, why not, and until when.
 
     Agrees with MandateVault.lock where there is one.
     """
     if not facts.has_vault:
-        return Lock(False, LockReason.NO_VAULT, None, _no_vault_message(facts))
+        return WithdrawalLock(False, LockReason.NO_VAULT, None, _no_vault_message(facts))
     until = facts.ends_at + SETTLE_GRACE_S
     if facts.status is Status.WORKING and now < until:
         return _time_lock(facts.ends_at, until, now)
     if facts.withdrawable_usdc_e6 <= 0:
-        return Lock(
+        return WithdrawalLock(
             False,
             LockReason.NOTHING_LEFT,
             None,
             f"{_story(facts)} Nothing is left in the vault.".lstrip(),
         )
-    return Lock(True, None, None, f"{_story(facts)} Only the owner can withdraw.".lstrip())
+    return WithdrawalLock(
+        True, None, None, f"{_story(facts)} Only the owner can withdraw.".lstrip()
+    )
 
 
-def lock_to_json(lock: Lock) -> dict[str, Any]:
+def lock_to_json(lock: WithdrawalLock) -> dict[str, Any]:
     """{withdrawable, reason, until, message}. Source: docs/rules.md#lock-and-settle-grace."""
     return {
         "withdrawable": lock.withdrawable,
@@ -135,18 +137,18 @@ def lock_to_json(lock: Lock) -> dict[str, Any]:
     }
 
 
-def _time_lock(ends_at: int, until: int, now: int) -> Lock:
+def _time_lock(ends_at: int, until: int, now: int) -> WithdrawalLock:
     if now < ends_at:
         message = (
             "The mandate is working. Stop it to withdraw; without a stop the money is free from "
             f"{utc_words(until)}."
         )
-        return Lock(False, LockReason.WORKING, until, message)
+        return WithdrawalLock(False, LockReason.WORKING, until, message)
     message = (
         "The end date has passed. The agent's fee is settled first; the owner can withdraw from "
         f"{utc_words(until)}."
     )
-    return Lock(False, LockReason.SETTLE_GRACE, until, message)
+    return WithdrawalLock(False, LockReason.SETTLE_GRACE, until, message)
 
 
 def _story(facts: LockFacts) -> str:

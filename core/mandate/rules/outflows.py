@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.mandate.rules.fold import chain_fact, effective, spent_and_received
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.limits import SpendWindow
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateFacts
 from core.times import DAY_S
 
@@ -31,7 +31,7 @@ class Outflow:
 
 def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, ...]:
     """Every outflow of the rows that count, in the order of the book."""
-    counted = [row for row in effective(rows) if row.kind in (Kind.MOVE, Kind.BUY)]
+    counted = [row for row in effective(rows) if row.kind in (RowKind.MOVE, RowKind.BUY)]
     if facts.market_mode is MarketMode.PAPER:
         return _present(
             [Outflow(_second(row), -row.cash_delta_usdc_e6, row.tx_hash, True) for row in counted]

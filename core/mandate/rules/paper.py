@@ -30,7 +30,7 @@ from datetime import datetime
 
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.reported import position_id
-from core.mandate.rules.rows import Kind, NewRow, ReportedBy
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateFacts, MandateState, Position
 from core.money import UsdcE6, usdc_text
 
@@ -44,7 +44,7 @@ def priced(row: NewRow, state: MandateState, facts: MandateFacts) -> NewRow:
         return _paper(row, state)
     if row.block_hash is None:
         return replace(row, cash_delta_usdc_e6=0)
-    if row.kind is Kind.WITHDRAW and row.cash_delta_usdc_e6 < 0:
+    if row.kind is RowKind.WITHDRAW and row.cash_delta_usdc_e6 < 0:
         return replace(
             row, cash_delta_usdc_e6=-min(row.amount_usdc_e6 or 0, max(0, state.cash_usdc_e6))
         )
@@ -56,7 +56,7 @@ def signed_rows(
 ) -> tuple[NewRow, ...]:
     """The rows of a signature: `signed`, and on paper the deposit of the whole budget."""
     signed = NewRow(
-        kind=Kind.SIGNED,
+        kind=RowKind.SIGNED,
         reported_by=ReportedBy.OWNER,
         occurred_at=now,
         base_key="signed",
@@ -66,7 +66,7 @@ def signed_rows(
         return (signed,)
     budget = UsdcE6(facts.budget_usdc_e6)
     deposit = NewRow(
-        kind=Kind.DEPOSIT,
+        kind=RowKind.DEPOSIT,
         reported_by=ReportedBy.OWNER,
         occurred_at=now,
         base_key="paper_deposit",
@@ -81,7 +81,7 @@ def stop_row(*, by: ReportedBy, reason: str, now: datetime) -> NewRow:
     """The stop of a paper mandate, which needs no chain. Of any other it ends nothing."""
     stopped = {"by": by.value, "reason": reason, "worth_usdc": None}
     return NewRow(
-        kind=Kind.STOP,
+        kind=RowKind.STOP,
         reported_by=by,
         occurred_at=now,
         base_key="stop",
@@ -97,19 +97,19 @@ def unreturned_cost_usdc_e6(position: Position) -> UsdcE6:
 def _paper(row: NewRow, state: MandateState) -> NewRow:
     amount, cash = row.amount_usdc_e6 or 0, max(0, state.cash_usdc_e6)
     match row.kind:
-        case Kind.DEPOSIT:
+        case RowKind.DEPOSIT:
             return replace(row, cash_delta_usdc_e6=amount)
-        case Kind.WITHDRAW | Kind.PAYOUT:
+        case RowKind.WITHDRAW | RowKind.PAYOUT:
             return replace(row, cash_delta_usdc_e6=-min(amount, cash))
-        case Kind.STOP:
+        case RowKind.STOP:
             return _paper_stop(row, state)
         case _ if state.is_ended:
             return replace(row, cash_delta_usdc_e6=0)
-        case Kind.BUY | Kind.MOVE | Kind.FEE:
+        case RowKind.BUY | RowKind.MOVE | RowKind.FEE:
             return replace(row, cash_delta_usdc_e6=-min(amount, cash))
-        case Kind.SELL:
+        case RowKind.SELL:
             return replace(row, cash_delta_usdc_e6=amount)
-        case Kind.RESOLVE:
+        case RowKind.RESOLVE:
             return replace(row, cash_delta_usdc_e6=_resolved(row, state))
         case _:
             return replace(row, cash_delta_usdc_e6=0)

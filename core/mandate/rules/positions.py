@@ -28,19 +28,19 @@ from core.mandate.rules.reported import (
     usable_usdc_e6,
     word,
 )
-from core.mandate.rules.rows import Kind, LedgerRow
+from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.state import UNSEEN, MandateFacts, MandateState, Position, changed
 
 
 def with_reported(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     """The state with the positions and marks of one report of the agent."""
-    if row.kind in (Kind.BUY, Kind.MOVE):
+    if row.kind in (RowKind.BUY, RowKind.MOVE):
         state = _bought(state, row, facts)
     elif _is_unseen(row):
         return state
-    elif row.kind is Kind.SELL:
+    elif row.kind is RowKind.SELL:
         state = _sold(state, row)
-    elif row.kind is Kind.RESOLVE:
+    elif row.kind is RowKind.RESOLVE:
         state = _resolved(state, row)
     return _marked(state, row)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateState
 from core.money import UsdcE6, usdc_e6_from_text, usdc_text
 from core.quarantine.rules import is_short_json
@@ -74,7 +74,7 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         if type(body[key]) not in kinds:
             raise InvalidParameterError(f"body.{key}", "has another form than a record's")
     return LedgerRow(
-        kind=_member(Kind, body["kind"], "body.kind"),
+        kind=_member(RowKind, body["kind"], "body.kind"),
         reported_by=_member(ReportedBy, body["reported_by"], "body.reported_by"),
         occurred_at=_time(body["occurred_at"], "body.occurred_at"),
         base_key=body["base_key"],

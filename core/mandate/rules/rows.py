@@ -9,7 +9,7 @@ from typing import Any
 from core.money import UsdcE6
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     SIGNED = "signed"
     DEPOSIT = "deposit"
     MOVE = "move"
@@ -41,7 +41,7 @@ class NewRow:
     server's for others. `payload` holds strings, ints, booleans, None, lists and objects; no float.
     """
 
-    kind: Kind
+    kind: RowKind
     reported_by: ReportedBy
     occurred_at: datetime
     base_key: str

@@ -27,7 +27,7 @@ from typing import Any
 from core.mandate.rules.fold import effective, fold, spent_and_received
 from core.mandate.rules.outflows import busiest_day, outflows
 from core.mandate.rules.progress import data_issue
-from core.mandate.rules.rows import Kind, LedgerRow
+from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.short_statement import short_statement, summed
 from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.steps import pause_actions, step_groups
@@ -159,12 +159,12 @@ def flows_of(rows: Iterable[LedgerRow]) -> Flows:
     for row in rows:
         delta = row.cash_delta_usdc_e6
         match row.kind:
-            case Kind.DEPOSIT:
+            case RowKind.DEPOSIT:
                 sums["deposits"] += delta
-            case Kind.WITHDRAW:
+            case RowKind.WITHDRAW:
                 sums["withdrawals"] -= delta
                 sums["donated"] += (row.amount_usdc_e6 or 0) + delta
-            case Kind.PAYOUT:
+            case RowKind.PAYOUT:
                 sums["agent_fee"] -= delta
             case _:
                 spent, received = spent_and_received(row)

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.mandate.rules.refusals import refused_text
 from core.mandate.rules.reported import ReportedTarget, target_of
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 
 ALL_CLAUSES = tuple(range(1, 11))
 
@@ -55,7 +55,7 @@ def described(
     `action`: paused, resumed or None. `purpose`: the instruction's text.
     """
     match row.kind:
-        case Kind.SIGNED:
+        case RowKind.SIGNED:
             params = {
                 key: row.payload[key] for key in ("version", "terms_digest") if key in row.payload
             }
@@ -66,11 +66,11 @@ def described(
                 clauses=ALL_CLAUSES,
                 params=params,
             )
-        case Kind.MOVE | Kind.BUY | Kind.SELL:
+        case RowKind.MOVE | RowKind.BUY | RowKind.SELL:
             return _trade(row, beside)
-        case Kind.FEE:
+        case RowKind.FEE:
             return _fee(row)
-        case Kind.NOTE:
+        case RowKind.NOTE:
             return _note(row, action)
         case _:
             return _money_or_end(row)
@@ -78,25 +78,25 @@ def described(
 
 def _money_or_end(row: LedgerRow) -> Described:
     match row.kind:
-        case Kind.DEPOSIT:
+        case RowKind.DEPOSIT:
             return Described(
                 kind=StepKind.FUNDING,
                 code="funding_deposit",
                 clauses=(1,),
                 params=_without(row.payload, "why"),
             )
-        case Kind.WITHDRAW:
+        case RowKind.WITHDRAW:
             return Described(
                 kind=StepKind.FUNDING, code="funding_withdraw", params=_fact(row, "withdrawn")
             )
-        case Kind.PAYOUT:
+        case RowKind.PAYOUT:
             return Described(
                 kind=StepKind.OUTCOME,
                 code="outcome_payout",
                 clauses=(9,),
                 params=_fact(row, "settled"),
             )
-        case Kind.STOP:
+        case RowKind.STOP:
             return Described(
                 kind=StepKind.CONTROL,
                 code="control_stopped",

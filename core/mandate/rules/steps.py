@@ -24,7 +24,7 @@ from core.mandate.rules.clauses import CLAUSE_NUMBERS
 from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import ACTIVE, Status
 from core.mandate.rules.refusals import reason_code
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
 from core.mandate.rules.told import PROVABLE_CLASSES, fee_class_of
 from core.mandate.rules.violations import CLAUSE_OF_CODE
@@ -155,10 +155,10 @@ def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:
                 row.tx_hash and proof.tx_hash == row.tx_hash
             ):
                 found[row.seq] = proof.seq
-    payments = {row.tx_hash: row.seq for row in rows if row.kind is Kind.FEE and row.block_hash}
+    payments = {row.tx_hash: row.seq for row in rows if row.kind is RowKind.FEE and row.block_hash}
     for row in rows:
         is_payment = (
-            row.kind is Kind.FEE
+            row.kind is RowKind.FEE
             and row.reported_by is ReportedBy.AGENT
             and fee_class_of(row) in PROVABLE_CLASSES
         )
@@ -168,12 +168,16 @@ def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:
 
 
 def _is_trade_report(row: LedgerRow) -> bool:
-    return row.reported_by is ReportedBy.AGENT and row.kind in (Kind.MOVE, Kind.BUY, Kind.SELL)
+    return row.reported_by is ReportedBy.AGENT and row.kind in (
+        RowKind.MOVE,
+        RowKind.BUY,
+        RowKind.SELL,
+    )
 
 
 def _pause(row: LedgerRow, paused: bool, ended: bool) -> tuple[str | None, bool, bool]:
     """What an agent's removal or setting means: paused, resumed or nothing, as the fold has it."""
-    ended = ended or row.kind in (Kind.STOP, Kind.PAYOUT)
+    ended = ended or row.kind in (RowKind.STOP, RowKind.PAYOUT)
     if row.reported_by is ReportedBy.AGENT or ended:
         return None, paused, ended
     if "agent_removed" in row.payload and not paused:

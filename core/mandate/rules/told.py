@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.mandate.rules.rows import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 
 FEE_CLASSES: Mapping[str, str] = {
     "x402": "tools",
@@ -30,7 +30,7 @@ PROVABLE_CLASSES = ("tools", UNCLASSIFIED)
 
 
 @dataclass(slots=True)
-class Told:
+class ReportedFacts:
     """Of one transaction.
 
     `reported`: by class (amount in USDC base units, count) of the agent's reports of provable fees.
@@ -42,7 +42,7 @@ class Told:
 
     def add(self, row: LedgerRow) -> None:
         """One more row of the transaction, which `tells`."""
-        if row.kind is not Kind.FEE:
+        if row.kind is not RowKind.FEE:
             self.is_refused = True
             return
         fee_class = fee_class_of(row)
@@ -55,7 +55,7 @@ class Told:
         self.reported[fee_class] = amount + (row.amount_usdc_e6 or 0), count + 1
 
 
-NOTHING_TOLD = Told()
+NOTHING_TOLD = ReportedFacts()
 
 
 class ToldByTx:
@@ -66,7 +66,7 @@ class ToldByTx:
 
     def __init__(self, rows: Iterable[LedgerRow] = ()) -> None:
         self._rows: dict[str, list[LedgerRow]] = {}
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, ReportedFacts] = {}
         for row in rows:
             self.add(row)
 
@@ -74,15 +74,15 @@ class ToldByTx:
         if tells(row):
             assert row.tx_hash is not None
             self._rows.setdefault(row.tx_hash, []).append(row)
-            self._told.setdefault(row.tx_hash, Told()).add(row)
+            self._told.setdefault(row.tx_hash, ReportedFacts()).add(row)
 
-    def of(self, row: LedgerRow, before: datetime | None = None) -> Told:
+    def of(self, row: LedgerRow, before: datetime | None = None) -> ReportedFacts:
         """What the rows that were added tell of `row`'s transaction."""
         if not self._told or row.tx_hash is None or not tells(row):
             return NOTHING_TOLD
         if before is None:
             return self._told.get(row.tx_hash, NOTHING_TOLD)
-        told = Told()
+        told = ReportedFacts()
         for earlier in self._rows.get(row.tx_hash, ()):
             if earlier.occurred_at < before:
                 told.add(earlier)
@@ -91,12 +91,12 @@ class ToldByTx:
 
 def tells(row: NewRow) -> bool:
     """Whether a row is one of those that pair: a fee or a refusal with a transaction."""
-    return row.tx_hash is not None and (row.kind is Kind.FEE or is_refusal(row))
+    return row.tx_hash is not None and (row.kind is RowKind.FEE or is_refusal(row))
 
 
 def is_refusal(row: NewRow) -> bool:
     return (
-        row.kind is Kind.NOTE
+        row.kind is RowKind.NOTE
         and "refusal" in row.payload
         and isinstance(row.payload["refusal"], Mapping)
     )

@@ -30,7 +30,7 @@ from typing import Any
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
-from core.mandate.rules.rows import Kind
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.terms import MandateTerms
 from core.money import usdc_text
 from core.times import DAY_S, utc_text
@@ -90,10 +90,10 @@ CLAUSE_OF_CODE: Mapping[str, int] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ReportedAction:
     """What the agent sent. `tx_hash` lower case; amount in USDC base units, None when left out."""
 
-    kind: Kind
+    kind: RowKind
     amount_usdc_e6: int | None
     tx_hash: str | None
     payload: Mapping[str, Any]
@@ -133,12 +133,12 @@ class Violation:
         return {"codes": list(self.codes), "detail": dict(self.detail)}
 
 
-def judge(report: Report, against: Judgement) -> Violation | None:
+def judge(report: ReportedAction, against: Judgement) -> Violation | None:
     """The rules that a report breaks, or None. Kinds fee, resolve and note break none."""
-    if report.kind not in (Kind.MOVE, Kind.BUY, Kind.SELL):
+    if report.kind not in (RowKind.MOVE, RowKind.BUY, RowKind.SELL):
         return None
     found = {**_life(against), **_target(report, against)}
-    if report.kind is not Kind.SELL:
+    if report.kind is not RowKind.SELL:
         found |= _caps(report, against)
     if not found:
         return None
@@ -166,10 +166,10 @@ def _life(against: Judgement) -> _Found:
     return {}
 
 
-def _target(report: Report, against: Judgement) -> _Found:
+def _target(report: ReportedAction, against: Judgement) -> _Found:
     target = target_of(report.payload)
     if isinstance(target, TargetFault):
-        is_needed = report.kind is not Kind.SELL or target is not TargetFault.ABSENT
+        is_needed = report.kind is not RowKind.SELL or target is not TargetFault.ABSENT
         return {"target_missing": {"target_detail": target.value}} if is_needed else {}
     detail = _not_allowed(target, against)
     if detail is None:
@@ -185,7 +185,7 @@ def _not_allowed(target: ReportedTarget, against: Judgement) -> str | None:
     return None if target.address.lower() in against.allowed else "not_on_the_list"
 
 
-def _caps(report: Report, against: Judgement) -> _Found:
+def _caps(report: ReportedAction, against: Judgement) -> _Found:
     amount = report.amount_usdc_e6
     if amount is None:
         return {}
@@ -205,7 +205,7 @@ def _caps(report: Report, against: Judgement) -> _Found:
     return found
 
 
-def _left_today(report: Report, against: Judgement) -> int:
+def _left_today(report: ReportedAction, against: Judgement) -> int:
     """What the day had left without this transaction, which the chain may have counted already."""
     others = [
         outflow.amount_usdc_e6
@@ -216,7 +216,7 @@ def _left_today(report: Report, against: Judgement) -> int:
     return max(0, against.terms.daily_cap - sum(others))
 
 
-def _is_proven(report: Report, against: Judgement) -> bool:
+def _is_proven(report: ReportedAction, against: Judgement) -> bool:
     return report.tx_hash is not None and any(
         one.is_proven and one.tx_hash == report.tx_hash for one in against.outflows
     )

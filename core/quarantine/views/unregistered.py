@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Select, and_, exists, func, literal, select
 from sqlalchemy.orm import Session, aliased
 
-from core.blocks.tables import ChainBlock, RawLog, Vault
+from core.blocks.tables import ChainBlock, RawLogRow, Vault
 from core.hexes import address_of
 from core.quarantine.queries import IS_HELD, MANDATE
 from core.quarantine.tables import QuarantinedFact
@@ -59,7 +59,7 @@ def _refused_rows(chain_id: int) -> Select[tuple[object, ...]]:
 
     A fact whose block was orphaned is not held any more.
     """
-    fact, log, taken = QuarantinedFact, RawLog, aliased(Vault)
+    fact, log, taken = QuarantinedFact, RawLogRow, aliased(Vault)
     address = func.substring(log.topics[2], 13)
     same = and_(
         log.chain_id == fact.chain_id,

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from api.catalogue import catalogue
 from api.kernel.limits import Limits
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.tokens import token_hash
 from api.main import create_app, routed
@@ -108,7 +108,7 @@ def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
         catalogue=catalogue(),
         database=database,
-        metrics=Metrics(database),
+        metrics=ApiMetrics(database),
         chain=cast("VaultReader", chain),
         chain_id=84532,
         base_url=BASE_URL,

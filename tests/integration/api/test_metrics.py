@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.kernel.metrics import PREFIX, Metrics
+from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.rails import GasBudget
@@ -52,13 +52,13 @@ def test_metrics__are_served_on_a_port_of_their_own(database: Database) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    Metrics(database).listen("127.0.0.1", port)
+    ApiMetrics(database).listen("127.0.0.1", port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         assert b"mandate_api_calls_in_flight 0.0" in answer.read()
     with pytest.raises(
         InvalidParameterError, match=f"API_METRICS_PORT: 127.0.0.1:{port} cannot be listened on"
     ):
-        Metrics(database).listen("127.0.0.1", port)
+        ApiMetrics(database).listen("127.0.0.1", port)
 
 
 def test_the_settlers_gas__is_what_all_processes_have_used_today(

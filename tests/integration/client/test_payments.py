@@ -12,7 +12,7 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.decode import decode_log
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
@@ -127,7 +127,7 @@ def _paying(
     chain.succeed(
         AGENT,
         vault,
-        calldata.execute(Call(adapter, USDC, x402.pay(*payment.values(), deadline, guard))),
+        calldata.execute(VaultCall(adapter, USDC, x402.pay(*payment.values(), deadline, guard))),
     )
     return mandate, vault
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.db.engine import WriteSession
 from core.identity.tables import Account
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 
@@ -60,7 +60,7 @@ def add_mandate(
 def signed(at: datetime = NOW) -> NewRow:
     payload = {"terms_digest": "0x" + "01" * 32, "version": 2}
     return NewRow(
-        kind=Kind.SIGNED,
+        kind=RowKind.SIGNED,
         reported_by=ReportedBy.OWNER,
         occurred_at=at,
         base_key="signed",
@@ -70,7 +70,7 @@ def signed(at: datetime = NOW) -> NewRow:
 
 def note(number: int) -> NewRow:
     return NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.AGENT,
         occurred_at=NOW + timedelta(seconds=number),
         base_key=f"report:{number}",
@@ -79,7 +79,7 @@ def note(number: int) -> NewRow:
 
 
 def log(
-    log_index: int, kind: Kind, payload: dict[str, Any], cash: int = 0, block: str = BLOCK_A
+    log_index: int, kind: RowKind, payload: dict[str, Any], cash: int = 0, block: str = BLOCK_A
 ) -> NewRow:
     """A row of a vault log. The transaction is the same whatever block holds it."""
     tx_hash = "0x" + f"{log_index:064x}"
@@ -106,13 +106,13 @@ def vault_created(block: str = BLOCK_A) -> NewRow:
         "owner": "0x" + "0B" * 20,
         "agent": "0x" + "0A" * 20,
     }
-    return log(1, Kind.NOTE, {"vault_created": created}, block=block)
+    return log(1, RowKind.NOTE, {"vault_created": created}, block=block)
 
 
 def deposited(amount: int = BUDGET, block: str = BLOCK_A) -> NewRow:
     return log(
         2,
-        Kind.DEPOSIT,
+        RowKind.DEPOSIT,
         {"from": "0x" + "0B" * 20, "balance": "100.000000"},
         cash=amount,
         block=block,

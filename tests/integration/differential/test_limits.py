@@ -28,7 +28,7 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.limits import (
     DAY_S,
     Effect,
-    Refused,
+    LimitRefusal,
     VaultModel,
     left_today_usdc_e6,
     window_frees_at,
@@ -69,7 +69,7 @@ class Pair:
 
     # What is compared
 
-    def compare(self, calls: Sequence[calldata.Call]) -> Refused | None:
+    def compare(self, calls: Sequence[calldata.VaultCall]) -> LimitRefusal | None:
         """The chain's answer and the model's to the agent's calls now; both must be the same."""
         self.chain.rpc.call("evm_mine", [])
         now = self.chain.now
@@ -77,16 +77,16 @@ class Pair:
         ours = limits.check_call(
             self.model,
             self.model.agent,
-            [limits.Call(c.target, c.max_spend, bytes_of(c.data)) for c in calls],
+            [limits.ProposedCall(c.target, c.max_spend, bytes_of(c.data)) for c in calls],
             now,
         )
         decoded = decode_revert(theirs)
         found = (
             None
             if not theirs
-            else Refused(decoded.name, tuple(decoded.args.values()))
+            else LimitRefusal(decoded.name, tuple(decoded.args.values()))
             if decoded
-            else Refused("undecoded")
+            else LimitRefusal("undecoded")
         )
         assert found == ours, f"check says {found}, the model says {ours}"
         remaining = self.chain.reader.remaining(self.vault)
@@ -113,7 +113,10 @@ class Pair:
         return ours
 
     def act(
-        self, calls: Sequence[calldata.Call], effects: Sequence[Effect], bought: Sequence[int] = ()
+        self,
+        calls: Sequence[calldata.VaultCall],
+        effects: Sequence[Effect],
+        bought: Sequence[int] = (),
     ) -> None:
         """Compare, then send.
 
@@ -128,7 +131,9 @@ class Pair:
             return
         data = calldata.execute(calls[0]) if len(calls) == 1 else calldata.execute_batch(calls)
         receipt = self.chain.send(AGENT, self.vault, data)
-        asked = [limits.Call(call.target, call.max_spend, bytes_of(call.data)) for call in calls]
+        asked = [
+            limits.ProposedCall(call.target, call.max_spend, bytes_of(call.data)) for call in calls
+        ]
         after = limits.after_call(self.model, AGENT.address, asked, effects, self.chain.now)
         assert receipt.status == (1 if isinstance(after, VaultModel) else 0), (
             f"mined with {receipt.status}, the model says {after}"
@@ -169,13 +174,18 @@ class Pair:
             units = self.luck.randrange(1, self.units + 1)
             income = units * self.price_e6 // USDC
             self.act(
-                [calldata.Call(self.adapter, 0, test_venue.sell(units))], [gave(income)], [-units]
+                [calldata.VaultCall(self.adapter, 0, test_venue.sell(units))],
+                [gave(income)],
+                [-units],
             )
 
     def buy_and_sell(self) -> None:
         amount = self.amount()
         units = amount * USDC // self.price_e6
-        calls = [self._buy(amount), calldata.Call(self.adapter, 0, test_venue.sell(max(units, 1)))]
+        calls = [
+            self._buy(amount),
+            calldata.VaultCall(self.adapter, 0, test_venue.sell(max(units, 1))),
+        ]
         self.act(calls, [took(amount), gave(units * self.price_e6 // USDC)], [units, -units])
 
     def take_a_part(self) -> None:
@@ -227,7 +237,7 @@ class Pair:
     def stray(self) -> None:
         self.compare([self._stray()])
 
-    def _stray(self) -> calldata.Call:
+    def _stray(self) -> calldata.VaultCall:
         """A function that no rule names, at an allowed and at another target, and calls without a
         whole selector.
         """
@@ -242,7 +252,7 @@ class Pair:
             ]
         )
         target = self.luck.choice([self.adapter, self.chain.contracts["usdc"], OWNER.address])
-        return calldata.Call(target, self.luck.choice([0, self.amount()]), data)
+        return calldata.VaultCall(target, self.luck.choice([0, self.amount()]), data)
 
     def ask_for_everything(self) -> None:
         self.compare([self._buy(2**256 - 1), self._buy(self.amount())])
@@ -317,11 +327,11 @@ class Pair:
             return refusal_name(error.revert_data)
         return None
 
-    def _at_venue(self, max_spend: int, function: str, *arguments: int) -> calldata.Call:
-        return calldata.Call(self.venue, max_spend, call_by_signature(function, arguments))
+    def _at_venue(self, max_spend: int, function: str, *arguments: int) -> calldata.VaultCall:
+        return calldata.VaultCall(self.venue, max_spend, call_by_signature(function, arguments))
 
-    def _buy(self, amount: int) -> calldata.Call:
-        return calldata.Call(self.adapter, amount, test_venue.buy(min(amount, 2**255)))
+    def _buy(self, amount: int) -> calldata.VaultCall:
+        return calldata.VaultCall(self.adapter, amount, test_venue.buy(min(amount, 2**255)))
 
 
 def took(amount: int) -> Effect:

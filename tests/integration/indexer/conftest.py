@@ -23,7 +23,7 @@ from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to
 from core.mandate.rules.unvalued import PositionRules
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
-from indexer.chain.tip import Round, TipLoop
+from indexer.chain.tip import TipLoop, TipRound
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.refusing import Refusals
 from tests.personas import OWNER
@@ -149,7 +149,7 @@ class Follower:
         self.chain = replace(self.chain, **changes)
         self._tip = None
 
-    def catch_up(self) -> list[Round]:
+    def catch_up(self) -> list[TipRound]:
         """Rounds until the cursor is the chain's head and no book is owed a note."""
         rounds = [self.tip.round()]
         while self.tip.cursor.hash != self.head_hash or rounds[-1].owes_notes:

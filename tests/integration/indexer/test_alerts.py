@@ -12,10 +12,10 @@ from core.blocks.tables import (
     Adapter,
     ChainBlock,
     ChainCursor,
-    RawLog,
+    RawLogRow,
     RevertedTx,
     Vault,
-    VaultAgent,
+    VaultAgentRow,
 )
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
@@ -23,7 +23,7 @@ from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import DEPLOYER, GUARD, STRANGER, Persona
 
 Working = tuple[Issued, str]
-REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, ChainCursor)
+REBUILDABLE = (RawLogRow, RevertedTx, Vault, VaultAgentRow, Adapter, ChainBlock, ChainCursor)
 
 
 def alerts(follower: Follower) -> list[tuple[int, str, bool]]:

@@ -13,7 +13,7 @@ from sqlalchemy import select, text
 
 from core.audit import queries as findings
 from core.audit.tables import AuditBook
-from core.blocks.tables import RawLog
+from core.blocks.tables import RawLogRow
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.health import views as health
@@ -235,7 +235,10 @@ def test_a_raw_log_altered_by_hand__is_found(
     live_a_little(follower, vault)
     with follower.database.read() as session:
         log = session.scalars(
-            select(RawLog).where(RawLog.log_index == 0).order_by(RawLog.number.desc()).limit(1)
+            select(RawLogRow)
+            .where(RawLogRow.log_index == 0)
+            .order_by(RawLogRow.number.desc())
+            .limit(1)
         ).one()
     tamper(follower.database, "raw_log", statement, number=log.number)
     found = [what for kind, what in whats(audit()) if kind == "log"]

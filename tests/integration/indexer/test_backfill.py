@@ -14,11 +14,11 @@ from core.blocks.tables import (
     Adapter,
     ChainBlock,
     ChainCursor,
-    RawLog,
+    RawLogRow,
     Reorg,
     RevertedTx,
     Vault,
-    VaultAgent,
+    VaultAgentRow,
 )
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
@@ -34,7 +34,7 @@ from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER
 
-REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, ChainCursor, Reorg)
+REBUILDABLE = (RawLogRow, RevertedTx, Vault, VaultAgentRow, Adapter, ChainBlock, ChainCursor, Reorg)
 Working = tuple[Issued, str]
 
 

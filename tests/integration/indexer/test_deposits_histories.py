@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.blocks import queries as blocks
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
 from core.db.engine import Database, WriteSession
 from core.hexes import bytes_of, hex_of
@@ -190,13 +190,13 @@ class World:
         by_hash = {block.header.hash: block.header for block in self.blocks}
         return [by_hash.get(one) for one in hashes]
 
-    def receipts_settled(self, tx_hashes: list[str]) -> list[Receipt | None]:
+    def receipts_settled(self, tx_hashes: list[str]) -> list[TransactionReceipt | None]:
         found = [(self._found(tx_hash), tx_hash) for tx_hash in tx_hashes]
         return [
             None if block is None else self._receipt_in(block, tx_hash) for block, tx_hash in found
         ]
 
-    def _receipt_in(self, block: Block, tx_hash: str) -> Receipt:
+    def _receipt_in(self, block: Block, tx_hash: str) -> TransactionReceipt:
         payment = next(one for one in self.payments if one.tx_hash == tx_hash)
         succeeds, place = (
             block.mined[tx_hash],
@@ -208,7 +208,7 @@ class World:
         )
         log = RawLog(TOKEN, topics, "0x" + f"{payment.amount:064x}", *place)
         logs = (log,) if succeeds else ()
-        return Receipt(
+        return TransactionReceipt(
             tx_hash,
             0,
             place[0],

@@ -16,10 +16,10 @@ from core.health import views as health
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
 from indexer.chain import refold as refold_module
-from indexer.chain.tip import Round, TipLoop
+from indexer.chain.tip import TipLoop, TipRound
 from indexer.loop import Indexer
 from indexer.main import BESIDE
-from indexer.metrics import Metrics
+from indexer.metrics import IndexerMetrics
 from tests.integration.indexer.conftest import Follower
 from tests.integration.indexer.refusing import Refusals
 from tests.integration.indexer.test_quarantine import buy
@@ -28,12 +28,14 @@ WITHIN_S = 60.0
 
 
 @pytest.fixture
-def metrics() -> Metrics:
-    return Metrics(time.time)
+def metrics() -> IndexerMetrics:
+    return IndexerMetrics(time.time)
 
 
 @pytest.fixture
-def indexer(follower: Follower, metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> Indexer:
+def indexer(
+    follower: Follower, metrics: IndexerMetrics, monkeypatch: pytest.MonkeyPatch
+) -> Indexer:
     monkeypatch.setattr(loop_module, "RETRY_S", 0.05)
     chain = follower.chain
     return Indexer(
@@ -60,14 +62,14 @@ def running(indexer: Indexer, until: Callable[[], bool]) -> None:
     thread.join()
 
 
-def counted(metrics: Metrics, kind: str) -> float:
+def counted(metrics: IndexerMetrics, kind: str) -> float:
     return (
         metrics.registry.get_sample_value("mandate_indexer_round_failures_total", {"kind": kind})
         or 0.0
     )
 
 
-def rounds(metrics: Metrics) -> float:
+def rounds(metrics: IndexerMetrics) -> float:
     return metrics.registry.get_sample_value("mandate_indexer_rounds_total") or 0.0
 
 
@@ -85,7 +87,7 @@ HOSTILE = "a \x00 name \ud800 of\n" + "many words" * 1_000
     ],
 )
 def test_any_exception_of_a_round__is_counted_and_the_next_one_follows(
-    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, error: Exception
+    indexer: Indexer, metrics: IndexerMetrics, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """Its text, whatever is in it, stands in the status, which the database takes."""
     failures, real = iter([error, error]), TipLoop.round
@@ -101,7 +103,7 @@ def test_any_exception_of_a_round__is_counted_and_the_next_one_follows(
 
 
 def test_what_fails_beside_a_round__keeps_nothing_else_from_being_done(
-    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+    indexer: Indexer, metrics: IndexerMetrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(self: TipLoop) -> None:
         raise KeyError("safe")
@@ -129,7 +131,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[TipLoop]:
 
 
 def test_what_fails_beside_a_round_for_good__costs_nothing_of_what_the_process_knows(
-    indexer: Indexer, metrics: Metrics, opened: list[TipLoop], monkeypatch: pytest.MonkeyPatch
+    indexer: Indexer,
+    metrics: IndexerMetrics,
+    opened: list[TipLoop],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The loop was dropped, and opened again, each second."""
 
@@ -154,7 +159,10 @@ def test_what_fails_beside_a_round_for_good__costs_nothing_of_what_the_process_k
 
 
 def test_a_book_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
-    indexer: Indexer, metrics: Metrics, opened: list[TipLoop], monkeypatch: pytest.MonkeyPatch
+    indexer: Indexer,
+    metrics: IndexerMetrics,
+    opened: list[TipLoop],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried = list[int]()
 
@@ -173,7 +181,7 @@ def test_a_book_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
 
 
 def test_a_new_start__tries_what_is_held_once_more(
-    indexer: Indexer, follower: Follower, metrics: Metrics
+    indexer: Indexer, follower: Follower, metrics: IndexerMetrics
 ) -> None:
     refusals = Refusals(follower.database)
     mandate = follower.issue()
@@ -220,13 +228,13 @@ def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_no
     left, hangs = Event(), Event()
     indexer._watchdog = Watchdog(1.0, lambda code: left.set())
 
-    def slow(self: TipLoop) -> Round:
+    def slow(self: TipLoop) -> TipRound:
         for _ in range(8):
             time.sleep(0.25)
             self.chain.sign()
         assert not left.is_set(), "it gave signs all the time"
         hangs.wait(WITHIN_S)
-        return Round(0, 0)
+        return TipRound(0, 0)
 
     monkeypatch.setattr(TipLoop, "round", slow)
     thread = Thread(target=indexer.run, daemon=True)
@@ -238,7 +246,7 @@ def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_no
 
 
 def test_a_database_that_is_away_before_it_leads__is_waited_for(
-    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+    indexer: Indexer, metrics: IndexerMetrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures, real = iter([1, 2]), Leadership.try_take
 

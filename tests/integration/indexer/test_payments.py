@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from core.blocks.tables import RawLog
+from core.blocks.tables import RawLogRow
 from core.chain.abi_text import call_by_signature
 from core.identity.tables import Account
 from core.transfers.rules import Direction, FourStates
@@ -36,8 +36,8 @@ def kept(watched: Watched) -> int:
     with watched.follower.database.read() as session:
         return len(
             session.scalars(
-                select(RawLog).where(
-                    RawLog.address == bytes.fromhex(watched.chain.contracts["usdc"][2:])
+                select(RawLogRow).where(
+                    RawLogRow.address == bytes.fromhex(watched.chain.contracts["usdc"][2:])
                 )
             ).all()
         )

@@ -12,7 +12,7 @@ from core.alerts.queries import public_stop_off_stands
 from core.alerts.tables import OwnerAlert
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of
 from core.times import DAY_S
@@ -45,8 +45,8 @@ def unvalued(follower: Follower) -> Unvalued:
     return mandate, vault, venue
 
 
-def call(venue: str, max_spend: int, function: str, *arguments: int) -> Call:
-    return Call(venue, max_spend, call_by_signature(function, arguments))
+def call(venue: str, max_spend: int, function: str, *arguments: int) -> VaultCall:
+    return VaultCall(venue, max_spend, call_by_signature(function, arguments))
 
 
 def take(venue: str, amount: int) -> str:

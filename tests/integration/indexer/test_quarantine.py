@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from core.alerts import queries as alerts
 from core.alerts.tables import OwnerAlert
 from core.chain.abi import topic_of
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.db.leader import keep_out_writes
 from core.errors import InvalidParameterError
 from core.health import views as health
@@ -37,7 +37,7 @@ from tests.personas import AGENT, DEPLOYER, STRANGER
 FORGING = "0x60803610602057606035604035602035600035608036038060806000376000a45b00"
 
 
-def key_of(receipt: Receipt, vault: str) -> str:
+def key_of(receipt: TransactionReceipt, vault: str) -> str:
     log = next(log for log in receipt.logs if log.address == vault)
     return f"log:{receipt.tx_hash}:{log.log_index}"
 

@@ -18,15 +18,15 @@ import pytest
 from sqlalchemy import delete, text
 
 from core.audit import queries as findings
-from core.audit.rules import Finding, FindingKind
+from core.audit.rules import Fault, FindingKind
 from core.blocks.tables import (
     Adapter,
     ChainBlock,
     ChainCursor,
-    RawLog,
+    RawLogRow,
     RevertedTx,
     Vault,
-    VaultAgent,
+    VaultAgentRow,
 )
 from core.db.engine import Database
 from core.mandate.chain import calldata
@@ -41,7 +41,7 @@ from tests.integration.indexer.test_backfill import make_final, settle
 from tests.integration.indexer.test_process import until
 from tests.personas import DEPLOYER, STRANGER
 
-REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, ChainCursor)
+REBUILDABLE = (RawLogRow, RevertedTx, Vault, VaultAgentRow, Adapter, ChainBlock, ChainCursor)
 RUN_S = 60
 Working = tuple[Issued, str]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -188,7 +188,7 @@ def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
                 "from raw_log order by 1, 2 limit 1)"
             )
         )
-        missing = Finding(FindingKind.LOG, "log:test", "the record lacks a log")
+        missing = Fault(FindingKind.LOG, "log:test", "the record lacks a log")
         assert findings.add_finding(session, CHAIN_ID, missing, now_utc()) is not None
     damaged = everything(follower.database)
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import delete, text
 
-from core.blocks.tables import ChainBlock, RawLog, RevertedTx
-from core.chain.blocks import Receipt
+from core.blocks.tables import ChainBlock, RawLogRow, RevertedTx
+from core.chain.blocks import TransactionReceipt
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.readings import mandates_before, mandates_now
 from core.quarantine.rules import ShortLedger
@@ -35,7 +35,7 @@ def late_and_held(
     refusals: Refusals,
     monkeypatch: pytest.MonkeyPatch,
     between_s: int = 0,
-) -> Receipt:
+) -> TransactionReceipt:
     """A reverted call of an older block is explained late, and so queues behind a fact of a newer
     one that is refused.
     """
@@ -109,7 +109,7 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
     first = books[0]
     late = late_and_held(follower, first, refusals, monkeypatch)
     with follower.database.write() as session:
-        session.execute(delete(RawLog).where(RawLog.number <= late.block_number))
+        session.execute(delete(RawLogRow).where(RawLogRow.number <= late.block_number))
         session.execute(delete(RevertedTx).where(RevertedTx.number <= late.block_number))
         session.execute(delete(ChainBlock).where(ChainBlock.number <= late.block_number))
     with follower.database.read() as session:

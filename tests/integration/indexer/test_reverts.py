@@ -10,10 +10,10 @@ from core.blocks.tables import RevertedTx
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import RpcUnreachableError
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.ledger import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.venues import test_venue
 from indexer.chain import reverts
 from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
@@ -71,11 +71,13 @@ def refused_calls(follower: Follower) -> dict[str, str]:
     chain = follower.deployed
     adapter, usdc = chain.contracts["test_venue_adapter"], chain.contracts["usdc"]
     return {
-        "TargetNotAllowed": calldata.execute(Call(usdc, 0, calldata.approve(AGENT.address, 1))),
+        "TargetNotAllowed": calldata.execute(
+            VaultCall(usdc, 0, calldata.approve(AGENT.address, 1))
+        ),
         "OverPerTxCap": chain.buy_data(100 * USDC + 1),
         "NotOwner": calldata.withdraw(usdc, AGENT.address, 1),
-        "OverPosition": calldata.execute(Call(adapter, 0, test_venue.sell(1))),
-        "ExitNotFree": calldata.execute(Call(adapter, 1, test_venue.sell(1))),
+        "OverPosition": calldata.execute(VaultCall(adapter, 0, test_venue.sell(1))),
+        "ExitNotFree": calldata.execute(VaultCall(adapter, 1, test_venue.sell(1))),
         "ReservedReason": call_by_signature("stop(bytes32)", [calldata.ascii_word("stop_line")]),
         "EmptyBatch": calldata.execute_batch([]),
     }
@@ -180,7 +182,7 @@ def test_an_attempt_that_the_agent_reported_first__is_proven(
     mandate, vault = working
     receipt = follower.deployed.buy(vault, 101 * USDC)
     reported = NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.AGENT,
         occurred_at=now_utc(),
         base_key=f"refusal:{receipt.tx_hash}",

@@ -7,15 +7,15 @@ from sqlalchemy import func, select
 
 from core.blocks import queries as repository
 from core.blocks.queries import CursorMovedError
-from core.blocks.tables import Adapter, ChainBlock, RawLog, Vault, VaultAgent
+from core.blocks.tables import Adapter, ChainBlock, RawLogRow, Vault, VaultAgentRow
 from core.chain.abi import encode_values, function
-from core.chain.blocks import BlockHeader, Receipt
+from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.reader import LATEST, At
 from core.chain.rpc import RpcRefusedError
 from core.db import leader
 from core.db.leadership import LeadershipLostError
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import UNPINNED, RuleKind
 from core.mandate.tables import MandateEvent
@@ -59,7 +59,7 @@ def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(
         OWNER,
         vault,
         calldata.unwind(
-            [Call(chain.contracts["test_venue_adapter"], 0, test_venue.sell(30 * USDC))]
+            [VaultCall(chain.contracts["test_venue_adapter"], 0, test_venue.sell(30 * USDC))]
         ),
     )
     chain.succeed(OWNER, vault, calldata.settle())
@@ -113,7 +113,7 @@ def test_a_vault_of_unknown_terms__is_kept_without_a_mandate(follower: Follower)
         "m_unknown234",
     )
     assert count(follower, MandateEvent) == 0
-    assert count(follower, RawLog) > 0
+    assert count(follower, RawLogRow) > 0
 
 
 def test_listed_adapters__come_with_the_rules_that_they_publish(follower: Follower) -> None:
@@ -207,7 +207,7 @@ def test_every_agent_of_a_vault__is_kept(follower: Follower, working: Working) -
     follower.deployed.succeed(OWNER, vault, calldata.set_agent(STRANGER.address))
     follower.catch_up()
     with follower.database.read() as session:
-        agents = {row.agent for row in session.scalars(select(VaultAgent))}
+        agents = {row.agent for row in session.scalars(select(VaultAgentRow))}
     assert agents == {bytes.fromhex(AGENT.address[2:]), bytes.fromhex(STRANGER.address[2:])}
 
 
@@ -269,7 +269,7 @@ class LaggingReader(VaultReader):
         head = super().header(at)
         return super().header(head.number - self.lag) if at == LATEST and head is not None else head
 
-    def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
+    def receipts(self, block_hash: str) -> tuple[TransactionReceipt, ...] | None:
         found = super().receipts(block_hash)
         return None if self.receipts_lost else found[:-1] if self.receipts_cut and found else found
 
@@ -385,9 +385,9 @@ def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_book(
     mandate, vault = working
     list_forger(follower.deployed)
     follower.catch_up()
-    before, logs = follower.story(mandate), count(follower, RawLog)
+    before, logs = follower.story(mandate), count(follower, RawLogRow)
     forge_payment(follower.deployed, vault, STRANGER.address, 3 * USDC, "0x" + "44" * 32)
     follower.catch_up()
     assert follower.story(mandate) == before
-    assert count(follower, RawLog) == logs + 1
+    assert count(follower, RawLogRow) == logs + 1
     follower.assert_sound(mandate, vault)

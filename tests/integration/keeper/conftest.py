@@ -16,7 +16,7 @@ from eth_utils.crypto import keccak
 from sqlalchemy import select
 
 from core.blocks.tables import Vault
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
@@ -35,7 +35,7 @@ from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
 from keeper.requests.opened import round_of
-from keeper.requests.round import Round
+from keeper.requests.round import RequestRound
 from keeper.sender import Sender
 from keeper.state import Role
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
@@ -158,7 +158,7 @@ class KeeperProcess:
     wire: Wire
     now: Callable[[], datetime]
     rpc: Rpc
-    requests: Round | None
+    requests: RequestRound | None
     requests_rpc: Rpc
 
     def run(self) -> TickReport:
@@ -354,7 +354,7 @@ class Stage:
         with self.database.read() as session:
             return list(session.scalars(select(VaultMark).order_by(VaultMark.id)))
 
-    def receipt_of(self, tx: KeeperTx) -> Receipt:
+    def receipt_of(self, tx: KeeperTx) -> TransactionReceipt:
         receipt = self.chain.reader.receipt("0x" + tx.hash.hex())
         assert receipt is not None
         return receipt

@@ -12,7 +12,7 @@ from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
@@ -48,7 +48,7 @@ def rules(deployed: DeployedChain, venue: str) -> tuple[Rule, ...]:
 @pytest.fixture
 def out(stage: Stage, venue: str) -> Stage:
     """The stage with money at the venue."""
-    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, OUT, take(OUT))))
+    stage.chain.succeed(AGENT, stage.vault, calldata.execute(VaultCall(venue, OUT, take(OUT))))
     return stage
 
 
@@ -123,7 +123,7 @@ def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_a
     stage.set_price(PRICE_AT_FLOOR - 1)
 
     def spend() -> None:
-        stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 1, take(1))))
+        stage.chain.succeed(AGENT, stage.vault, calldata.execute(VaultCall(venue, 1, take(1))))
 
     stage.keeper(before_signing=spend, stop_signer=STRANGER.signer).run()
     (intent,) = stage.intents()
@@ -166,7 +166,7 @@ def sandwich(stage: Stage, venue: str, keeper: KeeperProcess, blocks: int) -> No
     blocks.
     """
     give = call_by_signature("give(uint256)", [1])
-    around = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
+    around = ((VaultCall(venue, 1, take(1)), 500 * GWEI), (VaultCall(venue, 0, give), 1))
     with stage.no_blocks():
         for _ in range(blocks):
             keeper.run()
@@ -212,7 +212,7 @@ def test_all_came_home__the_worth_is_the_vaults_own_again(out: Stage, venue: str
     out.chain.succeed(
         AGENT,
         out.vault,
-        calldata.execute(Call(venue, 0, call_by_signature("give(uint256)", [OUT]))),
+        calldata.execute(VaultCall(venue, 0, call_by_signature("give(uint256)", [OUT]))),
     )
     report = keeper.run()
     assert [row.source for row in out.marks()] == ["vault.worth_at_cost", "vault.worth"]

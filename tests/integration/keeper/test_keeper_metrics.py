@@ -15,7 +15,7 @@ from core.hexes import bytes_of
 from core.jobs import queries as job_rows
 from core.keeper import gas
 from core.keeper.tables import KeeperTx
-from keeper.metrics import PREFIX, Metrics
+from keeper.metrics import PREFIX, KeeperMetrics
 from tests.integration.keeper.conftest import intent
 from tests.personas import KEEPER
 
@@ -24,13 +24,13 @@ CHAIN_ID = 84532
 
 
 @pytest.fixture
-def metrics(database: Database) -> Metrics:
-    made = Metrics(lambda: 0.0)
+def metrics(database: Database) -> KeeperMetrics:
+    made = KeeperMetrics(lambda: 0.0)
     made.read_rows(database, CHAIN_ID, lambda: NOW)
     return made
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+def value(metrics: KeeperMetrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(PREFIX + name, labels)
 
 
@@ -95,7 +95,7 @@ def record(
 
 
 def test_intents__by_kind_and_state_with_the_oldest_age(
-    metrics: Metrics, database: Database
+    metrics: KeeperMetrics, database: Database
 ) -> None:
     add_intent(database, "stop", "planned", 1, age_s=3)
     add_intent(database, "stop", "planned", 2, age_s=21)
@@ -108,7 +108,7 @@ def test_intents__by_kind_and_state_with_the_oldest_age(
 
 
 def test_stop_latency__counts_blocks_from_the_trigger_to_the_mined_block(
-    metrics: Metrics, database: Database
+    metrics: KeeperMetrics, database: Database
 ) -> None:
     for trigger, mined in ((100, 101), (110, 111), (120, 123), (130, 130)):
         add_intent(database, "stop", "done", trigger, mined=mined)
@@ -128,7 +128,7 @@ def test_stop_latency__counts_blocks_from_the_trigger_to_the_mined_block(
     ("state", "waits"), [("planned", 7), ("signed", 7), ("broadcast", 7), ("mined", 0), ("done", 0)]
 )
 def test_stop_waits__is_the_oldest_trigger_below_the_keepers_head(
-    metrics: Metrics, database: Database, state: str, waits: int
+    metrics: KeeperMetrics, database: Database, state: str, waits: int
 ) -> None:
     with database.write() as session:
         said = text(
@@ -141,14 +141,14 @@ def test_stop_waits__is_the_oldest_trigger_below_the_keepers_head(
     assert value(metrics, "stop_waits_blocks") == waits
 
 
-def test_stop_waits__head_unknown__is_absent(metrics: Metrics, database: Database) -> None:
+def test_stop_waits__head_unknown__is_absent(metrics: KeeperMetrics, database: Database) -> None:
     assert value(metrics, "stop_waits_blocks") == 0
     add_intent(database, "stop", "planned", 100)
     assert value(metrics, "stop_waits_blocks") is None
 
 
 def test_jobs__show_start_period_failures_and_duration(
-    metrics: Metrics, database: Database
+    metrics: KeeperMetrics, database: Database
 ) -> None:
     for outcome in ("ok", "failed", "failed"):
         record(database, "prune", outcome)
@@ -161,7 +161,7 @@ def test_jobs__show_start_period_failures_and_duration(
 
 
 def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(
-    metrics: Metrics, database: Database
+    metrics: KeeperMetrics, database: Database
 ) -> None:
     purse = {
         "role": "keeper",
@@ -188,14 +188,14 @@ def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(
 
 
 def test_the_gas_of_requests__is_what_is_spent_and_kept_of_the_day_and_the_days_cap(
-    metrics: Metrics, database: Database
+    metrics: KeeperMetrics, database: Database
 ) -> None:
     metrics.gas_budget.set(1_000)
     budget = {gas.TOTAL: 1_000}
     with database.write() as session:
         for at in (NOW, NOW - timedelta(days=1)):
             assert gas.reserve(session, gas.day_of(at), budget, 300) is None
-        gas.settle(session, [gas.Settled(gas.day_of(NOW), gas.scopes_of(None, None), 100, 70)])
+        gas.settle(session, [gas.SettledGas(gas.day_of(NOW), gas.scopes_of(None, None), 100, 70)])
     assert [value(metrics, "requests_gas_wei", state=state) for state in ("spent", "kept")] == [
         70,
         200,
@@ -207,7 +207,7 @@ def test_a_scrape__is_served_and_says_nothing_of_rows_while_the_database_is_away
     gone = Database(
         "postgresql+psycopg://nobody@127.0.0.1:9/none", bounds=Bounds(connect_s=1, pool_wait_s=1)
     )
-    metrics = Metrics(lambda: 0.0)
+    metrics = KeeperMetrics(lambda: 0.0)
     metrics.read_rows(gone, CHAIN_ID, lambda: NOW)
     server = serve(metrics.registry, "127.0.0.1", 0)
     answer = httpx.get(f"http://127.0.0.1:{server.port}/metrics", timeout=5, trust_env=False)

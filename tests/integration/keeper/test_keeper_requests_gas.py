@@ -11,13 +11,13 @@ from core.keeper import queue as outbox_queue
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, OutboxQueue
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
-from keeper.requests.round import Round
+from keeper.requests.round import RequestRound
 from tests.integration.keeper.conftest import BUDGETS, GWEI, USDC, KeeperProcess, Stage
 from tests.integration.keeper.flood import SEALING_KEY, Starter, flood
 from tests.personas import STRANGER
 
 
-def leading(stage: Stage, budgets: GasBudgets = BUDGETS) -> tuple[KeeperProcess, Round]:
+def leading(stage: Stage, budgets: GasBudgets = BUDGETS) -> tuple[KeeperProcess, RequestRound]:
     """A keeper that leads, with a key of its own for requests."""
     build = custodial_transfers(
         CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
@@ -68,7 +68,7 @@ def mined_at(stage: Stage, gwei: int) -> None:
     stage.chain.anvil.mine()
 
 
-def stuck(stage: Stage) -> tuple[list[Starter], Round]:
+def stuck(stage: Stage) -> tuple[list[Starter], RequestRound]:
     """Two requests pend for less than the base fee of now, and the day has no gas for more."""
     starters = flood(stage.chain, stage.database, 2, wallets=2, at=stage.now())
     in_all = kept_when_asked(stage, starters)
@@ -79,7 +79,7 @@ def stuck(stage: Stage) -> tuple[list[Starter], Round]:
     return starters, requests
 
 
-def rounds(stage: Stage, requests: Round, count: int, gwei: int) -> None:
+def rounds(stage: Stage, requests: RequestRound, count: int, gwei: int) -> None:
     for _ in range(count):
         mined_at(stage, gwei)
         requests.run(stage.now())

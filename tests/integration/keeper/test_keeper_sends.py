@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
@@ -278,7 +278,7 @@ def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_
         keeper.run()
     assert stage.states() == [("mark", "superseded"), ("stop", "mined")]
     filler = next(tx for tx in stage.txs() if tx.is_filler)
-    receipt: Receipt = stage.receipt_of(filler)
+    receipt: TransactionReceipt = stage.receipt_of(filler)
     assert (receipt.gas_used, receipt.to, stage.keeper_nonce()) == (21_000, KEEPER.address, 1)
 
 

@@ -16,13 +16,13 @@ from core.db.engine import Database
 from core.keeper import gas, queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
-from core.keeper.queue import Payer, Request
+from core.keeper.queue import OutboxRequest, RequestPayer
 from core.keeper.requests import NewRequest, ask
 from core.keeper.rules import IntentState
 from core.money import UnixSeconds
 from keeper.intents import intent_of_request
-from keeper.requests.allowance import Kept, Price
-from keeper.requests.round import Round
+from keeper.requests.allowance import KeptGas, RequestPrice
+from keeper.requests.round import RequestRound
 from keeper.state import Head
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ CHAIN = 84532
 USDC = "0x" + "11" * 20
 WEI = 100
 BUDGETS = GasBudgets(total_wei=10**6, owner_wei=10**6, account_wei=10**6)
-FIRST, SECOND = Payer(account_id=7, owner_id=None), Payer(account_id=8, owner_id=None)
+FIRST, SECOND = RequestPayer(account_id=7, owner_id=None), RequestPayer(account_id=8, owner_id=None)
 HEAD = Head(1, "0x" + "22" * 32, UnixSeconds(int(NOW.timestamp())), 1)
 WAITS = text(
     "select count(*) from pg_stat_activity where datname = current_database() and "
@@ -46,25 +46,25 @@ class _NothingSent:
         return list(live)
 
 
-def round_at(database: Database, price_wei: int = WEI) -> Round:
+def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
     planner: Any = SimpleNamespace(intent=_intent)
     observer: Any = SimpleNamespace(chain_id=CHAIN, max_head_age_s=10, head=lambda now: HEAD)
-    prices: Any = SimpleNamespace(most_wei=lambda head, kept: Price(price_wei, 0, None, 20))
-    return Round(
+    prices: Any = SimpleNamespace(most_wei=lambda head, kept: RequestPrice(price_wei, 0, None, 20))
+    return RequestRound(
         database=database, observer=observer, sender=_NothingSent(), planner=planner, prices=prices,
-            kept=Kept(sends_stops_too=False),
+            kept=KeptGas(sends_stops_too=False),
         budgets=BUDGETS, epoch=lambda: 1, fence=lambda session: None,
     )  # fmt: skip
 
 
 def _intent(
-    session: object, request: Request, head: Head, now: datetime
+    session: object, request: OutboxRequest, head: Head, now: datetime
 ) -> tuple[Any, IntentState]:
     return intent_of_request(request, b"", head), IntentState.PLANNED
 
 
-def asked_of(database: Database, *payers: Payer) -> None:
+def asked_of(database: Database, *payers: RequestPayer) -> None:
     with database.write() as session:
         for n, payer in enumerate(payers):
             assert queue.count_in(session, {TOTAL: 100, payer.scope: 100}) is None
@@ -90,7 +90,7 @@ def await_a_lock(database: Database) -> None:
     pytest.fail("nobody waits for the call")
 
 
-def beside_a_call_of_the_second(database: Database, one_round: Round) -> None:
+def beside_a_call_of_the_second(database: Database, one_round: RequestRound) -> None:
     """The round begins while a call holds its account's figure and has yet to come to the figure of
     all.
     """

@@ -15,9 +15,9 @@ from core.settings import Settings
 from core.startup import EXIT_CODE, read_settings, refusals
 from indexer.main import CONTRACTS
 from indexer.main import build as build_indexer
-from indexer.metrics import Metrics as IndexerMetrics
+from indexer.metrics import IndexerMetrics
 from keeper.main import Keeper
-from keeper.metrics import Metrics as KeeperMetrics
+from keeper.metrics import KeeperMetrics
 
 HOSTILE = {
     "empty": "",

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from core.chain.rpc import Rpc, RpcUnreachableError
-from indexer.metrics import PREFIX, Metrics
+from indexer.metrics import PREFIX, IndexerMetrics
 from tests.unit.clock import Clock
 
 
@@ -17,16 +17,16 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def metrics(clock: Clock) -> Metrics:
-    return Metrics(clock)
+def metrics(clock: Clock) -> IndexerMetrics:
+    return IndexerMetrics(clock)
 
 
-def value(metrics: Metrics, series: str, **labels: str) -> float | None:
+def value(metrics: IndexerMetrics, series: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(PREFIX + series, labels)
 
 
 def test_lag_seconds__grows_at_the_scrape_while_the_loop_says_nothing(
-    metrics: Metrics, clock: Clock
+    metrics: IndexerMetrics, clock: Clock
 ) -> None:
     metrics.block_written(7, 990, rows=2, reverts=1)
     assert value(metrics, "lag_seconds") == 10
@@ -35,13 +35,15 @@ def test_lag_seconds__grows_at_the_scrape_while_the_loop_says_nothing(
     assert value(metrics, "last_progress_timestamp_seconds") == 1_000
 
 
-def test_a_process_that_does_not_lead__has_no_lag_and_alarms_nobody(metrics: Metrics) -> None:
+def test_a_process_that_does_not_lead__has_no_lag_and_alarms_nobody(
+    metrics: IndexerMetrics,
+) -> None:
     assert value(metrics, "leads") == 0
     for name in ("lag_seconds", "lag_blocks", "last_progress_timestamp_seconds"):
         assert math.isnan(value(metrics, name) or 0)
 
 
-def test_a_block__is_counted_with_its_rows_and_reverts(metrics: Metrics) -> None:
+def test_a_block__is_counted_with_its_rows_and_reverts(metrics: IndexerMetrics) -> None:
     metrics.block_written(7, 990, rows=2, reverts=1)
     metrics.round_done(9, 7)
     assert [
@@ -55,7 +57,7 @@ def test_a_block__is_counted_with_its_rows_and_reverts(metrics: Metrics) -> None
     assert value(metrics, "lag_blocks") == 2
 
 
-def test_a_reorg__is_counted_by_its_depth(metrics: Metrics) -> None:
+def test_a_reorg__is_counted_by_its_depth(metrics: IndexerMetrics) -> None:
     metrics.unwound(ancestor=4, depth=3, rows=5)
     assert (
         value(metrics, "reorgs_total"),
@@ -68,7 +70,7 @@ def test_a_reorg__is_counted_by_its_depth(metrics: Metrics) -> None:
     ) == (0, 1)
 
 
-def test_a_halt__lasts_until_a_round_ends_well(metrics: Metrics) -> None:
+def test_a_halt__lasts_until_a_round_ends_well(metrics: IndexerMetrics) -> None:
     metrics.round_failed(ValueError("x"), is_halt=True)
     metrics.round_failed(OSError("x"), is_halt=False)
     assert (value(metrics, "halted"), value(metrics, "round_failures_total", kind="OSError")) == (
@@ -79,14 +81,14 @@ def test_a_halt__lasts_until_a_round_ends_well(metrics: Metrics) -> None:
     assert value(metrics, "halted") == 0
 
 
-def test_a_round_that_failed__leaves_the_lag_in_blocks_unknown(metrics: Metrics) -> None:
+def test_a_round_that_failed__leaves_the_lag_in_blocks_unknown(metrics: IndexerMetrics) -> None:
     metrics.round_done(9, 9)
     assert value(metrics, "lag_blocks") == 0
     metrics.round_failed(OSError("x"), is_halt=False)
     assert math.isnan(value(metrics, "lag_blocks") or 0)
 
 
-def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: Metrics) -> None:
+def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: IndexerMetrics) -> None:
     answers = iter(
         [
             httpx.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": "0x1"}),
@@ -116,7 +118,7 @@ def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: Metric
 
 
 def test_the_auditors_age__counts_from_its_beginning_and_anew_from_each_round(
-    metrics: Metrics, clock: Clock
+    metrics: IndexerMetrics, clock: Clock
 ) -> None:
     assert math.isnan(value(metrics, "audit_age_seconds") or 0)
     metrics.audit_began()

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
     Fees,
     Lost,
     Mined,
-    Pending,
+    PendingSlot,
     bumped,
     fees_for,
     first_free_nonce,
@@ -95,8 +95,8 @@ def tx(tx_id: int, nonce: int = 7, tx_hash: str = "", intent_id: int = 1) -> Tx:
     )
 
 
-def receipt(of: Tx) -> Receipt:
-    return Receipt(of.hash, 0, 9, "0x" + "ab" * 32, 1, VAULT, VAULT, 21_000, 0, ())
+def receipt(of: Tx) -> TransactionReceipt:
+    return TransactionReceipt(of.hash, 0, 9, "0x" + "ab" * 32, 1, VAULT, VAULT, 21_000, 0, ())
 
 
 FIRST, SECOND = tx(1), tx(2)
@@ -123,12 +123,14 @@ def test_verdict_of__count_past_the_nonce_and_none_known__is_lost() -> None:
 
 
 def test_verdict_of__count_past_the_nonce_but_one_is_known__pends() -> None:
-    assert verdict_of(SLOT, 8, NOTHING, UNKNOWN | {FIRST.hash: True}) == Pending(SLOT, unknown=True)
+    assert verdict_of(SLOT, 8, NOTHING, UNKNOWN | {FIRST.hash: True}) == PendingSlot(
+        SLOT, unknown=True
+    )
 
 
 def test_verdict_of__count_at_the_nonce__pends_whether_known_or_not() -> None:
-    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN) == Pending(SLOT, unknown=True)
-    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN | {SECOND.hash: True}) == Pending(
+    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN) == PendingSlot(SLOT, unknown=True)
+    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN | {SECOND.hash: True}) == PendingSlot(
         SLOT, unknown=False
     )
 

@@ -1,7 +1,7 @@
 """Which vaults the other nodes are asked about. No socket is opened."""
 
 from core.mandate.rules.lifecycle import VaultStatus
-from keeper.audit import FIRST, LEAST_A_TICK, Audit
+from keeper.audit import FIRST, LEAST_A_TICK, VaultAudit
 from keeper.state import SOURCE_VAULT_WORTH, VaultReading, WrittenMark
 from tests.unit.keeper.readings import BUDGET, FLOOR, NOW, reading, state
 from tests.unit.keeper.test_witness import Pool
@@ -23,7 +23,7 @@ def asked(*readings: VaultReading, at_work: frozenset[str] = frozenset()) -> set
     """Of the vaults whose views the other node is asked for in the first tick."""
     pool = Pool(a=BUDGET, b=BUDGET)
     pool.observer.told_by = "a:80"
-    Audit(pool.observer).hear(state(*readings), at_work)
+    VaultAudit(pool.observer).hear(state(*readings), at_work)
     return pool.vaults
 
 

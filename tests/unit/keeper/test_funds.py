@@ -3,7 +3,7 @@
 import pytest
 
 from core.mandate.chain import calldata
-from keeper.funds import UNSIGNED_STOP_BYTES, Purse, ether_up, nonce_gap, stop_cost_wei
+from keeper.funds import UNSIGNED_STOP_BYTES, SignerBalance, ether_up, nonce_gap, stop_cost_wei
 from tests.personas import KEEPER
 
 GWEI = 10**9
@@ -11,8 +11,8 @@ COST_WEI = 400_000 * 50 * GWEI + 1_000  # at the default cap, with a layer-1 fee
 SIGNATURE_BYTES = 67  # parity, and r and s with their length
 
 
-def purse(balance_wei: int, cost_wei: int | None = COST_WEI) -> Purse:
-    return Purse("keeper", KEEPER.address, balance_wei, cost_wei, 0)
+def purse(balance_wei: int, cost_wei: int | None = COST_WEI) -> SignerBalance:
+    return SignerBalance("keeper", KEEPER.address, balance_wei, cost_wei, 0)
 
 
 def test_stop_cost__is_gas_at_the_cap_and_the_layer_1_fee() -> None:

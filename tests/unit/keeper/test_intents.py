@@ -21,7 +21,7 @@ from keeper.intents import (
     order_of,
     restated,
 )
-from keeper.state import SOURCE_AT_COST, Head, Kind, evidence_hash
+from keeper.state import SOURCE_AT_COST, Head, IntentKind, evidence_hash
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
@@ -31,7 +31,7 @@ WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
 def intent(
-    kind: Kind = Kind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1
+    kind: IntentKind = IntentKind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1
 ) -> Intent:
     new = intent_of(reading(FLOOR).action(kind, HEAD, "at_or_below_floor"), 84532)
     fields = {name: getattr(new, name) for name in type(new).__slots__}
@@ -46,7 +46,7 @@ def numbers(worth: int | None, status: VaultStatus | None = VaultStatus.WORKING)
 
 
 def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
-    action = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor")
+    action = reading(FLOOR).action(IntentKind.STOP, HEAD, "at_or_below_floor")
     new = intent_of(action, 84532)
     worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_of(new.data))
     assert (new.to, worth, as_of_block) == (VAULT, FLOOR, HEAD.number)
@@ -55,7 +55,7 @@ def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
 
 
 def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
-    reason = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor").reason(84532)
+    reason = reading(FLOOR).action(IntentKind.STOP, HEAD, "at_or_below_floor").reason(84532)
     assert evidence_hash(reason) == evidence_hash(dict(reversed(reason.items())))
 
 
@@ -85,12 +85,12 @@ def test_restated__vault_no_longer_working__is_dropped(status: VaultStatus | Non
 
 
 def test_restated__mark_whose_vault_reached_the_floor__leaves_it_to_the_stop() -> None:
-    assert restated(intent(Kind.MARK), numbers(FLOOR), LATER) is None
-    assert restated(intent(Kind.MARK), numbers(FLOOR + 1), LATER) is not None
+    assert restated(intent(IntentKind.MARK), numbers(FLOOR), LATER) is None
+    assert restated(intent(IntentKind.MARK), numbers(FLOOR + 1), LATER) is not None
 
 
 def test_restated__settlement__stays_while_there_is_something_to_settle() -> None:
-    settle = intent(Kind.SETTLE)
+    settle = intent(IntentKind.SETTLE)
     assert restated(settle, numbers(FLOOR), LATER) == settle
     assert (
         restated(
@@ -116,7 +116,7 @@ def test_is_for_anyone__a_stop_at_cost__is_for_the_keeper_alone() -> None:
     assert at_cost is not None
     assert not is_for_anyone(at_cost)
     assert is_for_anyone(intent())
-    assert not is_for_anyone(intent(Kind.MARK))
+    assert not is_for_anyone(intent(IntentKind.MARK))
 
 
 def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() -> None:
@@ -149,10 +149,10 @@ def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_after_stops() ->
 def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> None:
     request = replace(intent(intent_id=9), kind="relay_delivery")
     mixed = [
-        intent(Kind.MARK, intent_id=1),
+        intent(IntentKind.MARK, intent_id=1),
         request,
-        intent(Kind.SETTLE, intent_id=3),
-        intent(Kind.STOP, intent_id=4),
+        intent(IntentKind.SETTLE, intent_id=3),
+        intent(IntentKind.STOP, intent_id=4),
     ]
     assert [one.kind for one in sorted(mixed, key=order_of)] == [
         "stop",
@@ -163,7 +163,7 @@ def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> No
 
 
 def test_live_kinds__are_collected_by_vault() -> None:
-    no_vault = replace(intent(Kind.ACCEPT), vault=None)
-    assert live_kinds([intent(Kind.MARK), intent(Kind.STOP), no_vault]) == {
-        VAULT: {Kind.MARK, Kind.STOP}
+    no_vault = replace(intent(IntentKind.ACCEPT), vault=None)
+    assert live_kinds([intent(IntentKind.MARK), intent(IntentKind.STOP), no_vault]) == {
+        VAULT: {IntentKind.MARK, IntentKind.STOP}
     }

@@ -15,7 +15,7 @@ from keeper.market import (
     MARKET_TIMES,
     MOST_TIP_WEI,
     Market,
-    Told,
+    NodeAnswers,
     market,
 )
 from tests.unit.keeper.readings import HEAD, VAULT
@@ -24,8 +24,8 @@ LIE = 10_000 * GWEI
 SETTING = 500 * GWEI
 
 
-def same(number: int) -> Told:
-    return Told(number, number, number)
+def same(number: int) -> NodeAnswers:
+    return NodeAnswers(number, number, number)
 
 
 def rpc_of(*nodes: dict[str, Any] | None) -> Rpc:
@@ -159,7 +159,7 @@ def test_a_base_fee_above_the_cap_at_every_node__waits() -> None:
 
 
 def test_a_base_fee_too_low_at_one_of_two_nodes__the_next_offer_follows_the_other() -> None:
-    found = Market(Told(0, 0, 30 * GWEI), same(GWEI), {}, {})
+    found = Market(NodeAnswers(0, 0, 30 * GWEI), same(GWEI), {}, {})
     assert raises(found, is_stop=True)[1].max_fee_wei == 61 * GWEI
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from core.chain.rpc import Rpc, RpcUnreachableError
-from keeper.metrics import PREFIX, Metrics
+from keeper.metrics import PREFIX, KeeperMetrics
 from tests.unit.clock import Clock
 
 
@@ -15,17 +15,17 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def metrics(clock: Clock) -> Metrics:
-    return Metrics(clock)
+def metrics(clock: Clock) -> KeeperMetrics:
+    return KeeperMetrics(clock)
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float:
+def value(metrics: KeeperMetrics, name: str, **labels: str) -> float:
     found = metrics.registry.get_sample_value(PREFIX + name, labels)
     assert found is not None
     return found
 
 
-def test_a_process_that_does_not_lead__alarms_nobody(metrics: Metrics) -> None:
+def test_a_process_that_does_not_lead__alarms_nobody(metrics: KeeperMetrics) -> None:
     assert value(metrics, "leads") == 0
     for name in (
         "tick_age_seconds",
@@ -38,7 +38,7 @@ def test_a_process_that_does_not_lead__alarms_nobody(metrics: Metrics) -> None:
 
 
 def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
-    metrics: Metrics, clock: Clock
+    metrics: KeeperMetrics, clock: Clock
 ) -> None:
     metrics.leading(7)
     clock.now += 10
@@ -49,7 +49,7 @@ def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
     assert value(metrics, "tick_age_seconds") == 30
 
 
-def test_a_tick__is_counted_with_what_it_judged(metrics: Metrics) -> None:
+def test_a_tick__is_counted_with_what_it_judged(metrics: KeeperMetrics) -> None:
     metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
     assert [
         value(metrics, name)
@@ -57,13 +57,13 @@ def test_a_tick__is_counted_with_what_it_judged(metrics: Metrics) -> None:
     ] == [3, 1, 2, 0.25]
 
 
-def test_vaults_at_cost__are_counted_beside_the_unknown_ones(metrics: Metrics) -> None:
+def test_vaults_at_cost__are_counted_beside_the_unknown_ones(metrics: KeeperMetrics) -> None:
     metrics.ticked(0.25, vaults=3, unknown=1, at_cost=2, head_age_s=2)
     assert value(metrics, "vaults_at_cost") == 2
 
 
 def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(
-    metrics: Metrics, clock: Clock
+    metrics: KeeperMetrics, clock: Clock
 ) -> None:
     metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
     clock.now += 5
@@ -73,6 +73,6 @@ def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(
     assert value(metrics, "tick_age_seconds") == 5
 
 
-def test_the_nodes_pool__is_shown(metrics: Metrics) -> None:
+def test_the_nodes_pool__is_shown(metrics: KeeperMetrics) -> None:
     metrics.count_rpc(Rpc(["http://127.0.0.1:1"]))
     assert value(metrics, "rpc_provider_open", provider="127.0.0.1:1") == 0

@@ -9,7 +9,7 @@ from core.keeper.rules import IntentState
 from core.keeper.views import SHORT
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.moves import confirmed
-from keeper.state import Kind
+from keeper.state import IntentKind
 
 VAULT = "0x" + "11" * 20
 
@@ -20,7 +20,7 @@ def stop(state: IntentState) -> Intent:
         chain_id=84532,
         subject=VAULT,
         vault=VAULT,
-        kind=Kind.STOP,
+        kind=IntentKind.STOP,
         role="keeper",
         to=VAULT,
         data=b"",

@@ -3,7 +3,7 @@
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from core.money import UnixSeconds
-from keeper.attempts import Pending, slots_of
+from keeper.attempts import PendingSlot, slots_of
 from keeper.sight import Sight
 from keeper.state import Head
 from keeper.swallowed import SWALLOWED_BLOCKS, Taken
@@ -33,7 +33,7 @@ def sight(
     )
     (slot,) = slots_of([tx])
     head = Head(height, "0x" + "22" * 32, UnixSeconds(height), base_fee_wei)
-    return Sight(head, None, {VAULT: count}, (Pending(slot, unknown=not is_known),))
+    return Sight(head, None, {VAULT: count}, (PendingSlot(slot, unknown=not is_known),))
 
 
 def swallowed(taken: Taken, seen: Sight) -> list[str]:

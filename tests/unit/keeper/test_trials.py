@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from core.chain.rpc import Rpc
-from keeper.state import Kind
+from keeper.state import IntentKind
 from keeper.trials import STOP_GAS, Trial, tried
 from tests.unit.keeper.readings import HEAD, VAULT
 from tests.unit.keeper.test_intents import KEEPER, intent
@@ -15,7 +15,9 @@ PASSES = "0x"
 REVERTS = {"code": 3, "message": "execution reverted", "data": "0x"}
 
 
-def trial(*nodes: tuple[object, object], kind: Kind = Kind.STOP, reverted: bool = False) -> Trial:
+def trial(
+    *nodes: tuple[object, object], kind: IntentKind = IntentKind.STOP, reverted: bool = False
+) -> Trial:
     """What is made of what each node says to the call and to the estimate; the first one is
     asked.
     """
@@ -45,7 +47,7 @@ def test_a_stop__the_asked_node_refuses__any_other_nodes_yes_is_enough() -> None
 
 
 def test_a_settlement__the_asked_node_refuses__it_is_not_sent() -> None:
-    assert trial((REVERTS, REVERTS), (PASSES, hex(100_000)), kind=Kind.SETTLE).gas is None
+    assert trial((REVERTS, REVERTS), (PASSES, hex(100_000)), kind=IntentKind.SETTLE).gas is None
 
 
 def test_a_stop_that_reverted_before__gets_the_most_gas_that_any_node_names() -> None:
@@ -70,4 +72,4 @@ def test_gas_limits_of_a_stop__most_first_and_the_first_never_below_what_a_stop_
 
 
 def test_gas_limits_of_a_mark__are_the_estimate_alone() -> None:
-    assert trial((PASSES, hex(30_000)), kind=Kind.MARK).gas_limits() == [37_500]
+    assert trial((PASSES, hex(30_000)), kind=IntentKind.MARK).gas_limits() == [37_500]

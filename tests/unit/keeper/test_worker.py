@@ -6,11 +6,11 @@ from typing import cast
 import pytest
 
 from keeper import funds, worker
-from keeper.schedule import Job, Place
+from keeper.schedule import Job, JobPlace
 from keeper.worker import AREAS, jobs_of
 
 PLACE = cast(
-    "Place",
+    "JobPlace",
     SimpleNamespace(
         database=None, reader=None, fence=None, mark_retention_days=90, intent_retention_days=90
     ),

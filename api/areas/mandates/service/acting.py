@@ -31,7 +31,7 @@ from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import limits
 from core.mandate.rules.ledger import ReportedBy, stop_request_note, stop_row
-from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
 from core.mandate.rules.limits import check_call, rule_of
 from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.refusals import UNKNOWN
@@ -69,7 +69,7 @@ def _require_acceptable(mandate: Mandate) -> None:
     try:
         next_status(
             Status(mandate.status),
-            Move.ACCEPT,
+            MandateMove.ACCEPT,
             MoveFacts(market_mode=MarketMode(mandate.market_mode)),
         )
     except WrongStatusError as error:
@@ -148,19 +148,19 @@ def execute_call(
 
 def _inner(
     call: Call, caller: AgentCaller, standing: Standing, command: ExecuteCall
-) -> calldata.Call:
+) -> calldata.VaultCall:
     """The target's call. Errors: Refusal spend_limit_reached; as call_data."""
     require_within_key_limits(call, caller, command.amount_usdc)
     if command.target is None or command.pay_to is not None:
         raise InvalidParameterError(
             "target", "send target with what to call, or resource with pay_to"
         )
-    inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
+    inner = calldata.VaultCall(command.target, command.amount_usdc, call_data(command))
     _require_free(standing, inner)
     return inner
 
 
-def _require_free(standing: Standing, inner: calldata.Call) -> None:
+def _require_free(standing: Standing, inner: calldata.VaultCall) -> None:
     """An exit spends nothing: the vault reverts with ExitNotFree otherwise.
 
     Errors: InvalidNumberError.
@@ -208,7 +208,7 @@ def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
 
 
 def _checked(
-    call: Call, standing: Standing, vault: str, inner: calldata.Call, *, ask_chain: bool
+    call: Call, standing: Standing, vault: str, inner: calldata.VaultCall, *, ask_chain: bool
 ) -> tuple[dict[str, Any], int | None]:
     """(check, gas). Gas is known only when the chain ran the call."""
     if ask_chain:
@@ -222,14 +222,14 @@ def _checked(
     refused = check_call(
         model,
         model.agent,
-        [limits.Call(inner.target, inner.max_spend, bytes_of(inner.data))],
+        [limits.ProposedCall(inner.target, inner.max_spend, bytes_of(inner.data))],
         standing.now,
     )
     return _verdict(None if refused is None else refused.reason, "ledger", model.agent), None
 
 
 def _checked_by_chain(
-    call: Call, vault: str, inner: calldata.Call
+    call: Call, vault: str, inner: calldata.VaultCall
 ) -> tuple[dict[str, Any], int | None]:
     """The vault's own check, then the whole call as its agent would send it: a target's own failure
     is seen only there.
@@ -376,7 +376,9 @@ def stop(
     """
     mandate = held_by_locked(call, caller, command.id)
     current = current_of(call, mandate)
-    next_status(current.status, Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    next_status(
+        current.status, MandateMove.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode))
+    )
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
     check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
     stop_call = cancel_call = None

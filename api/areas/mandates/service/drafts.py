@@ -33,7 +33,7 @@ from core.identity.tables import Account
 from core.mandate import queries as mandates
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.expansion import ListedContracts, default_targets, expand_rules
-from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
 from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import (
     ContractTarget,
@@ -158,7 +158,7 @@ def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer
     than when it was written.
     """
     mandate = owned_locked(call, caller, command.id)
-    next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
+    next_status(Status(mandate.status), MandateMove.ASSIGN, MoveFacts())
     _require_draft(mandate, "an assignment")
     agent = designated(call, caller, command.agent_id)
     mandates.replace_terms(call.db, mandate, call.now)

@@ -30,14 +30,14 @@ from core.errors import OutsideError
 from core.mandate import queries as mandates
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import Kind
+from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE
 from core.mandate.rules.outflows import outflows
 from core.mandate.tables import Mandate
 from core.money import usdc_text
 from core.payments import guard_signatures
 from core.payments.chain import used_nonces
-from core.payments.guard_signatures import Signed
+from core.payments.guard_signatures import SignedByGuard
 from core.times import instant_text, next_day, start_of_day
 
 MOST_LIVE = 1_000
@@ -74,10 +74,10 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
 def keep_signed(
     call: WriteCall,
     caller: AgentCaller,
-    signed: Signed,
+    signed: SignedByGuard,
     mined: Mined,
-    is_same: Callable[[Signed], bool],
-) -> Signed:
+    is_same: Callable[[SignedByGuard], bool],
+) -> SignedByGuard:
     """Count what the guard signed, before anybody sees it.
 
     Calls of one agent come one after the other here, and no node is asked.
@@ -105,7 +105,7 @@ def keep_signed(
     return signed
 
 
-def _require_few(outstanding: Sequence[Signed]) -> None:
+def _require_few(outstanding: Sequence[SignedByGuard]) -> None:
     """Errors: Refusal rate_limited until the first of them has ended."""
     if len(outstanding) < MOST_OUTSTANDING:
         return
@@ -125,7 +125,7 @@ class _Day:
     """
 
     spent_usdc_e6: int
-    outstanding: Sequence[Signed]
+    outstanding: Sequence[SignedByGuard]
     height: int | None
 
     @property
@@ -205,7 +205,7 @@ def _again(call: Call, day: _Day, most_usdc_e6: int) -> datetime:
     return tomorrow
 
 
-def _after(signed: Signed) -> datetime:
+def _after(signed: SignedByGuard) -> datetime:
     """The first second at which it is over."""
     return datetime.fromtimestamp(signed.deadline + 1, UTC)
 
@@ -222,7 +222,7 @@ def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:
     spent = 0
     for mandate in counted:
         rows = mandate_rows.standing_since(
-            call.db, mandate.id, since - INSTANT, (Kind.MOVE, Kind.BUY)
+            call.db, mandate.id, since - INSTANT, (RowKind.MOVE, RowKind.BUY)
         )
         spent += sum(outflow.amount_usdc_e6 for outflow in outflows(rows, mandate_facts(mandate)))
     return spent

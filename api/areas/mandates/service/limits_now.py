@@ -17,7 +17,7 @@ from api.areas.mandates.service.views import (
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import Kind, MandateState
+from core.mandate.rules.ledger import MandateState, RowKind
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, limits_block
 from core.mandate.rules.outflows import Outflow, outflows
@@ -71,7 +71,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head and the day's rows; nothing of the past before them."""
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
-    rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
+    rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (RowKind.MOVE, RowKind.BUY))
     return Standing(
         mandate,
         reading_of(call, mandate),

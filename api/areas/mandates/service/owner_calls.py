@@ -42,10 +42,10 @@ from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
 from core.mandate.rules.lock import (
     UNKNOWN_LOCK,
-    Lock,
     LockFacts,
     LockReason,
     StoppedBy,
+    WithdrawalLock,
     check_stop,
     lock_of,
 )
@@ -440,7 +440,7 @@ def fee_owed_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
     return UsdcE6(max(0, bps_of_down(gain, terms.agent_fee_bps) - state.paid_out_usdc_e6))
 
 
-def lock_now(mandate: Mandate, current: Current) -> Lock:
+def lock_now(mandate: Mandate, current: Current) -> WithdrawalLock:
     """Whether the owner can withdraw now; not known of a short ledger while the chain cannot be
     asked.
     """

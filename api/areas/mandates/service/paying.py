@@ -36,7 +36,7 @@ from core.mandate.venues import x402
 from core.money import usdc_text
 from core.payments import guard_signatures, signed_resources
 from core.payments.chain import resource_hash, used_nonces
-from core.payments.guard_signatures import Signed
+from core.payments.guard_signatures import SignedByGuard
 
 HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included
@@ -54,7 +54,7 @@ class Wanted:
     pay_to: str
     amount_usdc_e6: int
 
-    def until(self, deadline: int) -> Signed:
+    def until(self, deadline: int) -> SignedByGuard:
         """Its signature with this deadline.
 
         The nonce follows from both, so that an outstanding one is known again.
@@ -67,7 +67,7 @@ class Wanted:
             self.resource,
             str(deadline),
         )
-        return Signed(
+        return SignedByGuard(
             self.vault, hex_text(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline
         )
 
@@ -80,10 +80,10 @@ class Paying:
     """
 
     wanted: Wanted
-    inner: calldata.Call
+    inner: calldata.VaultCall
     shown: dict[str, Any]
-    signed: Signed
-    used: frozenset[Signed]
+    signed: SignedByGuard
+    used: frozenset[SignedByGuard]
     mined: Mined
 
 
@@ -144,7 +144,7 @@ def keep(
         raise Refusal("server_guard", detail)
     wanted, used = paying.wanted, paying.used
 
-    def is_same(one: Signed) -> bool:
+    def is_same(one: SignedByGuard) -> bool:
         return one == wanted.until(one.deadline) and _is_usable(one, standing, used)
 
     kept = keep_signed(call, caller, paying.signed, paying.mined, is_same)
@@ -154,11 +154,11 @@ def keep(
     return paying if kept == paying.signed else _signed(call, wanted, kept, used, paying.mined)
 
 
-def _is_usable(signed: Signed, standing: Standing, used: frozenset[Signed]) -> bool:
+def _is_usable(signed: SignedByGuard, standing: Standing, used: frozenset[SignedByGuard]) -> bool:
     return signed.deadline >= standing.now + USABLE_S and signed not in used
 
 
-def _used(call: Call, signed: list[Signed]) -> frozenset[Signed]:
+def _used(call: Call, signed: list[SignedByGuard]) -> frozenset[SignedByGuard]:
     """Those that have paid at the newest block.
 
     None is known while no node answers: what is answered again then pays once at most.
@@ -176,7 +176,7 @@ def _used(call: Call, signed: list[Signed]) -> frozenset[Signed]:
 
 
 def _signed(
-    call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed], mined: Mined
+    call: Call, wanted: Wanted, signed: SignedByGuard, used: frozenset[SignedByGuard], mined: Mined
 ) -> Paying:
     guard, adapter = _guard(call)
     payment: dict[str, Any] = {
@@ -189,7 +189,7 @@ def _signed(
     signature = guard.sign_digest(
         x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment)
     )
-    inner = calldata.Call(
+    inner = calldata.VaultCall(
         adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature)
     )
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}

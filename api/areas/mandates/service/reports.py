@@ -25,21 +25,21 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import (
-    Kind,
     LedgerRow,
     ReportedBy,
+    RowKind,
     after_stop_note,
     event_row,
     refusal_note,
 )
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
 from core.mandate.rules.reported import position_of
-from core.mandate.rules.violations import Judgement, Report, Violation, judge
+from core.mandate.rules.violations import Judgement, ReportedAction, Violation, judge
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
 from core.times import instant_text, next_day
 
-TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
+TRADES = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 UNSEEN_NOTICE = (
     "The chain has no such transaction of the vault, or cannot be asked now: the report stands "
     "in the record, and moves no worth. Once the transaction is mined, report it again."
@@ -78,7 +78,7 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     standing = standing_of(call, mandate)
     if is_paper(mandate) and standing.state.is_ended and kind in TRADES:
         raise _refused_after_stop(call, mandate, command, kind)
-    report = Report(
+    report = ReportedAction(
         kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload
     )
     violation = judge(report, _judgement(standing))
@@ -99,12 +99,12 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
 
 
 def _is_unseen(
-    call: Call, mandate: Mandate, kind: Kind, tx_hash: str | None, payload: dict[str, Any]
+    call: Call, mandate: Mandate, kind: RowKind, tx_hash: str | None, payload: dict[str, Any]
 ) -> bool:
     """Whether a report of a position on testnet names no transaction of the vault that the record
     or a node has.
     """
-    if is_paper(mandate) or position_of(payload) is None or kind not in (*TRADES, Kind.RESOLVE):
+    if is_paper(mandate) or position_of(payload) is None or kind not in (*TRADES, RowKind.RESOLVE):
         return False
     if tx_hash is None:
         return kind in TRADES  # what lapses is resolved without a transaction
@@ -165,7 +165,7 @@ def _stored(
 
 
 def _refused_after_stop(
-    call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind
+    call: WriteCall, mandate: Mandate, command: ReportEvent, kind: RowKind
 ) -> Refusal:
     """A paper trade after the end: refused, and the refusal itself is in the record
     (docs/rules.md#reports-of-agents).

@@ -22,7 +22,7 @@ from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import signed_rows
-from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.terms import rules_to_json, terms_to_json
 
@@ -58,7 +58,9 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[One
     """Hand in the signature of the frozen terms."""
     mandate = owned_locked(call, caller, command.id)
     next_status(
-        Status(mandate.status), Move.SIGN, MoveFacts(market_mode=MarketMode(mandate.market_mode))
+        Status(mandate.status),
+        MandateMove.SIGN,
+        MoveFacts(market_mode=MarketMode(mandate.market_mode)),
     )
     document = terms_of(mandate)
     if call.now.timestamp() >= document.ends_at:
@@ -96,7 +98,7 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer
     facts = MoveFacts(
         market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None
     )
-    next_status(current.status, Move.CANCEL, facts)
+    next_status(current.status, MandateMove.CANCEL, facts)
     stop_call = None
     if current.status is Status.DRAFT:
         # A draft has no book yet: nothing was signed that a row could tell of.

@@ -135,7 +135,7 @@ def _label(state: MandateState, adapter: str) -> str | None:
 
 
 def _unwind_data(adapter: str, leave: Exit, units: int) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, leave.data(units))])
+    return calldata.unwind([calldata.VaultCall(adapter, 0, leave.data(units))])
 
 
 def unwind_call(

@@ -174,7 +174,7 @@ def spent(stage: Stage, starter: str, wei: int) -> None:
     """What is kept today for the account's transfers has cost so much."""
     with stage.database.write() as session:
         day, scopes = stage.clock.now.date(), gas.scopes_of(account_of(stage, starter), None)
-        gas.settle(session, [gas.Settled(day, scopes, gas.used_wei(session, day)[1], wei)])
+        gas.settle(session, [gas.SettledGas(day, scopes, gas.used_wei(session, day)[1], wei)])
 
 
 def helped(answer: httpx.Response) -> bool:

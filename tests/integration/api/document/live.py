@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
 from tests.integration.api.mandates.stage import Stage
@@ -25,7 +25,7 @@ class Live:
     def adapter(self) -> str:
         return self.deployed.contracts["test_venue_adapter"]
 
-    def settle(self, vault: str) -> Receipt:
+    def settle(self, vault: str) -> TransactionReceipt:
         """Anybody may settle a stopped vault; the keeper does."""
         return self.send(KEEPER, {"to": vault, "data": calldata.settle()})
 
@@ -45,11 +45,13 @@ class Live:
         """A call that the API builds for the owner."""
         return self.stage.get(f"/mandates/{mandate_id}/{call}", self.stage.owner, **query)
 
-    def send_owners(self, mandate_id: str, call: str, **query: Any) -> Receipt:
+    def send_owners(self, mandate_id: str, call: str, **query: Any) -> TransactionReceipt:
         """Build a call of the owner and send it as it is."""
         return self.send(OWNER, self.owners(mandate_id, call, **query))
 
-    def send(self, sender: Persona, call: dict[str, Any], *, succeeds: bool = True) -> Receipt:
+    def send(
+        self, sender: Persona, call: dict[str, Any], *, succeeds: bool = True
+    ) -> TransactionReceipt:
         receipt = self.deployed.send(sender, call["to"], call["data"])
         assert receipt.status == int(succeeds)
         self.follower.catch_up()
@@ -57,7 +59,7 @@ class Live:
 
     def execute(
         self, mandate_id: str, function: str, whole_usdc: int, *, succeeds: bool = True
-    ) -> Receipt:
+    ) -> TransactionReceipt:
         """The agent sends the built call of `buy(uint256)` or `sell(uint256)`; a unit costs 1 USDC
         until the price moves.
         """
@@ -83,7 +85,7 @@ class Live:
         self.stage.clock.now = datetime.fromtimestamp(at, UTC)
         self.stage.later()
 
-    def block_time(self, receipt: Receipt) -> int:
+    def block_time(self, receipt: TransactionReceipt) -> int:
         header = self.deployed.reader.header(receipt.block_number)
         assert header is not None
         return header.timestamp

@@ -18,7 +18,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 from starlette.testclient import TestClient
 
-from api.kernel.metrics import Metrics
+from api.kernel.metrics import ApiMetrics
 from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api import probe
@@ -277,7 +277,7 @@ def without_migrations(scene: Scene) -> Attempt:
             scene.deps,
             catalogue=probe.catalogue(Gate()),
             database=database,
-            metrics=Metrics(database),
+            metrics=ApiMetrics(database),
         )
     )
     scene.client = scene.ends.enter_context(TestClient(app, base_url=BASE_URL))

@@ -113,7 +113,7 @@ def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
 def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: Stage) -> None:
     mandate_id = stage.working()
     call = build(stage, mandate_id, "200.000000")
-    inner = calldata.Call(ADAPTER, 200 * USDC, test_venue.buy(200 * USDC))
+    inner = calldata.VaultCall(ADAPTER, 200 * USDC, test_venue.buy(200 * USDC))
     assert call["data"] == calldata.execute(inner)
     assert call["to"] == call["vault_address"]
     assert (call["value"], call["chain_id"], call["gas"]) == (0, 84532, None)
@@ -274,7 +274,7 @@ def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_de
         args=[[[str(2**200), ADAPTER]], ["-1", 2]],
     )
     inner = call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
-    assert built["data"] == calldata.execute(calldata.Call(ADAPTER, 1 * USDC, inner))
+    assert built["data"] == calldata.execute(calldata.VaultCall(ADAPTER, 1 * USDC, inner))
 
 
 # leaving

@@ -135,7 +135,7 @@ def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def sold(adapter: str) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, test_venue.sell(40 * USDC))])
+    return calldata.unwind([calldata.VaultCall(adapter, 0, test_venue.sell(40 * USDC))])
 
 
 def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
@@ -242,7 +242,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     )
     venues.cache_clear()
     leave = call_by_signature("leave(uint256,bool)", [40 * USDC, True])
-    yield calldata.unwind([calldata.Call(CLOSED, 0, leave)])
+    yield calldata.unwind([calldata.VaultCall(CLOSED, 0, leave)])
     venues.cache_clear()
     sys.modules.pop("core.mandate.venues.closed")
 

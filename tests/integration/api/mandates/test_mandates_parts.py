@@ -14,7 +14,7 @@ from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
 from core.db.engine import Database, WriteSession
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.short_statement import unwritten_statement
 from core.mandate.rules.statement import statement_json, week_statement
 from core.mandate.rules.steps import step_groups, steps_page
@@ -32,7 +32,7 @@ USDC = 1_000_000
 
 def row(
     luck: random.Random,
-    kind: Kind,
+    kind: RowKind,
     by: ReportedBy,
     key: str,
     tx: int,
@@ -69,7 +69,7 @@ def executed(luck: random.Random, tx: int) -> NewRow:
     }
     return row(
         luck,
-        Kind.MOVE,
+        RowKind.MOVE,
         ReportedBy.CHAIN,
         "log",
         tx,
@@ -86,7 +86,7 @@ def reported(luck: random.Random, tx: int) -> NewRow:
         payload["violation"] = {"codes": ["per_tx_cap"], "detail": {}}
     return row(
         luck,
-        luck.choice((Kind.BUY, Kind.MOVE)),
+        luck.choice((RowKind.BUY, RowKind.MOVE)),
         ReportedBy.AGENT,
         "report",
         tx,
@@ -103,7 +103,7 @@ def refusal(luck: random.Random, tx: int) -> NewRow:
         "check": "reported",
     }
     return row(
-        luck, Kind.NOTE, ReportedBy.AGENT, "refusal", tx, {"refusal": fact, "why": "too much"}
+        luck, RowKind.NOTE, ReportedBy.AGENT, "refusal", tx, {"refusal": fact, "why": "too much"}
     )
 
 
@@ -114,20 +114,22 @@ def reverted(luck: random.Random, tx: int) -> NewRow:
         "reason_source": "replay",
         "check": "block_scan",
     }
-    return row(luck, Kind.NOTE, ReportedBy.CHAIN, "revert", tx, {"refusal": fact, "reverted": True})
+    return row(
+        luck, RowKind.NOTE, ReportedBy.CHAIN, "revert", tx, {"refusal": fact, "reverted": True}
+    )
 
 
 def control(luck: random.Random, tx: int) -> NewRow:
     payload = luck.choice(
         ({"agent_removed": {"agent": TARGET, "by": TARGET}}, {"agent_set": {"agent": TARGET}})
     )
-    return row(luck, Kind.NOTE, ReportedBy.CHAIN, "log", tx, payload)
+    return row(luck, RowKind.NOTE, ReportedBy.CHAIN, "log", tx, payload)
 
 
 def fee(luck: random.Random, tx: int) -> NewRow:
     return row(
         luck,
-        Kind.FEE,
+        RowKind.FEE,
         ReportedBy.AGENT,
         "fee",
         tx,
@@ -147,7 +149,7 @@ def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
     mandate_id = add_mandate(write)
     deposit = row(
         luck,
-        Kind.DEPOSIT,
+        RowKind.DEPOSIT,
         ReportedBy.CHAIN,
         "log",
         9_999,

@@ -24,7 +24,7 @@ from core.db.engine import Database
 from core.mandate import queries as mandates
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.payments import guard_signatures
-from core.payments.guard_signatures import Signed
+from core.payments.guard_signatures import SignedByGuard
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.api.payments.shop import (
@@ -545,7 +545,7 @@ def signed_before(stage: Stage, deployed: DeployedChain, count: int) -> int:
     ends_at = deployed.now + HOLDS_S // 2
     with stage.database.write() as session:
         for n in range(count):
-            one = Signed(TILL.lower(), "0x" + n.to_bytes(32).hex(), 0, ends_at + n)
+            one = SignedByGuard(TILL.lower(), "0x" + n.to_bytes(32).hex(), 0, ends_at + n)
             guard_signatures.keep(session, int(stage.agent_id), one, 0, stage.clock.now)
     return ends_at
 

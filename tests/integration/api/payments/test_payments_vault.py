@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.chain.rpc import Rpc
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate
 from core.mandate.venues import x402
@@ -52,7 +52,7 @@ class Fund:
     vault: str
     headers: dict[str, str]
 
-    def pay(self, **changes: Any) -> Receipt:
+    def pay(self, **changes: Any) -> TransactionReceipt:
         offer = self.shop.offer("vault", headers=self.headers)
         paid: dict[str, Any] = {
             "pay_to": offer["payTo"],
@@ -65,7 +65,7 @@ class Fund:
         guard = GUARD.signer.sign_digest(
             typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid)
         )
-        data = calldata.execute(Call(adapter, paid["amount"], x402.pay(*paid.values(), guard)))
+        data = calldata.execute(VaultCall(adapter, paid["amount"], x402.pay(*paid.values(), guard)))
         return self.shop.chain.succeed(AGENT, self.vault, data)
 
     def present(

@@ -15,7 +15,7 @@ from sqlalchemy import delete, event, func, select, update
 from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy, fold, state_from_json
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, fold, state_from_json
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
@@ -36,12 +36,12 @@ def block(number: int) -> str:
 
 
 def row(
-    kind: Kind, number: int, *, by: ReportedBy, at: datetime, block_number: int | None = None
+    kind: RowKind, number: int, *, by: ReportedBy, at: datetime, block_number: int | None = None
 ) -> NewRow:
     """A row of transaction `number`: a fee of 1 USDC, a deposit of 1 USDC or a refusal."""
     said: dict[str, Any] = {
-        Kind.FEE: {"fee_kind": "x402"},
-        Kind.NOTE: {"refusal": {"reason": "OverPerTxCap"}},
+        RowKind.FEE: {"fee_kind": "x402"},
+        RowKind.NOTE: {"refusal": {"reason": "OverPerTxCap"}},
     }.get(kind, {})
     is_chain = by is ReportedBy.CHAIN
     return NewRow(
@@ -49,13 +49,13 @@ def row(
         reported_by=by,
         occurred_at=at,
         base_key=f"{by}:{kind}:{number}",
-        amount_usdc_e6=None if kind is Kind.NOTE else USDC,
-        cash_delta_usdc_e6=USDC if kind is Kind.DEPOSIT else 0,
+        amount_usdc_e6=None if kind is RowKind.NOTE else USDC,
+        cash_delta_usdc_e6=USDC if kind is RowKind.DEPOSIT else 0,
         chain_id=84532,
         tx_hash=block(number),
         block_number=block_number if is_chain else None,
         block_hash=block(block_number) if is_chain and block_number is not None else None,
-        payload=said | ({"reverted": True} if kind is Kind.NOTE and is_chain else {}),
+        payload=said | ({"reverted": True} if kind is RowKind.NOTE and is_chain else {}),
     )
 
 
@@ -66,7 +66,13 @@ def payments(seed: int) -> list[NewRow]:
     ]
     random.Random(seed).shuffle(order)
     return [
-        row(Kind.FEE, number, by=by, at=MONDAY + timedelta(minutes=index), block_number=index // 7)
+        row(
+            RowKind.FEE,
+            number,
+            by=by,
+            at=MONDAY + timedelta(minutes=index),
+            block_number=index // 7,
+        )
         for index, (number, by) in enumerate(order)
     ]
 
@@ -109,7 +115,7 @@ def test_sixty_five_refusals_reported_then_proven__are_sixty_five(write: WriteSe
     mandate_id = add_mandate(write)
     for by in (ReportedBy.AGENT, ReportedBy.CHAIN):
         rows = [
-            row(Kind.NOTE, number, by=by, at=MONDAY, block_number=number) for number in range(65)
+            row(RowKind.NOTE, number, by=by, at=MONDAY, block_number=number) for number in range(65)
         ]
         mandate_ledger.append_many(write, mandate_id, rows, LATER)
     assert mandate_ledger.load_head(write, mandate_id).refusals_count == 65
@@ -121,13 +127,13 @@ def test_a_payment_that_is_reversed__leaves_its_report_and_comes_back_for_it(
 ) -> None:
     mandate_id, proof = (
         add_mandate(write),
-        row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=5),
+        row(RowKind.FEE, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=5),
     )
     told = []
     mandate_ledger.append(
         write,
         mandate_id,
-        replace(row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), amount_usdc_e6=3 * USDC),
+        replace(row(RowKind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), amount_usdc_e6=3 * USDC),
         LATER,
     )
     for step in (
@@ -144,16 +150,19 @@ def test_a_late_proof__is_paired_in_every_later_week_and_only_there(write: Write
     mandate_id = add_mandate(write)
     weeks = [MONDAY + timedelta(days=7 * n) for n in range(4)]
     mandate_ledger.append(
-        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=weeks[2]), LATER
+        write, mandate_id, row(RowKind.FEE, 1, by=ReportedBy.AGENT, at=weeks[2]), LATER
     )
     mandate_ledger.append(
         write,
         mandate_id,
-        row(Kind.DEPOSIT, 2, by=ReportedBy.CHAIN, at=weeks[3], block_number=3),
+        row(RowKind.DEPOSIT, 2, by=ReportedBy.CHAIN, at=weeks[3], block_number=3),
         LATER,
     )
     mandate_ledger.append(
-        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=weeks[1], block_number=1), LATER
+        write,
+        mandate_id,
+        row(RowKind.FEE, 1, by=ReportedBy.CHAIN, at=weeks[1], block_number=1),
+        LATER,
     )
     before = [
         mandate_ledger.load_before(write, [mandate_id], at)[mandate_id].fees_usdc_e6 for at in weeks
@@ -173,13 +182,13 @@ def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds
     for step in range(40):
         at, number = MONDAY + timedelta(hours=luck.randrange(-100, 500)), luck.randrange(1, 12)
         kind, by = (
-            luck.choice([Kind.FEE, Kind.NOTE, Kind.DEPOSIT]),
+            luck.choice([RowKind.FEE, RowKind.NOTE, RowKind.DEPOSIT]),
             luck.choice([ReportedBy.AGENT, ReportedBy.CHAIN]),
         )
         one = row(
             kind,
             luck.randrange(8),
-            by=ReportedBy.CHAIN if kind is Kind.DEPOSIT else by,
+            by=ReportedBy.CHAIN if kind is RowKind.DEPOSIT else by,
             at=at,
             block_number=number,
         )
@@ -206,13 +215,13 @@ def grown_at_the_tip(session: WriteSession, rows: int) -> int:
     mandate_id = add_mandate(session, f"m_{rows:010d}")
     at = [MONDAY + timedelta(seconds=n) for n in range(rows)]
     old = [
-        row(Kind.DEPOSIT, n, by=ReportedBy.CHAIN, at=at[n], block_number=1_000 + n % 2)
+        row(RowKind.DEPOSIT, n, by=ReportedBy.CHAIN, at=at[n], block_number=1_000 + n % 2)
         for n in range(rows - 1)
     ]
     mandate_ledger.append_books(session, {mandate_id: old}, LATER)
     mandate_ledger.append_books(
         session,
-        {mandate_id: [row(Kind.DEPOSIT, rows, by=ReportedBy.CHAIN, at=at[-1], block_number=9)]},
+        {mandate_id: [row(RowKind.DEPOSIT, rows, by=ReportedBy.CHAIN, at=at[-1], block_number=9)]},
         LATER,
     )
     return mandate_id
@@ -250,7 +259,7 @@ def test_a_rollback__sends_as_many_statements_for_many_books_as_for_one(
     for number, count in ((1, 1), (2, 30)):
         books = [add_mandate(write, f"m_{number}{n:09d}") for n in range(count)]
         rows = {
-            book: [row(Kind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)]
+            book: [row(RowKind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)]
             for book in books
         }
         mandate_ledger.append_books(write, rows, LATER)
@@ -270,7 +279,7 @@ def test_a_rollback__sends_as_many_statements_for_many_books_as_for_one(
 def test_a_kept_state_of_another_version__is_passed_over(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     for number in (1, 2):
-        one = row(Kind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)
+        one = row(RowKind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)
         mandate_ledger.append(write, mandate_id, one, LATER)
     write.execute(update(MandateUndo).values(state={"version": 0}))
     mandate_ledger.reverse_blocks(write, [block(2)], LATER)
@@ -281,7 +290,7 @@ def test_a_kept_state_of_another_version__is_passed_over(write: WriteSession) ->
 def test_final_blocks__nothing_is_kept_to_go_back_behind_them(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     for number in (1, 2, 3):
-        one = row(Kind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)
+        one = row(RowKind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)
         mandate_ledger.append(write, mandate_id, one, LATER)
     mandate_ledger.forget_final(write, 2)
     assert write.scalars(select(MandateUndo.block_number)).all() == [3]
@@ -293,7 +302,7 @@ def test_final_blocks__nothing_is_kept_to_go_back_behind_them(write: WriteSessio
 def bad(number: int) -> NewRow:
     """A row that the database refuses: an amount that no column holds."""
     return replace(
-        row(Kind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=4),
+        row(RowKind.DEPOSIT, number, by=ReportedBy.CHAIN, at=MONDAY, block_number=4),
         amount_usdc_e6=10**90,
     )
 
@@ -306,7 +315,10 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
     books = [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
     for book in books:
         mandate_ledger.append(
-            write, book, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY + timedelta(days=8)), LATER
+            write,
+            book,
+            row(RowKind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY + timedelta(days=8)),
+            LATER,
         )
     held: Sequence[Any] = (
         [write.get_one(table, book) for table in (Mandate, MandateHead) for book in books]
@@ -318,9 +330,9 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
     at = MONDAY if late else MONDAY + timedelta(days=15)
     vault = {"vault_created": {"vault": "0x" + "5A" * 20, "agent": None}}
     good = [
-        replace(row(Kind.NOTE, 7, by=ReportedBy.CHAIN, at=at, block_number=4), payload=vault),
-        row(Kind.FEE, 1, by=ReportedBy.CHAIN, at=at, block_number=4),
-        row(Kind.DEPOSIT, 3, by=ReportedBy.CHAIN, at=at, block_number=4),
+        replace(row(RowKind.NOTE, 7, by=ReportedBy.CHAIN, at=at, block_number=4), payload=vault),
+        row(RowKind.FEE, 1, by=ReportedBy.CHAIN, at=at, block_number=4),
+        row(RowKind.DEPOSIT, 3, by=ReportedBy.CHAIN, at=at, block_number=4),
     ]
     for failing in (
         [*good, bad(9)],
@@ -340,13 +352,13 @@ def test_an_append_that_succeeded_in_a_savepoint_that_is_rolled_back__leaves_hel
 ) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append(
-        write, mandate_id, row(Kind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), LATER
+        write, mandate_id, row(RowKind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY), LATER
     )
     mandate, head = write.get_one(Mandate, mandate_id), write.get_one(MandateHead, mandate_id)
     created = {"vault_created": {"vault": "0x" + "5A" * 20, "agent": None}}
     nested = write.begin_nested()
     one = replace(
-        row(Kind.NOTE, 7, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), payload=created
+        row(RowKind.NOTE, 7, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), payload=created
     )
     mandate_ledger.append_books(write, {mandate_id: [one]}, LATER)
     assert (mandate.status, head.seq) == ("signed", 2)

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from core.db.engine import Database, WriteSession
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
 
@@ -28,7 +28,7 @@ def mandate(write: WriteSession) -> Mandate:
 def deposit(key: int, at: datetime, amount: int = 1_000_000, block: int | None = None) -> NewRow:
     number = 1_000 + key if block is None else block
     return NewRow(
-        kind=Kind.DEPOSIT,
+        kind=RowKind.DEPOSIT,
         reported_by=ReportedBy.CHAIN,
         occurred_at=at,
         base_key=f"log:{key}",

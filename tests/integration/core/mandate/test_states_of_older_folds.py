@@ -15,7 +15,7 @@ from core.db import migrate
 from core.db.engine import Database
 from core.mandate.ledger import refold as mandate_refold
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy, stop_row
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, stop_row
 from core.mandate.rules.state import STATE_VERSION
 from core.money import UsdcE6
 from tests.integration.core.rows import BLOCK_A, CHAIN, NOW, add_mandate, signed
@@ -40,7 +40,7 @@ def fee(number: int, by: ReportedBy, days: float) -> NewRow:
         {"block_number": 7, "block_hash": BLOCK_A, "log_index": number} if is_chain else {}
     )
     return NewRow(
-        kind=Kind.FEE,
+        kind=RowKind.FEE,
         reported_by=by,
         occurred_at=NOW + timedelta(days=days),
         base_key=f"{by.value}:fee:{number}",

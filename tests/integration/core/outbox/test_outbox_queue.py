@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, text
 
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.db.engine import Database, WriteSession
 from core.keeper import gas
 from core.keeper import intents as keeper
@@ -17,7 +17,7 @@ from core.keeper import queue as outbox_queue
 from core.keeper import requests as outbox
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import NewIntent, NewTx
-from core.keeper.queue import Payer
+from core.keeper.queue import RequestPayer
 from core.keeper.requests import NewRequest
 from core.keeper.tables import Outbox, OutboxQueue
 
@@ -26,10 +26,10 @@ TODAY = date(2026, 11, 2)
 CHAIN = 84532
 A = "0x" + "11" * 20
 BUDGETS = GasBudgets(total_wei=1_000, owner_wei=500, account_wei=300)
-OWNED, UNOWNED = Payer(account_id=7, owner_id=3), Payer(account_id=8, owner_id=None)
+OWNED, UNOWNED = RequestPayer(account_id=7, owner_id=3), RequestPayer(account_id=8, owner_id=None)
 
 
-def ask(session: WriteSession, key: str, payer: Payer | None = OWNED) -> int:
+def ask(session: WriteSession, key: str, payer: RequestPayer | None = OWNED) -> int:
     request = NewRequest(
         key=key,
         chain_id=CHAIN,
@@ -63,7 +63,7 @@ def take(session: WriteSession, outbox_id: int, state: str, cost_wei: int | None
     )  # fmt: skip
     keeper.add_tx(session, signed, NOW)
     (tx,) = keeper.attempts_of(session, [made.id])
-    told = Receipt(
+    told = TransactionReceipt(
         tx.hash, 0, 1, "0x" + "22" * 32, 1, A, A, 1, 0, (), None if cost_wei < 0 else cost_wei
     )
     keeper.move_tx(session, tx, "mined", NOW, told)
@@ -108,7 +108,9 @@ def test_an_owners_agents__share_its_places_and_an_account_without_one_has_its_o
     with database.write() as session:
         assert outbox_queue.count_in(session, caps) is None
         assert (
-            outbox_queue.count_in(session, {TOTAL: 100, Payer(account_id=9, owner_id=3).scope: 1})
+            outbox_queue.count_in(
+                session, {TOTAL: 100, RequestPayer(account_id=9, owner_id=3).scope: 1}
+            )
             == "owner:3"
         )
         assert outbox_queue.count_in(session, {TOTAL: 100, UNOWNED.scope: 1}) is None
@@ -241,7 +243,7 @@ def test_twenty_at_once__keep_what_the_day_has(database: Database) -> None:
     (None, 1_001, TOTAL),
 ])  # fmt: skip
 def test_a_budget__to_the_last_wei(
-    database: Database, payer: Payer | None, wei: int, refused: str | None
+    database: Database, payer: RequestPayer | None, wei: int, refused: str | None
 ) -> None:
     ids = (None, None) if payer is None else (payer.account_id, payer.owner_id)
     with database.write() as session:
@@ -253,7 +255,7 @@ def test_a_budget__to_the_last_wei(
 def test_no_room__says_what_is_spent_kept_and_needed(database: Database) -> None:
     with database.write() as session:
         assert gas.reserve(session, TODAY, BUDGETS.of(None, None), 900) is None
-        gas.settle(session, [gas.Settled(TODAY, (TOTAL,), 300, 100)])
+        gas.settle(session, [gas.SettledGas(TODAY, (TOTAL,), 300, 100)])
         found = gas.reserve(session, TODAY, BUDGETS.of(None, None), 301)
         assert found == gas.NoGas(
             scope=TOTAL, budget_wei=1_000, spent_wei=100, reserved_wei=600, needed_wei=301

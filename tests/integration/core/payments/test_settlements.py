@@ -14,10 +14,10 @@ from core.payments import queries as payments
 from core.payments import settlements
 from core.payments.queries import Identity
 from core.payments.rules import Cost
-from core.payments.settlements import Budget, Used
+from core.payments.settlements import DailyGasBudget, Used
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-BUDGET = Budget(all_wei=70, contract_wei=30)
+BUDGET = DailyGasBudget(all_wei=70, contract_wei=30)
 COSTS_4 = Cost(4, is_reverted=False, bars_payer=False)
 
 
@@ -30,7 +30,7 @@ def reserve(
     wei: int = 10,
     *,
     is_contract: bool = False,
-    budget: Budget = BUDGET,
+    budget: DailyGasBudget = BUDGET,
     now: datetime = NOW,
 ) -> int | None:
     one = identity()

@@ -13,7 +13,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain.abi import events_by_topic
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRevertedError
 from core.mandate.chain.decode import decode_log
@@ -147,7 +147,7 @@ class _Fold:
         self.deposits: dict[int, list[Row]] = {account: [] for account in wallets.values()}
         self.header: BlockHeader
 
-    def block(self, header: BlockHeader, receipts: Sequence[Receipt]) -> None:
+    def block(self, header: BlockHeader, receipts: Sequence[TransactionReceipt]) -> None:
         self.header = header
         self.tables["chain_block"].append(
             (header.number, header.hash, header.parent_hash, header.timestamp)
@@ -283,7 +283,7 @@ class _Fold:
 
     # Reverted attempts
 
-    def _reverts(self, receipts: Sequence[Receipt]) -> None:
+    def _reverts(self, receipts: Sequence[TransactionReceipt]) -> None:
         """Failed transactions straight to a mandate's vault, from an agent that it has or had by
         the end of this block.
         """
@@ -322,7 +322,7 @@ class _Fold:
             )
             self.ledger[vault.mandate.id].append(row)
 
-    def _reason(self, receipt: Receipt) -> str:
+    def _reason(self, receipt: TransactionReceipt) -> str:
         """What the call answers on the state before its block; `unknown` when it passes there, or
         fails without a name.
         """

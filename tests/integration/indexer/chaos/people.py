@@ -10,7 +10,7 @@ from core.chain.abi import events_by_topic
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.calldata import Call, Funding
+from core.mandate.chain.calldata import Funding, VaultCall
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
@@ -192,7 +192,7 @@ class Crowd:
         ]
 
     def _after_stop(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        sell = Call(
+        sell = VaultCall(
             self.chain.contracts["test_venue_adapter"],
             0,
             test_venue.sell(luck.randint(1, 20) * USDC),
@@ -217,7 +217,7 @@ class Crowd:
         return [Deed(luck.choice(AGENTS), place.vault, self.chain.buy_data(101 * USDC))]
 
     def _unlisted(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        call = Call(self.chain.contracts["usdc"], 0, calldata.transfer(STRANGER.address, 1))
+        call = VaultCall(self.chain.contracts["usdc"], 0, calldata.transfer(STRANGER.address, 1))
         return [Deed(AGENT, place.vault, calldata.execute(call))]
 
     def _batch(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
@@ -228,13 +228,13 @@ class Crowd:
                 AGENT,
                 place.vault,
                 calldata.execute_batch(
-                    [Call(adapter, one, test_venue.buy(one)) for one in amounts]
+                    [VaultCall(adapter, one, test_venue.buy(one)) for one in amounts]
                 ),
             )
         ]
 
     def _sell(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        call = Call(
+        call = VaultCall(
             self.chain.contracts["test_venue_adapter"],
             0,
             test_venue.sell(luck.randint(1, 20) * USDC),

@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import Rule, RuleKind
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.indexer.chaos.people import Deed
@@ -117,7 +117,7 @@ class Strangers:
         return [] if self.vaults else [self._create(luck, b"m_stranger")]
 
     def _failing(self) -> list[Deed]:
-        call = Call(self.chain.contracts["usdc"], 0, calldata.transfer(STRANGER.address, 1))
+        call = VaultCall(self.chain.contracts["usdc"], 0, calldata.transfer(STRANGER.address, 1))
         return [Deed(STRANGER, self.vaults[-1], calldata.execute(call)) for _ in range(CALLS)]
 
     def _create(self, luck: random.Random, public_id: bytes, *, is_large: bool = False) -> Deed:

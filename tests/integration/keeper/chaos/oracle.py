@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
 from core.chain import results
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
@@ -54,11 +54,11 @@ LAWS = {
 class Chain:
     """The canonical blocks of the story: what stopped each vault, and what the keys sent."""
 
-    stops: dict[str, list[tuple[Receipt, Stopped]]] = field(
+    stops: dict[str, list[tuple[TransactionReceipt, Stopped]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    marks: list[tuple[str, Receipt, Marked]] = field(default_factory=list)
-    ours: list[tuple[int, Receipt]] = field(default_factory=list)  # nonce and receipt
+    marks: list[tuple[str, TransactionReceipt, Marked]] = field(default_factory=list)
+    ours: list[tuple[int, TransactionReceipt]] = field(default_factory=list)  # nonce and receipt
     # Of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei).
     paid: list[tuple[str, int, int]] = field(default_factory=list)
 
@@ -113,7 +113,7 @@ class Oracle:
             f"fillers; {intents}"
         )
 
-    def _why(self, receipt: Receipt) -> str:
+    def _why(self, receipt: TransactionReceipt) -> str:
         """What the contract says to a call that reverted, at the end of its block."""
         rpc = self.world.chain.rpc
         body = rpc.call("eth_getTransactionByHash", [receipt.tx_hash])
@@ -171,7 +171,7 @@ class Oracle:
                 if self._is_wrong(site, receipt, event)
             )
 
-    def _is_wrong(self, site: Site, receipt: Receipt, event: Stopped) -> bool:
+    def _is_wrong(self, site: Site, receipt: TransactionReceipt, event: Stopped) -> bool:
         """A stop of ours above the floor, or of a worth that nobody knows."""
         return receipt.sender in self.signers and not (
             event.worth_known and event.worth <= site.floor_usdc_e6
@@ -224,7 +224,7 @@ class Oracle:
                     f"{base_fee_wei / GWEI:.0f}"
                 )
 
-    def _lost_race(self, chain: Chain, receipt: Receipt) -> bool:
+    def _lost_race(self, chain: Chain, receipt: TransactionReceipt) -> bool:
         """Somebody else stopped the vault first, in the same block or one before."""
         stops = chain.stops.get(receipt.to or "", [])
         return any(

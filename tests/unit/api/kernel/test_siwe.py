@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from siwe import DomainMismatch, SiweMessage
 
-from api.kernel.siwe import Purpose, Subject, personal_digest, text_of
+from api.kernel.siwe import Purpose, TextSubject, personal_digest, text_of
 from core.chain.signatures import recovered_address
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
@@ -15,7 +15,7 @@ OWNER = Account.from_key("0x" + "11" * 32)
 
 
 def text(purpose: Purpose = Purpose.LOGIN) -> str:
-    subject = Subject(purpose, "ab" * 32 if purpose is Purpose.SELF else None)
+    subject = TextSubject(purpose, "ab" * 32 if purpose is Purpose.SELF else None)
     return text_of(
         "http://127.0.0.1:8000",
         84532,
@@ -59,12 +59,12 @@ def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpos
 
 
 def test_a_text_about_a_record__names_its_hash__and_is_kept_a_record() -> None:
-    first, second = Subject(Purpose.SELF, "ab" * 32), Subject(Purpose.SELF, "cd" * 32)
+    first, second = TextSubject(Purpose.SELF, "ab" * 32), TextSubject(Purpose.SELF, "cd" * 32)
     assert (
         first.statement
         == f"Declare the record with SHA-256 {'ab' * 32} as my agent's own. Signing moves no money."
     )
-    assert (first.slot, second.slot, Subject(Purpose.LINK).slot) == (
+    assert (first.slot, second.slot, TextSubject(Purpose.LINK).slot) == (
         f"self:{'ab' * 32}",
         f"self:{'cd' * 32}",
         "link",

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from core.chain import results
-from core.chain.blocks import Receipt
+from core.chain.blocks import TransactionReceipt
 
 HASH, ADDRESS = "0x" + "ab" * 32, "0x" + "cd" * 20
 RECEIPT: dict[str, Any] = {
@@ -22,7 +22,7 @@ RECEIPT: dict[str, Any] = {
 }
 
 
-def receipt(**changes: object) -> Receipt:
+def receipt(**changes: object) -> TransactionReceipt:
     found = results.receipt(json.dumps(RECEIPT | changes).encode())
     assert found is not None
     return found

@@ -13,9 +13,9 @@ from core.transfers.rules import (
     FourStates,
     Sighting,
     State,
-    Step,
     TokenTransfer,
-    Verdict,
+    TransferStep,
+    TransferVerdict,
     Watched,
     judge,
     move,
@@ -87,48 +87,80 @@ def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(
     ("state", "shown", "safe_at", "step"),
     [
         # Not seen: the deadline itself is in time.
-        (State.REPORTED, None, DEADLINE, Step(Verdict.WAIT)),
-        (State.REPORTED, None, DEADLINE + 1, Step(Verdict.FAIL, Failure.NOT_SEEN)),
-        (State.SEEN, None, DEADLINE + 1, Step(Verdict.UNSEE)),
+        (State.REPORTED, None, DEADLINE, TransferStep(TransferVerdict.WAIT)),
+        (State.REPORTED, None, DEADLINE + 1, TransferStep(TransferVerdict.FAIL, Failure.NOT_SEEN)),
+        (State.SEEN, None, DEADLINE + 1, TransferStep(TransferVerdict.UNSEE)),
         # Seen, not safe: nothing is judged, however wrong it looks.
-        (State.REPORTED, sighting(is_safe=False), DEADLINE + 1, Step(Verdict.SEE)),
-        (State.REPORTED, sighting(is_safe=False, is_success=False), 0, Step(Verdict.SEE)),
+        (State.REPORTED, sighting(is_safe=False), DEADLINE + 1, TransferStep(TransferVerdict.SEE)),
+        (
+            State.REPORTED,
+            sighting(is_safe=False, is_success=False),
+            0,
+            TransferStep(TransferVerdict.SEE),
+        ),
         # Safe.
-        (State.REPORTED, sighting(), 0, Step(Verdict.CONFIRM)),
-        (State.SEEN, sighting(), DEADLINE + 1, Step(Verdict.CONFIRM)),
+        (State.REPORTED, sighting(), 0, TransferStep(TransferVerdict.CONFIRM)),
+        (State.SEEN, sighting(), DEADLINE + 1, TransferStep(TransferVerdict.CONFIRM)),
         (
             State.REPORTED,
             sighting(is_success=False, moved_e6=None),
             0,
-            Step(Verdict.FAIL, Failure.REVERTED),
+            TransferStep(TransferVerdict.FAIL, Failure.REVERTED),
         ),
-        (State.SEEN, sighting(moved_e6=AMOUNT + 1), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
-        (State.SEEN, sighting(moved_e6=AMOUNT - 1), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
-        (State.SEEN, sighting(moved_e6=None), 0, Step(Verdict.FAIL, Failure.CONTRADICTED)),
+        (
+            State.SEEN,
+            sighting(moved_e6=AMOUNT + 1),
+            0,
+            TransferStep(TransferVerdict.FAIL, Failure.CONTRADICTED),
+        ),
+        (
+            State.SEEN,
+            sighting(moved_e6=AMOUNT - 1),
+            0,
+            TransferStep(TransferVerdict.FAIL, Failure.CONTRADICTED),
+        ),
+        (
+            State.SEEN,
+            sighting(moved_e6=None),
+            0,
+            TransferStep(TransferVerdict.FAIL, Failure.CONTRADICTED),
+        ),
         # Failed: a block of the deadline's second is in time, however late it is looked at; one
         # second later is not.
-        (State.FAILED, None, DEADLINE, Step(Verdict.WAIT)),
-        (State.FAILED, None, DEADLINE + 1, Step(Verdict.CLOSE)),
-        (State.FAILED, sighting(at=DEADLINE), DEADLINE + 9, Step(Verdict.CONFIRM)),
-        (State.FAILED, sighting(at=DEADLINE + 1), DEADLINE + 1, Step(Verdict.CLOSE)),
-        (State.FAILED, sighting(is_safe=False), DEADLINE + 1, Step(Verdict.WAIT)),
-        (State.FAILED, sighting(is_success=False), DEADLINE, Step(Verdict.WAIT)),
-        (State.FAILED, sighting(moved_e6=AMOUNT - 1), DEADLINE + 1, Step(Verdict.CLOSE)),
+        (State.FAILED, None, DEADLINE, TransferStep(TransferVerdict.WAIT)),
+        (State.FAILED, None, DEADLINE + 1, TransferStep(TransferVerdict.CLOSE)),
+        (State.FAILED, sighting(at=DEADLINE), DEADLINE + 9, TransferStep(TransferVerdict.CONFIRM)),
+        (
+            State.FAILED,
+            sighting(at=DEADLINE + 1),
+            DEADLINE + 1,
+            TransferStep(TransferVerdict.CLOSE),
+        ),
+        (State.FAILED, sighting(is_safe=False), DEADLINE + 1, TransferStep(TransferVerdict.WAIT)),
+        (State.FAILED, sighting(is_success=False), DEADLINE, TransferStep(TransferVerdict.WAIT)),
+        (
+            State.FAILED,
+            sighting(moved_e6=AMOUNT - 1),
+            DEADLINE + 1,
+            TransferStep(TransferVerdict.CLOSE),
+        ),
     ],
 )
 def test_judge__takes_the_step_that_the_chain_shows(
-    state: State, shown: Sighting | None, safe_at: int, step: Step
+    state: State, shown: Sighting | None, safe_at: int, step: TransferStep
 ) -> None:
     assert judge(watched(state), shown, safe_at) == step
 
 
-@pytest.mark.parametrize(("block_hash", "verdict"), [(HERE, Verdict.WAIT), (THERE, Verdict.SEE)])
+@pytest.mark.parametrize(
+    ("block_hash", "verdict"), [(HERE, TransferVerdict.WAIT), (THERE, TransferVerdict.SEE)]
+)
 def test_judge__seen_in_another_block_than_before__is_seen_anew(
-    block_hash: str, verdict: Verdict
+    block_hash: str, verdict: TransferVerdict
 ) -> None:
     assert judge(
         watched(State.SEEN, HERE), sighting(is_safe=False, block_hash=block_hash), 0
-    ) == Step(verdict)
+    ) == TransferStep(verdict)
 
 
 def test_moved__is_the_sum_of_a_direction_with_its_first_log() -> None:

@@ -9,7 +9,7 @@ from core.audit.rules import FindingKind
 from core.blocks.registry import KeptVault
 from core.blocks.reverts import NewRevert
 from core.identity.queries import LinkedWallet
-from indexer.chain.audit_block import Kept, Known, block_findings, no_such_block
+from indexer.chain.audit_block import Known, RecordedBlock, block_findings, no_such_block
 from indexer.chain.fetch import FetchedBlock
 from tests.personas import AGENT, OWNER, STRANGER
 from tests.unit.core.mandate.chain.test_decode import HASH
@@ -29,14 +29,14 @@ OTHER = "0x" + "cd" * 32
 DEPOSITED = replace(at(VAULT, "Deposited", OWNER.address, 5, 5, 5), log_index=0)
 BLOCK = FetchedBlock(HEADER, (failed(AGENT.address),), (DEPOSITED,))
 REVERT = NewRevert(tx_hash=HASH, tx_index=0, sender=AGENT.address, vault=VAULT, gas_used=60_000)
-KEPT = Kept(HEADER, (DEPOSITED,), (REVERT,), frozenset())
+KEPT = RecordedBlock(HEADER, (DEPOSITED,), (REVERT,), frozenset())
 KNOWN = Known(watch(AGENT.address), {ADAPTER: 4}, {(VAULT, AGENT.address): 4})
 VAULT_ROW = KeptVault(VAULT, OWNER.address, TERMS.public_id, HASH)
 
 
 def found(
     block: FetchedBlock = BLOCK,
-    kept: Kept = KEPT,
+    kept: RecordedBlock = KEPT,
     known: Known = KNOWN,
     wallets: dict[str, LinkedWallet] | None = None,
 ) -> list[tuple[str, str]]:

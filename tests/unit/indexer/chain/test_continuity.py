@@ -25,7 +25,7 @@ from core.mandate.rules.events import (
     Withdrawn,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
-from indexer.chain.continuity import NOTHING, Told, gap_in
+from indexer.chain.continuity import NOTHING, PlacedEvent, gap_in
 
 USDC, OTHER, AGENT, OWNER, TARGET = (f"0x{digit * 40}" for digit in "12345")
 WORD = "0x" + "00" * 32
@@ -42,7 +42,7 @@ class Vault:
     agent: str = AGENT
     status: str = "funding"
     number: int = 10
-    told: list[Told] = field(default_factory=list)
+    told: list[PlacedEvent] = field(default_factory=list)
 
     def position(self) -> VaultPosition:
         return VaultPosition(self.totals, self.agent, self.balance)
@@ -69,7 +69,7 @@ class Vault:
 
     def add(self, event: VaultEvent, **totals: int) -> None:
         self.totals = replace(self.totals, **totals)
-        self.told.append(Told(self.number, f"0x{self.number:064x}", event))
+        self.told.append(PlacedEvent(self.number, f"0x{self.number:064x}", event))
 
     def deposit(self) -> None:
         amount = min(self.luck.randrange(1, 600), BUDGET - self.totals.deposited)
@@ -167,7 +167,7 @@ def test_all_events__explain_one_another_where_no_node_has_the_state(
     assert gap_in(None, None, vault.told, (1, 99), USDC) is None
 
 
-def moves_something(told: list[Told], index: int, *, counts_withdrawals: bool) -> bool:
+def moves_something(told: list[PlacedEvent], index: int, *, counts_withdrawals: bool) -> bool:
     """What an event moves can be seen afterwards, unless it is nothing, or a later event of the
     range takes its place.
     """
@@ -219,8 +219,8 @@ def test_an_event_that_moves_money_is_left_out__is_noticed_within_its_blocks(
         assert gap.first <= vault.told[index].number <= gap.last
 
 
-def at(number: int, event: VaultEvent, tx: str = "0xa") -> Told:
-    return Told(number, tx, event)
+def at(number: int, event: VaultEvent, tx: str = "0xa") -> PlacedEvent:
+    return PlacedEvent(number, tx, event)
 
 
 def executed(nonce: int, balance: int) -> Executed:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.blocks.registry import KnownVault
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.identity.queries import LinkedWallet
 from core.mandate.chain import calldata
 from core.mandate.rules import events
@@ -41,12 +41,14 @@ def watch(*agents: str) -> WatchList:
     return WatchList(FACTORY, USDC, {ADAPTER, X402}, KEEPER.address, vaults, x402_adapter=X402)
 
 
-def facts(watch_list: WatchList, *logs: RawLog, receipts: tuple[Receipt, ...] = ()) -> BlockFacts:
+def facts(
+    watch_list: WatchList, *logs: RawLog, receipts: tuple[TransactionReceipt, ...] = ()
+) -> BlockFacts:
     return facts_of(FetchedBlock(HEADER, receipts, logs), watch_list, 84532)
 
 
-def failed(sender: str, to: str | None = VAULT, status: int = 0) -> Receipt:
-    return Receipt(HASH, 0, 5, HASH, status, sender, to, 60_000, 0, ())
+def failed(sender: str, to: str | None = VAULT, status: int = 0) -> TransactionReceipt:
+    return TransactionReceipt(HASH, 0, 5, HASH, status, sender, to, 60_000, 0, ())
 
 
 def test_a_vaults_logs_in_the_block_that_made_it__are_kept() -> None:

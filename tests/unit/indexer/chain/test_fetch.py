@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
 from indexer.chain.fetch import BlockContradictionError, verified
 
@@ -22,8 +22,10 @@ def log(index: int, tx_index: int) -> RawLog:
     return RawLog(SENDER, (tx(900 + index),), "0x", 5, HASH, tx(tx_index), tx_index, index)
 
 
-def receipt(index: int, *logs: RawLog) -> Receipt:
-    return Receipt(tx(index), index, 5, HASH, 1, SENDER, SENDER, 21_000, bloom_of(logs), logs)
+def receipt(index: int, *logs: RawLog) -> TransactionReceipt:
+    return TransactionReceipt(
+        tx(index), index, 5, HASH, 1, SENDER, SENDER, 21_000, bloom_of(logs), logs
+    )
 
 
 LOGS = (log(0, 0), log(1, 0), log(2, 1))
@@ -39,12 +41,12 @@ def test_an_empty_block__is_whole() -> None:
     assert verified(replace(HEADER, transaction_hashes=(), logs_bloom=0), ()).logs == ()
 
 
-def second(*logs: RawLog, **changes: object) -> tuple[Receipt, ...]:
+def second(*logs: RawLog, **changes: object) -> tuple[TransactionReceipt, ...]:
     """The block with another second receipt, whose bloom is that of its logs."""
     return (RECEIPTS[0], replace(receipt(1, *logs), **changes))  # type: ignore[arg-type]
 
 
-BROKEN: dict[str, Callable[[], tuple[Receipt, ...]]] = {
+BROKEN: dict[str, Callable[[], tuple[TransactionReceipt, ...]]] = {
     "a receipt is missing": lambda: RECEIPTS[:1],
     "receipts are doubled": lambda: (RECEIPTS[0], RECEIPTS[0]),
     "receipts are out of order": lambda: RECEIPTS[::-1],

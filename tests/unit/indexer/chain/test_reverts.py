@@ -6,13 +6,13 @@ from core.blocks.reverts import PendingRevert
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import RpcRefusedError
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 from indexer.chain.reverts import TransactionUnavailableError, explain
 from tests.personas import AGENT
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
-BUY = Call(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
+BUY = VaultCall(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 PENDING = PendingRevert(
     tx_hash="0x01",

@@ -6,7 +6,7 @@ import pytest
 
 from core.money import UnixSeconds
 from keeper.jobs import keeper_change
-from keeper.state import FactoryKeepers, KeeperState, Kind
+from keeper.state import FactoryKeepers, IntentKind, KeeperState
 from tests.unit.keeper.readings import HEAD, MAX_HEAD_AGE_S, NOW, VAULT, state
 
 FACTORY = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720"
@@ -25,7 +25,7 @@ def proposed(to: str | None, since_eta_s: int = 0, own: str | None = NEW) -> Kee
 def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -> None:
     actions = keeper_change.plan(proposed(NEW, since_eta_s), NOW)
     assert [(action.kind, action.to) for action in actions] == (
-        [(Kind.ACCEPT, FACTORY)] if accepts else []
+        [(IntentKind.ACCEPT, FACTORY)] if accepts else []
     )
 
 

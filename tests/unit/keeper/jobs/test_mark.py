@@ -13,7 +13,7 @@ from keeper.jobs import mark, stop_line
 from keeper.state import (
     SOURCE_AT_COST,
     SOURCE_VAULT_WORTH,
-    Kind,
+    IntentKind,
     SentMark,
     VaultReading,
     WrittenMark,
@@ -44,7 +44,11 @@ def why(a_reading: VaultReading, now: int = NOW) -> str | None:
 @pytest.mark.parametrize("moved", [ONE_PERCENT, -ONE_PERCENT, 3 * ONE_PERCENT])
 def test_plan__worth_moved_by_one_percent_or_more__is_sent(moved: int) -> None:
     (action,) = mark.plan(state(reading(BUDGET + moved)), NOW)
-    assert (action.kind, action.worth_usdc_e6, action.why) == (Kind.MARK, BUDGET + moved, "moved")
+    assert (action.kind, action.worth_usdc_e6, action.why) == (
+        IntentKind.MARK,
+        BUDGET + moved,
+        "moved",
+    )
 
 
 @pytest.mark.parametrize("moved", [ONE_PERCENT - 1, -(ONE_PERCENT - 1), 0])
@@ -83,8 +87,8 @@ def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | 
     assert mark.plan(state(reading(2 * BUDGET, status=status)), NOW) == []
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_plan__something_under_way__waits_for_it(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(IntentKind))
+def test_plan__something_under_way__waits_for_it(kind: IntentKind) -> None:
     assert mark.plan(state(reading(2 * BUDGET, live=frozenset({kind}))), NOW) == []
 
 
@@ -109,7 +113,8 @@ def test_plan__stale_head__sends_nothing() -> None:
 
 def test_both_jobs__never_plan_two_marks_for_one_vault() -> None:
     for worth, kinds in product(
-        range(940 * USDC, 1_060 * USDC, USDC), (frozenset(), {Kind.MARK}, {Kind.STOP}, set(Kind))
+        range(940 * USDC, 1_060 * USDC, USDC),
+        (frozenset(), {IntentKind.MARK}, {IntentKind.STOP}, set(IntentKind)),
     ):
         now = UnixSeconds(NOW)
         one = state(reading(worth, live=frozenset(kinds)))

@@ -5,7 +5,7 @@ import pytest
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import settle
-from keeper.state import Kind
+from keeper.state import IntentKind
 from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 DAY_S = 86_400
@@ -42,7 +42,7 @@ def test_plan__nothing_to_settle_or_unknown__is_left_alone(status: VaultStatus |
 
 
 def test_plan__one_under_way__plans_no_second() -> None:
-    assert ended(0, live=frozenset({Kind.SETTLE})) == []
+    assert ended(0, live=frozenset({IntentKind.SETTLE})) == []
 
 
 def test_plan__worth_unknown__settles_all_the_same() -> None:

@@ -5,14 +5,14 @@ import pytest
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.jobs import stop_line
-from keeper.state import SOURCE_AT_COST, Kind
+from keeper.state import SOURCE_AT_COST, IntentKind
 from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 
 def test_plan__worth_at_the_floor__stops() -> None:
     (action,) = stop_line.plan(state(reading(FLOOR)), NOW)
     assert (action.kind, action.to, action.worth_usdc_e6, action.head) == (
-        Kind.STOP,
+        IntentKind.STOP,
         VAULT,
         FLOOR,
         HEAD,
@@ -30,7 +30,7 @@ def test_plan__worth_zero__stops() -> None:
 
 def test_plan__worth_at_cost_at_the_floor__stops_and_says_that_it_is_at_cost() -> None:
     (action,) = stop_line.plan(state(reading(FLOOR, source=SOURCE_AT_COST)), NOW)
-    assert (action.kind, action.source) == (Kind.STOP, "vault.worth_at_cost")
+    assert (action.kind, action.source) == (IntentKind.STOP, "vault.worth_at_cost")
 
 
 def test_plan__unknown_worth__does_nothing() -> None:
@@ -49,11 +49,11 @@ def test_plan__a_vault_that_is_not_working__does_nothing(status: VaultStatus | N
 
 
 def test_plan__a_stop_under_way__plans_no_second() -> None:
-    assert stop_line.plan(state(reading(0, live=frozenset({Kind.STOP}))), NOW) == []
+    assert stop_line.plan(state(reading(0, live=frozenset({IntentKind.STOP}))), NOW) == []
 
 
 def test_plan__a_mark_under_way__does_not_hold_up_the_stop() -> None:
-    assert len(stop_line.plan(state(reading(0, live=frozenset({Kind.MARK}))), NOW)) == 1
+    assert len(stop_line.plan(state(reading(0, live=frozenset({IntentKind.MARK}))), NOW)) == 1
 
 
 def test_plan__head_exactly_as_old_as_allowed__stops() -> None:

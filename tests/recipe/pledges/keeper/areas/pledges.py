@@ -7,16 +7,16 @@ from typing import Any
 from core.pledges.queries import lapse
 from core.pledges.rules import lapsed_before
 
-from keeper.schedule import Job, Place
+from keeper.schedule import Job, JobPlace
 
 A_RUN = 1_000
 
 
-def jobs(place: Place) -> tuple[Job, ...]:
+def jobs(place: JobPlace) -> tuple[Job, ...]:
     return (Job("pledges", 3_600, lambda now: run(place, now)),)
 
 
-def run(place: Place, now: datetime) -> Mapping[str, Any]:
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Errors: LeadershipLostError, the database's."""
     with place.database.write() as session:
         place.fence(session)

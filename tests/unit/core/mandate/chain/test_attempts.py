@@ -4,12 +4,12 @@ import pytest
 
 from core.mandate.chain import calldata
 from core.mandate.chain.attempts import attempted_of
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
-BUY = Call(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
-SELL = Call(ADAPTER, 0, test_venue.sell(5))
+BUY = VaultCall(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
+SELL = VaultCall(ADAPTER, 0, test_venue.sell(5))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 
 

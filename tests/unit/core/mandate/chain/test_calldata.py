@@ -5,7 +5,7 @@ import pytest
 from core.chain.abi import AbiDecodeError, AbiEncodeError, function
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
-from core.mandate.chain.calldata import Call
+from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.venues import test_venue
 from tests.unit.core.mandate.chain.test_typed_data import TERMS
@@ -19,12 +19,12 @@ def test_buy__has_the_selector_that_the_adapter_publishes() -> None:
 
 
 def test_execute__and_back__gives_the_call() -> None:
-    call = Call(TARGET, 5, test_venue.buy(5))
+    call = VaultCall(TARGET, 5, test_venue.buy(5))
     assert calldata.calls_of(calldata.execute(call)) == (call,)
 
 
 def test_execute_batch__and_back__gives_the_calls() -> None:
-    calls = (Call(TARGET, 5, test_venue.buy(5)), Call(TARGET, 0, test_venue.sell(7)))
+    calls = (VaultCall(TARGET, 5, test_venue.buy(5)), VaultCall(TARGET, 0, test_venue.sell(7)))
     assert calldata.calls_of(calldata.execute_batch(calls)) == calls
     assert calldata.calls_of(calldata.unwind(calls)) == calls
 
@@ -36,7 +36,7 @@ def test_calls_of__another_function__is_none() -> None:
 
 def test_calls_of__cut_short__raises() -> None:
     with pytest.raises(AbiDecodeError):
-        calldata.calls_of(calldata.execute(Call(TARGET, 5, "0x"))[:80])
+        calldata.calls_of(calldata.execute(VaultCall(TARGET, 5, "0x"))[:80])
 
 
 def test_create_vault__and_back__gives_terms_and_rules() -> None:

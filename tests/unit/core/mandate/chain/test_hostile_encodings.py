@@ -15,7 +15,7 @@ from core.chain.blocks import RawLog
 from core.chain.revert import decode_revert
 from core.mandate.chain import calldata
 from core.mandate.chain.attempts import attempted_of
-from core.mandate.chain.calldata import Call, calls_of
+from core.mandate.chain.calldata import VaultCall, calls_of
 from core.mandate.chain.decode import decode_log
 
 WORD = st.sampled_from(
@@ -77,7 +77,7 @@ def test_any_bytes_for_a_functions_values__are_values_or_an_abi_error(
 
 @given(st.lists(st.tuples(st.integers(0, 2**256 - 1), st.binary(max_size=100)), max_size=30))
 def test_what_an_encoder_writes__is_within_the_bound(calls: list[tuple[int, bytes]]) -> None:
-    asked = [Call(TARGET, amount, "0x" + data.hex()) for amount, data in calls]
+    asked = [VaultCall(TARGET, amount, "0x" + data.hex()) for amount, data in calls]
     assert calls_of(calldata.execute_batch(asked)) == tuple(asked)
 
 

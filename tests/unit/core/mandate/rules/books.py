@@ -9,12 +9,12 @@ from typing import Any
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import (
-    Kind,
     LedgerRow,
     MandateFacts,
     MandateState,
     NewRow,
     ReportedBy,
+    RowKind,
     fold,
     priced,
     row_from_event,
@@ -126,7 +126,7 @@ class Book:
 
     def report(
         self,
-        kind: Kind,
+        kind: RowKind,
         amount: str | None = None,
         tx_number: int | None = None,
         payload: Mapping[str, Any] | None = None,

@@ -6,9 +6,9 @@ import pytest
 
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.mandate.rules.ledger import (
-    Kind,
     NewRow,
     ReportedBy,
+    RowKind,
     after_stop_note,
     event_row,
     guard_refusal_note,
@@ -37,7 +37,7 @@ def _event(**changes: Any) -> NewRow:
 def test_event_row__keeps_the_payload_beside_why_and_the_servers_flag() -> None:
     row = _event(violation=Violation(("target_missing",), {"target_detail": "absent"}))
     assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (
-        Kind.BUY,
+        RowKind.BUY,
         ReportedBy.AGENT,
         "report:u-1",
         0,
@@ -79,7 +79,7 @@ def test_refusal_note__is_the_agents_word_until_proven() -> None:
     row = refusal_note(
         RefusalReport(RefusalReason.OVER_PER_TX_CAP, tx(9), e6("150")), fact="u-2", now=START
     )
-    assert (row.kind, row.base_key, row.tx_hash) == (Kind.NOTE, f"refusal:{tx(9)}", tx(9))
+    assert (row.kind, row.base_key, row.tx_hash) == (RowKind.NOTE, f"refusal:{tx(9)}", tx(9))
     assert row.payload["refusal"] == {
         "reason": "OverPerTxCap",
         "source": "agent",
@@ -99,7 +99,12 @@ def test_after_stop_note__is_confirmed_and_counts() -> None:
     book.chain(stopped())
     book.add(
         after_stop_note(
-            kind=Kind.BUY, amount_usdc_e6=e6("5"), tx_hash=None, why="late", fact="u-4", now=START
+            kind=RowKind.BUY,
+            amount_usdc_e6=e6("5"),
+            tx_hash=None,
+            why="late",
+            fact="u-4",
+            now=START,
         )
     )
     refusal = book.rows[-1].payload["refusal"]

@@ -10,7 +10,7 @@ from eth_utils.crypto import keccak
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.chain_rows import ROLE_NAMES, bytes32_word
-from core.mandate.rules.ledger import Kind, NewRow, ReportedBy, revert_note, row_from_event
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, revert_note, row_from_event
 from core.mandate.rules.record import canonical_row
 from tests.unit.core.mandate.rules.books import (
     AGENT,
@@ -67,10 +67,10 @@ def test_row__stands_where_its_log_stands() -> None:
     assert row.occurred_at == datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 
 
-EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] = [
+EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]] = [
     (
         created(),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -78,7 +78,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.Deposited(OWNER, e6("5"), e6("7"), e6("8")),
-        Kind.DEPOSIT,
+        RowKind.DEPOSIT,
         "chain",
         "5",
         "5",
@@ -86,7 +86,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.Executed(4, VENUE, SELECTOR, e6("5"), e6("2"), e6("9")),
-        Kind.MOVE,
+        RowKind.MOVE,
         "chain",
         "5",
         "-3",
@@ -103,7 +103,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.Executed(5, VENUE, SELECTOR, 0, e6("2"), e6("9")),
-        Kind.MOVE,
+        RowKind.MOVE,
         "chain",
         "2",
         "2",
@@ -120,7 +120,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         paid("0.01"),
-        Kind.FEE,
+        RowKind.FEE,
         "chain",
         "0.01",
         "0",
@@ -128,7 +128,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         marked("799", 11),
-        Kind.NOTE,
+        RowKind.NOTE,
         "keeper",
         None,
         "0",
@@ -136,7 +136,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         stopped(KEEPER, worth="799"),
-        Kind.STOP,
+        RowKind.STOP,
         "keeper",
         None,
         "0",
@@ -144,7 +144,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         stopped(OWNER, "owner"),
-        Kind.STOP,
+        RowKind.STOP,
         "owner",
         None,
         "0",
@@ -152,7 +152,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.AgentSet(AGENT),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -160,7 +160,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.AgentRemoved(AGENT, OWNER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -168,7 +168,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         unwound("6"),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         "6",
         "6",
@@ -184,7 +184,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.ProceedsReceived(X402, e6("6"), e6("7")),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         "6",
         "6",
@@ -192,7 +192,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         settled("3", "30"),
-        Kind.PAYOUT,
+        RowKind.PAYOUT,
         "chain",
         "3",
         "-3",
@@ -207,7 +207,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         withdrawn("9"),
-        Kind.WITHDRAW,
+        RowKind.WITHDRAW,
         "chain",
         "9",
         "-9",
@@ -215,7 +215,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.PayeeChanged(AGENT, STRANGER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -223,7 +223,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.TermsCancelled(DIGEST, OWNER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -231,7 +231,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.KeeperProposed(KEEPER, 1_770_022_800),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -243,7 +243,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.KeeperChanged(KEEPER, STRANGER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -255,7 +255,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.RoleGranted("0x" + "00" * 32, STRANGER, OWNER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -267,7 +267,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
     ),
     (
         ev.RoleRevoked("0x" + "77" * 32, STRANGER, OWNER),
-        Kind.NOTE,
+        RowKind.NOTE,
         "chain",
         None,
         "0",
@@ -287,7 +287,7 @@ EVENTS: list[tuple[ev.ChainEvent, Kind, str, str | None, str, dict[str, Any]]] =
 )
 def test_row_from_event__is_exactly(
     event: ev.ChainEvent,
-    kind: Kind,
+    kind: RowKind,
     by: str,
     amount: str | None,
     delta: str,
@@ -383,7 +383,7 @@ def test_revert_note__a_known_reason__is_confirmed_by_the_block_scan() -> None:
         proves_event_id=4,
     )
     assert (row.kind, row.reported_by, row.base_key, row.cash_delta_usdc_e6) == (
-        Kind.NOTE,
+        RowKind.NOTE,
         ReportedBy.CHAIN,
         f"revert:{tx(7)}",
         0,

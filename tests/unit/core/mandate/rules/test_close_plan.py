@@ -13,7 +13,7 @@ from core.mandate.rules.close_plan import (
     PlanFacts,
     close_all_plan,
 )
-from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
+from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
 from tests.unit.core.mandate.rules.books import (
     PAPER,
     START,
@@ -192,10 +192,10 @@ def test_plan__stopped_inside_the_grace__is_no_grace() -> None:
 def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     book = _out()
     book.report(
-        Kind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER}
+        RowKind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER}
     )
     book.report(
-        Kind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
+        RowKind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
     )
     plan = _plan(book, HELD)
     kept = plan["steps"][2]
@@ -270,7 +270,7 @@ def test_plan__nothing_out__costs_nothing() -> None:
 
 def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "5", payload={"position": {"id": "p9"}})
+    book.report(RowKind.BUY, "5", payload={"position": {"id": "p9"}})
     calls = {"stop_call": None, "withdraw_call": None}
     assert [(step["type"], step["data"]) for step in _plan(book, **calls)["steps"]] == [
         ("stop", None),
@@ -284,7 +284,7 @@ def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> N
 def test_plan__agents_words__stand_in_the_label_alone() -> None:
     book = working()
     book.report(
-        Kind.BUY,
+        RowKind.BUY,
         "5",
         payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER},
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import Kind, ReportedBy, fold, mark_note, priced, stop_row
+from core.mandate.rules.ledger import ReportedBy, RowKind, fold, mark_note, priced, stop_row
 from core.mandate.rules.lifecycle import Status
 from tests.unit.core.mandate.rules.books import (
     DAY,
@@ -45,7 +45,7 @@ def test_cash__whole_life_to_the_last_micro_usdc() -> None:
 
 def test_cash__testnet_report_moves_none_whatever_delta_it_carries() -> None:
     book = working()
-    row = book.report(Kind.BUY, "100", 9)
+    row = book.report(RowKind.BUY, "100", 9)
     assert row.cash_delta_usdc_e6 == 0
     assert priced(replace(row, cash_delta_usdc_e6=-1), book.state, TESTNET).cash_delta_usdc_e6 == 0
     assert (book.state.cash_usdc_e6, book.state.spent_usdc_e6, book.state.moves_count) == (
@@ -114,10 +114,12 @@ def test_moves__calls_of_one_batch_are_one_action_for_the_largest_move() -> None
 
 def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH", "qty": "0.05"}})
+    book.report(
+        RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH", "qty": "0.05"}}
+    )
     assert book.state.cash_usdc_e6 == e6("900")
-    book.report(Kind.SELL, "70", payload={"position": {"id": "p1"}})
-    resolve = book.report(Kind.RESOLVE, "20", payload={"position": {"id": "p1"}})
+    book.report(RowKind.SELL, "70", payload={"position": {"id": "p1"}})
+    resolve = book.report(RowKind.RESOLVE, "20", payload={"position": {"id": "p1"}})
     assert resolve.cash_delta_usdc_e6 == e6("50")
     state = book.state
     assert (state.cash_usdc_e6, state.positions, state.realized_usdc_e6) == (
@@ -129,18 +131,18 @@ def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
 
 def test_paper__cash_never_falls_below_zero() -> None:
     book = working(PAPER)
-    row = book.report(Kind.BUY, "1000.000001")
+    row = book.report(RowKind.BUY, "1000.000001")
     assert row.cash_delta_usdc_e6 == -e6("1000")
-    assert book.report(Kind.FEE, "1").cash_delta_usdc_e6 == 0
+    assert book.report(RowKind.FEE, "1").cash_delta_usdc_e6 == 0
     assert book.state.cash_usdc_e6 == 0
 
 
 def test_paper__what_was_never_paid__does_not_come_back() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "1500", payload={"position": {"id": "p1"}})
-    book.report(Kind.BUY, "1", payload={"position": {"id": "p2", "cost_usdc": "700"}})
+    book.report(RowKind.BUY, "1500", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "1", payload={"position": {"id": "p2", "cost_usdc": "700"}})
     assert [position.cost_usdc_e6 for position in book.state.positions] == [e6("1000"), 0]
-    resolve = book.report(Kind.RESOLVE, "0", payload={"position": {"id": "p2"}})
+    resolve = book.report(RowKind.RESOLVE, "0", payload={"position": {"id": "p2"}})
     stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, book.state.cash_usdc_e6) == (
         0,
@@ -151,16 +153,17 @@ def test_paper__what_was_never_paid__does_not_come_back() -> None:
 
 def test_paper__a_loss_beyond_the_cost_brings_nothing_back() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
     assert (
-        book.report(Kind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6 == 0
+        book.report(RowKind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6
+        == 0
     )
 
 
 def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
-    book.report(Kind.SELL, "30", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
+    book.report(RowKind.SELL, "30", payload={"position": {"id": "p1"}})
     stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     assert stop.cash_delta_usdc_e6 == e6("70")
     assert stop.payload["positions_void"] == [
@@ -171,11 +174,11 @@ def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
 
 def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
     book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
     before = book.state
-    book.report(Kind.RESOLVE, "50", payload={"position": {"id": "p1"}})
-    book.report(Kind.BUY, "50", payload={"position": {"id": "p2"}})
+    book.report(RowKind.RESOLVE, "50", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "50", payload={"position": {"id": "p2"}})
     after = book.state
     assert (after.cash_usdc_e6, after.positions, after.realized_usdc_e6) == (
         before.cash_usdc_e6,
@@ -186,7 +189,7 @@ def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
 
 def test_priced__twice__is_the_same_row() -> None:
     book = working(PAPER)
-    row = book.report(Kind.BUY, "10")
+    row = book.report(RowKind.BUY, "10")
     before = fold(book.rows[:-1], PAPER)
     assert priced(row, before, PAPER) == row
 
@@ -204,9 +207,9 @@ def test_fees__by_class_and_unclassified_counted() -> None:
         ("gas", "5"),
         ("network", "6"),
     ]:
-        book.report(Kind.FEE, amount, payload={"fee_kind": fee_kind})
-    book.report(Kind.FEE, "7")
-    book.report(Kind.FEE, "8", payload={"fee_kind": "swap"})
+        book.report(RowKind.FEE, amount, payload={"fee_kind": fee_kind})
+    book.report(RowKind.FEE, "7")
+    book.report(RowKind.FEE, "8", payload={"fee_kind": "swap"})
     state = book.state
     assert (state.fees_tools_usdc_e6, state.fees_venue_usdc_e6, state.fees_network_usdc_e6) == (
         e6("6"),
@@ -225,7 +228,7 @@ def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount
     book = working()
     if chain_first:
         book.chain(paid("0.01"), 70)
-    book.report(Kind.FEE, "0.02", 70, payload)
+    book.report(RowKind.FEE, "0.02", 70, payload)
     if not chain_first:
         book.chain(paid("0.01"), 70)
     state = book.state
@@ -238,7 +241,7 @@ def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount
 
 def test_fees__a_venue_fee_of_the_same_transaction__stays_beside_the_payment() -> None:
     book = working()
-    book.report(Kind.FEE, "0.5", 70, {"fee_kind": "venue"})
+    book.report(RowKind.FEE, "0.5", 70, {"fee_kind": "venue"})
     book.chain(paid("0.01"), 70)
     assert (book.state.fees_venue_usdc_e6, book.state.fees_tools_usdc_e6) == (e6("0.5"), e6("0.01"))
 
@@ -261,8 +264,8 @@ def test_fees__x402_payment__is_a_cost_and_no_position() -> None:
 
 def test_positions__opened_marked_and_closed() -> None:
     book = working()
-    book.report(Kind.MOVE, "40", 9, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE})
-    book.report(Kind.BUY, "10", 10, {"position": {"id": "p1", "cost_usdc": "9.5"}})
+    book.report(RowKind.MOVE, "40", 9, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE})
+    book.report(RowKind.BUY, "10", 10, {"position": {"id": "p1", "cost_usdc": "9.5"}})
     position = book.state.positions[0]
     assert (position.cost_usdc_e6, position.mark_usdc_e6, position.mark_source) == (
         e6("49.5"),
@@ -271,7 +274,7 @@ def test_positions__opened_marked_and_closed() -> None:
     )
     assert position.target == {"kind": "contract", "chain_id": None, "address": VENUE}
     book.report(
-        Kind.NOTE,
+        RowKind.NOTE,
         payload={
             "marks": [
                 {"position_id": "p1", "worth_usdc": "60.000001"},
@@ -283,29 +286,31 @@ def test_positions__opened_marked_and_closed() -> None:
         e6("60.000001"),
         "agent_mark",
     )
-    book.report(Kind.RESOLVE, "10.5", payload={"position": {"id": "p1"}})
+    book.report(RowKind.RESOLVE, "10.5", payload={"position": {"id": "p1"}})
     assert (book.state.positions, book.state.resolved_usdc_e6) == ((), e6("10.5"))
 
 
 def test_marks__an_older_one_does_not_replace_a_newer_and_the_future_is_cut_off() -> None:
     book = working()
-    book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
     future, past = (book.clock + DAY).isoformat(), (book.clock - DAY).isoformat()
     book.report(
-        Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "12", "at": future}}
+        RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "12", "at": future}}
     )
     assert book.state.positions[0].mark_at == book.clock
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "3", "at": past}})
+    book.report(
+        RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "3", "at": past}}
+    )
     assert book.state.positions[0].mark_usdc_e6 == e6("12")
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "13"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "13"}})
     assert book.state.positions[0].mark_usdc_e6 == e6("13")
 
 
 @pytest.mark.parametrize("worth", ["12,5", "", None, True, ["1"], "-1", "1e3", "1.0000001"])
 def test_marks__unusable_number__reads_as_zero_with_data_issue(worth: object) -> None:
     book = working()
-    book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": worth}})
+    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": worth}})
     assert (book.state.positions[0].mark_usdc_e6, book.state.data_issue) == (0, True)
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
-    Kind,
     LedgerRow,
     MandateState,
     NewRow,
     ReportedBy,
+    RowKind,
     StateVersionError,
     ToldByTx,
     apply,
@@ -30,7 +30,7 @@ from core.mandate.rules.ledger import (
     stop_row,
 )
 from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.told import Told
+from core.mandate.rules.told import ReportedFacts
 from tests.unit.core.mandate.rules.books import (
     AGENT,
     KEEPER,
@@ -172,7 +172,7 @@ def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
     book = Book()
     book.sign()
     cancelled = NewRow(
-        kind=Kind.NOTE,
+        kind=RowKind.NOTE,
         reported_by=ReportedBy.OWNER,
         occurred_at=book.clock,
         base_key="cancelled",
@@ -275,7 +275,7 @@ def _revert(
 
 def _refusal(book: Book, number: int | None) -> LedgerRow:
     return book.report(
-        Kind.NOTE,
+        RowKind.NOTE,
         tx_number=number,
         payload={"refusal": {"reason": "OverPerTxCap", "source": "agent"}},
     )
@@ -318,7 +318,9 @@ def test_refusals__without_a_transaction__count_each() -> None:
 def test_reverts__an_agents_word_for_a_revert__is_no_revert() -> None:
     book = working()
     book.report(
-        Kind.NOTE, tx_number=60, payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True}
+        RowKind.NOTE,
+        tx_number=60,
+        payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True},
     )
     assert (
         book.state.refusals_count,
@@ -338,8 +340,8 @@ def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
         "unwound": {"target": VENUE},
         "executed": {"spent": "5.000000", "received": "0.000000", "nonce": 1},
     }
-    row = book.report(Kind.NOTE, "50", payload=forged)
-    move = book.report(Kind.MOVE, "50", payload=forged)
+    row = book.report(RowKind.NOTE, "50", payload=forged)
+    move = book.report(RowKind.MOVE, "50", payload=forged)
     assert book.state == replace(before, last_row_at=move.occurred_at)
     assert row.cash_delta_usdc_e6 == 0
 
@@ -347,12 +349,12 @@ def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
 def test_violations__codes_each_once_sorted_and_counted() -> None:
     book = working()
     book.report(
-        Kind.BUY,
+        RowKind.BUY,
         "500",
         payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}},
     )
     book.report(
-        Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
+        RowKind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
     )
     assert (book.state.violation_codes, book.state.violations_count) == (
         ("over_daily_cap", "over_per_tx_cap"),
@@ -375,7 +377,7 @@ def test_apply__a_reversal__asks_for_a_fold() -> None:
     book = working()
     reversal = book.reverse(book.chain(executed("10")))
     with pytest.raises(ValueError, match="fold the effective rows"):
-        apply(book.state, reversal, TESTNET, Told())
+        apply(book.state, reversal, TESTNET, ReportedFacts())
 
 
 def test_reversal__of_the_stop__the_mandate_works_again() -> None:
@@ -421,20 +423,20 @@ def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
             return book.chain(executed(text, f"0.{other % 10**6:06d}", nonce=number), number)
         case "buy" | "sell" | "resolve":
             return book.report(
-                Kind(word),
+                RowKind(word),
                 text,
                 number,
                 {"position": {"id": other}, "violation": {"codes": [word], "detail": {}}},
             )
         case "mark":
             return book.report(
-                Kind.NOTE,
+                RowKind.NOTE,
                 None,
                 None,
                 {"mark": {"position_id": other, "worth_usdc": text}, "next_at": "soon"},
             )
         case "fee":
-            return book.report(Kind.FEE, text, number, {"fee_kind": other})
+            return book.report(RowKind.FEE, text, number, {"fee_kind": other})
         case "refusal":
             return _refusal(book, number)
         case "revert":
@@ -511,7 +513,7 @@ def test_state_json__of_a_full_state__comes_back_the_same() -> None:
     book = working()
     book.chain(executed("10"), 60)
     book.report(
-        Kind.BUY,
+        RowKind.BUY,
         "10",
         60,
         {
@@ -520,7 +522,7 @@ def test_state_json__of_a_full_state__comes_back_the_same() -> None:
             "next_at": "2026-02-03T00:00:00Z",
         },
     )
-    book.report(Kind.FEE, "1", 61, {"fee_kind": "gas"})
+    book.report(RowKind.FEE, "1", 61, {"fee_kind": "gas"})
     _refusal(book, 62)
     book.chain(marked("995"))
     book.chain(ev.AgentRemoved(AGENT, OWNER))
@@ -537,7 +539,7 @@ def test_state_json__of_another_version__asks_for_a_new_fold() -> None:
 
 def test_last_row_at__is_the_latest_time_not_the_last_row() -> None:
     book = working()
-    latest = book.report(Kind.NOTE, at=book.clock + timedelta(hours=1))
+    latest = book.report(RowKind.NOTE, at=book.clock + timedelta(hours=1))
     book.chain(executed("1"))
     assert book.state.last_row_at == latest.occurred_at
 

@@ -13,8 +13,8 @@ from core.mandate.rules.lifecycle import (
     ENDED,
     OF_VAULT,
     TABLE,
+    MandateMove,
     MarketMode,
-    Move,
     MoveFacts,
     Status,
     VaultStatus,
@@ -36,24 +36,24 @@ PLAIN = MoveFacts()
 @pytest.mark.parametrize(
     ("status", "move", "facts", "expected"),
     [
-        (Status.DRAFT, Move.ASSIGN, PLAIN, Status.DRAFT),
-        (Status.DRAFT, Move.SIGN, PLAIN, Status.SIGNED),
-        (Status.DRAFT, Move.SIGN, PAPER, Status.WORKING),
-        (Status.DRAFT, Move.CANCEL, PLAIN, Status.CANCELLED),
-        (Status.SIGNED, Move.ACCEPT, PLAIN, Status.SIGNED),
-        (Status.SIGNED, Move.FUND, FUNDED, Status.WORKING),
-        (Status.SIGNED, Move.STOP, PLAIN, Status.STOPPED),
-        (Status.SIGNED, Move.STOP, VAULT, Status.STOPPED),
-        (Status.SIGNED, Move.CANCEL, PLAIN, Status.CANCELLED),
-        (Status.WORKING, Move.ACCEPT, FUNDED, Status.WORKING),
-        (Status.WORKING, Move.STOP, FUNDED, Status.STOPPED),
-        (Status.WORKING, Move.SETTLE, PAST_END, Status.SETTLED),
-        (Status.STOPPED, Move.SETTLE, FUNDED, Status.SETTLED),
-        (Status.SETTLED, Move.SETTLE, FUNDED, Status.SETTLED),
+        (Status.DRAFT, MandateMove.ASSIGN, PLAIN, Status.DRAFT),
+        (Status.DRAFT, MandateMove.SIGN, PLAIN, Status.SIGNED),
+        (Status.DRAFT, MandateMove.SIGN, PAPER, Status.WORKING),
+        (Status.DRAFT, MandateMove.CANCEL, PLAIN, Status.CANCELLED),
+        (Status.SIGNED, MandateMove.ACCEPT, PLAIN, Status.SIGNED),
+        (Status.SIGNED, MandateMove.FUND, FUNDED, Status.WORKING),
+        (Status.SIGNED, MandateMove.STOP, PLAIN, Status.STOPPED),
+        (Status.SIGNED, MandateMove.STOP, VAULT, Status.STOPPED),
+        (Status.SIGNED, MandateMove.CANCEL, PLAIN, Status.CANCELLED),
+        (Status.WORKING, MandateMove.ACCEPT, FUNDED, Status.WORKING),
+        (Status.WORKING, MandateMove.STOP, FUNDED, Status.STOPPED),
+        (Status.WORKING, MandateMove.SETTLE, PAST_END, Status.SETTLED),
+        (Status.STOPPED, MandateMove.SETTLE, FUNDED, Status.SETTLED),
+        (Status.SETTLED, MandateMove.SETTLE, FUNDED, Status.SETTLED),
     ],
 )
 def test_move__in_the_table__leads_there(
-    status: Status, move: Move, facts: MoveFacts, expected: Status
+    status: Status, move: MandateMove, facts: MoveFacts, expected: Status
 ) -> None:
     assert next_status(status, move, facts) is expected
 
@@ -61,17 +61,17 @@ def test_move__in_the_table__leads_there(
 @pytest.mark.parametrize(
     ("status", "move", "facts", "rule"),
     [
-        (Status.SIGNED, Move.CANCEL, VAULT, "only while it has no vault; stop it instead"),
-        (Status.SIGNED, Move.FUND, VAULT, "only once the vault holds the whole budget"),
-        (Status.WORKING, Move.SETTLE, FUNDED, "only after a stop or from its end date on"),
-        (Status.DRAFT, Move.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
-        (Status.STOPPED, Move.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
-        (Status.SIGNED, Move.ASSIGN, PLAIN, "it takes a mandate that is draft"),
-        (Status.STOPPED, Move.STOP, FUNDED, "it takes a mandate that is signed or working"),
+        (Status.SIGNED, MandateMove.CANCEL, VAULT, "only while it has no vault; stop it instead"),
+        (Status.SIGNED, MandateMove.FUND, VAULT, "only once the vault holds the whole budget"),
+        (Status.WORKING, MandateMove.SETTLE, FUNDED, "only after a stop or from its end date on"),
+        (Status.DRAFT, MandateMove.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
+        (Status.STOPPED, MandateMove.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
+        (Status.SIGNED, MandateMove.ASSIGN, PLAIN, "it takes a mandate that is draft"),
+        (Status.STOPPED, MandateMove.STOP, FUNDED, "it takes a mandate that is signed or working"),
     ],
 )
 def test_move__refused__says_status_move_and_rule(
-    status: Status, move: Move, facts: MoveFacts, rule: str
+    status: Status, move: MandateMove, facts: MoveFacts, rule: str
 ) -> None:
     with pytest.raises(WrongStatusError) as refused:
         next_status(status, move, facts)
@@ -86,7 +86,9 @@ def test_every_pair_without_a_line__is_refused_whatever_the_facts() -> None:
         for mode in MarketMode
         for vault, funded, end in booleans
     ]
-    for pair, facts in itertools.product(set(itertools.product(Status, Move)) - lines, every_fact):
+    for pair, facts in itertools.product(
+        set(itertools.product(Status, MandateMove)) - lines, every_fact
+    ):
         with pytest.raises(WrongStatusError):
             next_status(*pair, facts)
 

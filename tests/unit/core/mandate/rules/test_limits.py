@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from core.mandate.rules.lifecycle import MarketMode, Status, VaultStatus
 from core.mandate.rules.limits import (
-    Call,
     Effect,
+    LimitRefusal,
     LimitsFacts,
-    Refused,
+    ProposedCall,
     Spend,
     SpendWindow,
     VaultModel,
@@ -58,12 +58,12 @@ MODEL = VaultModel(
 )
 
 
-def buy(amount_usdc_e6: int) -> Call:
-    return Call(VENUE, amount_usdc_e6, BUY + amount_usdc_e6.to_bytes(32, "big"))
+def buy(amount_usdc_e6: int) -> ProposedCall:
+    return ProposedCall(VENUE, amount_usdc_e6, BUY + amount_usdc_e6.to_bytes(32, "big"))
 
 
-def sell(max_spend_usdc_e6: int = 0) -> Call:
-    return Call(VENUE, max_spend_usdc_e6, SELL + bytes(32))
+def sell(max_spend_usdc_e6: int = 0) -> ProposedCall:
+    return ProposedCall(VENUE, max_spend_usdc_e6, SELL + bytes(32))
 
 
 def took(amount_usdc_e6: int) -> Effect:
@@ -75,8 +75,10 @@ def gave(amount_usdc_e6: int) -> Effect:
     return Effect(taken_usdc_e6=0, change_usdc_e6=amount_usdc_e6)
 
 
-def deposit_for(receiver: str) -> Call:
-    return Call(VENUE, USDC, DEPOSIT + bytes(32) + bytes.fromhex(receiver[2:]).rjust(32, b"\0"))
+def deposit_for(receiver: str) -> ProposedCall:
+    return ProposedCall(
+        VENUE, USDC, DEPOSIT + bytes(32) + bytes.fromhex(receiver[2:]).rjust(32, b"\0")
+    )
 
 
 # The rolling day
@@ -200,84 +202,84 @@ def test_refusals__come_in_the_order_status_end_pause_caller_rules_caps() -> Non
         is_factory_paused=True,
     )
     paused = replace(MODEL, is_factory_paused=True)
-    forbidden = [Call(STRANGER, 101 * USDC, BUY)]
+    forbidden = [ProposedCall(STRANGER, 101 * USDC, BUY)]
     over_all_caps = [buy(2_000 * USDC)]
-    assert check_call(stopped, STRANGER, [], END) == Refused("MandateStopped", (START - 5,))
-    assert check_call(paused, STRANGER, [], END) == Refused("MandateEnded", (END,))
-    assert check_call(paused, STRANGER, [], START) == Refused("MandatePaused")
-    assert check_call(MODEL, STRANGER, [], START) == Refused("NotAgent", (STRANGER,))
-    assert check_call(MODEL, AGENT, [], START) == Refused("EmptyBatch")
-    assert check_call(MODEL, AGENT, forbidden, START) == Refused(
+    assert check_call(stopped, STRANGER, [], END) == LimitRefusal("MandateStopped", (START - 5,))
+    assert check_call(paused, STRANGER, [], END) == LimitRefusal("MandateEnded", (END,))
+    assert check_call(paused, STRANGER, [], START) == LimitRefusal("MandatePaused")
+    assert check_call(MODEL, STRANGER, [], START) == LimitRefusal("NotAgent", (STRANGER,))
+    assert check_call(MODEL, AGENT, [], START) == LimitRefusal("EmptyBatch")
+    assert check_call(MODEL, AGENT, forbidden, START) == LimitRefusal(
         "TargetNotAllowed", (STRANGER, "0xd96a094a")
     )
-    assert check_call(MODEL, AGENT, over_all_caps, START) == Refused(
+    assert check_call(MODEL, AGENT, over_all_caps, START) == LimitRefusal(
         "OverPerTxCap", (2_000 * USDC, 100 * USDC)
     )
     wide = replace(MODEL, per_tx_cap=3_000 * USDC)
-    assert check_call(wide, AGENT, over_all_caps, START) == Refused(
+    assert check_call(wide, AGENT, over_all_caps, START) == LimitRefusal(
         "OverDailyCap", (2_000 * USDC, 300 * USDC)
     )
     wider = replace(wide, daily_cap=3_000 * USDC)
-    assert check_call(wider, AGENT, over_all_caps, START) == Refused(
+    assert check_call(wider, AGENT, over_all_caps, START) == LimitRefusal(
         "OverBudget", (2_000 * USDC, 1_000 * USDC)
     )
 
 
 def test_stopped_and_settled__still_says_stopped() -> None:
     vault = replace(MODEL, status=VaultStatus.SETTLED, stopped_at=START)
-    assert check_call(vault, AGENT, [buy(1)], START + 1) == Refused("MandateStopped", (START,))
+    assert check_call(vault, AGENT, [buy(1)], START + 1) == LimitRefusal("MandateStopped", (START,))
 
 
 def test_settled_without_a_stop__says_ended() -> None:
-    assert check_call(replace(MODEL, status=VaultStatus.SETTLED), AGENT, [buy(1)], END) == Refused(
-        "MandateEnded", (END,)
-    )
+    assert check_call(
+        replace(MODEL, status=VaultStatus.SETTLED), AGENT, [buy(1)], END
+    ) == LimitRefusal("MandateEnded", (END,))
 
 
 def test_funding__says_what_is_there_and_what_is_needed() -> None:
     vault = replace(MODEL, status=VaultStatus.FUNDING, deposited=1)
-    assert check_call(vault, AGENT, [buy(1)], START) == Refused(
+    assert check_call(vault, AGENT, [buy(1)], START) == LimitRefusal(
         "MandateNotFunded", (1, 1_000 * USDC)
     )
 
 
 @pytest.mark.parametrize(
-    ("now", "reason"), [(END - 1, None), (END, Refused("MandateEnded", (END,)))]
+    ("now", "reason"), [(END - 1, None), (END, LimitRefusal("MandateEnded", (END,)))]
 )
-def test_end__is_exclusive(now: int, reason: Refused | None) -> None:
+def test_end__is_exclusive(now: int, reason: LimitRefusal | None) -> None:
     assert check_call(MODEL, AGENT, [buy(1)], now) == reason
 
 
 def test_removed_agent__refuses_everyone_even_the_zero_address() -> None:
     vault = replace(MODEL, agent=ZERO_ADDRESS)
-    assert check_call(vault, AGENT, [buy(1)], START) == Refused("NoAgent")
-    assert check_call(vault, ZERO_ADDRESS, [buy(1)], START) == Refused("NoAgent")
-    assert check_call(vault, STRANGER, [], START) == Refused("NoAgent")
+    assert check_call(vault, AGENT, [buy(1)], START) == LimitRefusal("NoAgent")
+    assert check_call(vault, ZERO_ADDRESS, [buy(1)], START) == LimitRefusal("NoAgent")
+    assert check_call(vault, STRANGER, [], START) == LimitRefusal("NoAgent")
 
 
 def test_removed_agent__after_status_end_and_pause() -> None:
     vault = replace(MODEL, agent=ZERO_ADDRESS)
-    assert check_call(replace(vault, is_factory_paused=True), AGENT, [buy(1)], START) == Refused(
-        "MandatePaused"
-    )
-    assert check_call(vault, AGENT, [buy(1)], END) == Refused("MandateEnded", (END,))
+    assert check_call(
+        replace(vault, is_factory_paused=True), AGENT, [buy(1)], START
+    ) == LimitRefusal("MandatePaused")
+    assert check_call(vault, AGENT, [buy(1)], END) == LimitRefusal("MandateEnded", (END,))
 
 
 # Exits
 
 
 def test_exit__with_max_spend__is_refused_before_the_caps() -> None:
-    assert check_call(MODEL, AGENT, [sell(2_000 * USDC)], START) == Refused(
+    assert check_call(MODEL, AGENT, [sell(2_000 * USDC)], START) == LimitRefusal(
         "ExitNotFree", (2_000 * USDC,)
     )
-    assert check_call(MODEL, AGENT, [sell(1)], START) == Refused("ExitNotFree", (1,))
+    assert check_call(MODEL, AGENT, [sell(1)], START) == LimitRefusal("ExitNotFree", (1,))
     assert check_call(MODEL, AGENT, [sell(0)], START) is None
 
 
 def test_exit__of_the_first_call__is_refused_before_the_second_calls_rule() -> None:
-    stray = Call(STRANGER, 0, BUY)
-    assert check_call(MODEL, AGENT, [sell(5), stray], START) == Refused("ExitNotFree", (5,))
-    assert check_call(MODEL, AGENT, [stray, sell(5)], START) == Refused(
+    stray = ProposedCall(STRANGER, 0, BUY)
+    assert check_call(MODEL, AGENT, [sell(5), stray], START) == LimitRefusal("ExitNotFree", (5,))
+    assert check_call(MODEL, AGENT, [stray, sell(5)], START) == LimitRefusal(
         "TargetNotAllowed", (STRANGER, "0xd96a094a")
     )
 
@@ -292,7 +294,7 @@ def test_exit__its_rule_comes_before_its_freeness() -> None:
 def test_pin__of_the_vault_passes_and_of_another_is_refused() -> None:
     assert check_call(MODEL, AGENT, [deposit_for(VAULT)], START) is None
     word = "0x" + STRANGER[2:].lower().rjust(64, "0")
-    assert check_call(MODEL, AGENT, [deposit_for(STRANGER)], START) == Refused(
+    assert check_call(MODEL, AGENT, [deposit_for(STRANGER)], START) == LimitRefusal(
         "RecipientNotVault", (VENUE, "0x6e553f65", 1, word)
     )
 
@@ -300,21 +302,21 @@ def test_pin__of_the_vault_passes_and_of_another_is_refused() -> None:
 def test_pin__with_dirty_high_bytes__is_refused() -> None:
     data = bytearray(deposit_for(VAULT).data)
     data[4 + 32] = 1
-    refused = check_call(MODEL, AGENT, [Call(VENUE, 0, bytes(data))], START)
+    refused = check_call(MODEL, AGENT, [ProposedCall(VENUE, 0, bytes(data))], START)
     assert refused is not None
     assert refused.reason == "RecipientNotVault"
 
 
 def test_pin__one_byte_short__is_refused() -> None:
-    short = Call(VENUE, 0, deposit_for(VAULT).data[:-1])
-    assert check_call(MODEL, AGENT, [short], START) == Refused(
+    short = ProposedCall(VENUE, 0, deposit_for(VAULT).data[:-1])
+    assert check_call(MODEL, AGENT, [short], START) == LimitRefusal(
         "CalldataTooShort", (VENUE, "0x6e553f65", 67, 68)
     )
 
 
 @pytest.mark.parametrize("data", [b"", BUY[:3]])
 def test_calldata__shorter_than_a_selector__names_no_function(data: bytes) -> None:
-    assert check_call(MODEL, AGENT, [Call(VENUE, 0, data)], START) == Refused(
+    assert check_call(MODEL, AGENT, [ProposedCall(VENUE, 0, data)], START) == LimitRefusal(
         "TargetNotAllowed", (VENUE, "0x00000000")
     )
 
@@ -322,7 +324,7 @@ def test_calldata__shorter_than_a_selector__names_no_function(data: bytes) -> No
 def test_batch__is_capped_by_its_sum() -> None:
     assert check_call(MODEL, AGENT, [buy(60 * USDC), buy(40 * USDC)], START) is None
     over = check_call(MODEL, AGENT, [buy(60 * USDC), buy(40 * USDC + 1)], START)
-    assert over == Refused("OverPerTxCap", (100 * USDC + 1, 100 * USDC))
+    assert over == LimitRefusal("OverPerTxCap", (100 * USDC + 1, 100 * USDC))
 
 
 # What a call leaves behind
@@ -331,7 +333,7 @@ def test_batch__is_capped_by_its_sum() -> None:
 def test_fall_beyond_what_was_taken__changes_nothing() -> None:
     assert after_call(
         MODEL, AGENT, [buy(5)], [Effect(taken_usdc_e6=5, change_usdc_e6=-6)], START
-    ) == Refused("OverMaxSpend", (6, 5))
+    ) == LimitRefusal("OverMaxSpend", (6, 5))
 
 
 def test_part_of_the_allowance__counts_what_was_taken_of_it() -> None:
@@ -358,7 +360,7 @@ def test_income_that_hides_the_spending__does_not_hide_it_from_the_day() -> None
         assert isinstance(after, VaultModel)
         vault = after
     assert vault.cash == 1_000 * USDC
-    assert check_call(vault, AGENT, [buy(1)], START) == Refused("OverDailyCap", (1, 0))
+    assert check_call(vault, AGENT, [buy(1)], START) == LimitRefusal("OverDailyCap", (1, 0))
 
 
 def test_income__raises_the_cash_and_not_the_day() -> None:
@@ -429,7 +431,7 @@ def test_worked_numbers__of_the_order_of_caps__are_the_models() -> None:
         calls = [buy(usdc_e6_from_text(part.strip())) for part in asks.split("+")]
         refused = check_call(vault, AGENT, calls, START)
         found = re.fullmatch(r"(\w+)\((\S+), (\S+)\)", answer)
-        expected = found and Refused(
+        expected = found and LimitRefusal(
             found[1], (usdc_e6_from_text(found[2]), usdc_e6_from_text(found[3]))
         )
         assert refused == expected, asks

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from core.mandate.rules.ledger import Kind
+from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.limits import Spend
 from core.mandate.rules.outflows import Outflow, busiest_day, outflows, spend_window
 from tests.unit.core.mandate.rules.books import (
@@ -24,9 +24,9 @@ def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
     book.chain(executed("30", nonce=1), 50, START)
     book.chain(executed("0", "5", nonce=1), 50, START)
     book.chain(executed("40", nonce=1), 50, START)
-    book.report(Kind.MOVE, "70", 50)
-    book.report(Kind.BUY, "9", 51, at=START)
-    book.report(Kind.SELL, "9", 52)
+    book.report(RowKind.MOVE, "70", 50)
+    book.report(RowKind.BUY, "9", 51, at=START)
+    book.report(RowKind.SELL, "9", 52)
     assert outflows(book.rows, TESTNET) == (
         Outflow(AT, e6("70"), tx(50), True),
         Outflow(AT, e6("9"), tx(51), False),
@@ -53,7 +53,7 @@ def test_outflows__a_reversed_call__never_left() -> None:
 
 def test_outflows__paper__is_what_the_report_really_moved() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "1200", 60, at=START)
+    book.report(RowKind.BUY, "1200", 60, at=START)
     assert outflows(book.rows, PAPER) == (Outflow(AT, e6("1000"), tx(60), True),)
 
 

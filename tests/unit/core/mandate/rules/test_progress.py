@@ -8,7 +8,7 @@ import pytest
 
 from core.mandate.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.fees import fees_block, pct_text
-from core.mandate.rules.ledger import EMPTY_STATE, Kind, ReportedBy, stop_row
+from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.state import MandateState
@@ -64,8 +64,8 @@ def test_worth__sources_in_their_order() -> None:
         e6("1000"),
         "cost",
     )
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
     assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
         e6("1010"),
         "agent_mark",
@@ -75,7 +75,7 @@ def test_worth__sources_in_their_order() -> None:
         e6("985.5"),
         "chain_mark",
     )
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
     assert worth_of(book.state, TESTNET).worth_usdc_e6 == e6("985.5")
 
 
@@ -124,8 +124,8 @@ def test_fees_block__exact() -> None:
     book = working()
     book.chain(paid("0.5"), 70)
     book.chain(executed("0.5", target=X402), 70)
-    book.report(Kind.FEE, "0.25", payload={"fee_kind": "venue"})
-    book.report(Kind.FEE, "0.125")
+    book.report(RowKind.FEE, "0.25", payload={"fee_kind": "venue"})
+    book.report(RowKind.FEE, "0.125")
     book.chain(stopped())
     book.chain(settled("2"))
     block = fees_block(book.state, worth_of(book.state, TESTNET), 1000)
@@ -222,7 +222,7 @@ def test_progress__unknown_spread__is_null_while_money_is_out() -> None:
 
 def test_progress__data_issue__is_said() -> None:
     book = working()
-    book.report(Kind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
+    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
     block = _progress(book)
     assert (block["data_issue"], block["positions"][0]["cost_usdc"]) == (True, "0.000000")
 
@@ -231,7 +231,7 @@ def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
     book = working()
     book.chain(executed("100"), 60)
     book.report(
-        Kind.MOVE, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
+        RowKind.MOVE, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
     )
     assert [(one["id"], one["source"]) for one in _progress(book)["positions"]] == [("p1", "agent")]
 
@@ -262,7 +262,7 @@ def test_day__before_the_signature__is_unknown_and_after_the_end__stands_still()
 def test_next_event__what_the_agent_announced_then_the_end_then_the_grace() -> None:
     book = working()
     ends_at = terms().ends_at
-    book.report(Kind.NOTE, payload={"next_at": "2026-02-02T12:00:00+00:00"})
+    book.report(RowKind.NOTE, payload={"next_at": "2026-02-02T12:00:00+00:00"})
     assert _progress(book)["next_event"] == {"code": "agent_next", "at": "2026-02-02T12:00:00Z"}
     assert _progress(book, now=NOW + 86_400)["next_event"]["code"] == "ends"
     assert _progress(book, now=ends_at)["next_event"] == {
@@ -281,7 +281,7 @@ def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the
     next_at: str,
 ) -> None:
     book = working()
-    book.report(Kind.NOTE, payload={"next_at": next_at})
+    book.report(RowKind.NOTE, payload={"next_at": next_at})
     assert _progress(book)["next_event"]["code"] == "ends"
 
 
@@ -290,8 +290,8 @@ def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the
 
 def test_paper_after_a_stop__positions_are_void_and_their_cost_is_cash() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "400"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "400"}})
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     block = _progress(book)
     assert block["positions"] == []
@@ -378,8 +378,8 @@ def _worked() -> list[tuple[str, dict[str, Any]]]:
 
 
 def _agent_marks(book: Book) -> None:
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
 
 
 def test_worked_numbers__row_by_row__are_progress() -> None:

@@ -11,7 +11,7 @@ import pytest
 import rfc8785
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.ledger import Kind, LedgerRow
+from core.mandate.rules.ledger import LedgerRow, RowKind
 from core.mandate.rules.record import (
     canonical_row,
     chain_faults,
@@ -27,7 +27,7 @@ from tests.unit.core.mandate.rules.books import PUBLIC_ID, Book, executed, worki
 def _book() -> Book:
     book = working()
     lost = book.chain(executed("10"))
-    book.report(Kind.NOTE, payload={"text": "gross", "n": 3})
+    book.report(RowKind.NOTE, payload={"text": "gross", "n": 3})
     book.reverse(lost)
     return book
 
@@ -87,7 +87,7 @@ CHANGES: list[dict[str, Any]] = [
     {"payload": {"from": "somebody else"}},
     {"occurred_at": datetime(2026, 1, 1, tzinfo=UTC)},
     {"created_at": datetime(2026, 1, 1, tzinfo=UTC)},
-    {"kind": Kind.NOTE},
+    {"kind": RowKind.NOTE},
     {"tx_hash": None},
     {"base_key": "log:other"},
     {"incarnation": 2},

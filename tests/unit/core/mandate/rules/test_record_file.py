@@ -9,12 +9,12 @@ import pytest
 from core.errors import MandateError
 from core.mandate.rules.record import canonical_row, genesis_hash, record_line, row_hash
 from core.mandate.rules.record_file import row_of_line
-from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.money import UsdcE6
 
 AT = datetime(2026, 2, 2, 9, 0, 0, 500_000, tzinfo=UTC)
 ROW = LedgerRow(
-    kind=Kind.MOVE,
+    kind=RowKind.MOVE,
     reported_by=ReportedBy.CHAIN,
     occurred_at=AT,
     base_key="log:0x01:3",

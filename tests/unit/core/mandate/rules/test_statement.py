@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
+from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
 from core.mandate.rules.statement import (
     WeekStatement,
     all_mandates_json,
@@ -192,7 +192,7 @@ def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
 
 def test_statement__paper_stop__what_void_positions_return_is_received() -> None:
     book = working(PAPER)
-    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
     statement = week_statement(book.rows, about(PAPER), WEEK, LATER)
     assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (
@@ -271,7 +271,7 @@ def _play(book: Book, word: str, amount: int, hours: int) -> Any:
     at, text = MONDAY + timedelta(hours=hours), f"{amount // 10**6}.{amount % 10**6:06d}"
     match word:
         case "buy" | "sell" | "fee":
-            return book.report(Kind(word), text, payload={"position": {"id": "p1"}}, at=at)
+            return book.report(RowKind(word), text, payload={"position": {"id": "p1"}}, at=at)
         case "proceeds":
             return book.chain(ev.ProceedsReceived(X402, amount, 0), at=at)
         case "executed":

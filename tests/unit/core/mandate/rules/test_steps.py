@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import Kind, mark_note, revert_note, stop_request_note
+from core.mandate.rules.ledger import RowKind, mark_note, revert_note, stop_request_note
 from core.mandate.rules.steps import step_groups, steps_page
 from tests.unit.core.mandate.rules.books import (
     AGENT,
@@ -41,7 +41,7 @@ def _brief(book: Book) -> list[tuple[str, str]]:
 
 def test_steps__a_life__newest_group_first_and_reading_order_inside() -> None:
     book = working()
-    book.report(Kind.MOVE, "100", 60, {"why": "dip", "target": VENUE, "text": "bought"})
+    book.report(RowKind.MOVE, "100", 60, {"why": "dip", "target": VENUE, "text": "bought"})
     book.chain(executed("100"), 60)
     book.chain(marked("800"), 61)
     book.chain(stopped(worth="800"), 61)
@@ -92,7 +92,7 @@ def test_step__an_instruction__is_the_owners_purpose_with_all_ten_clauses() -> N
 def test_step__a_report_that_the_chain_confirmed() -> None:
     book = working()
     book.report(
-        Kind.MOVE,
+        RowKind.MOVE,
         "100",
         60,
         {"why": "dip", "target": {"address": VENUE, "market": "ETH"}, "clause": 2},
@@ -136,7 +136,7 @@ def test_step__executed_without_a_report__is_the_action() -> None:
 
 def test_step__a_report_that_the_chain_does_not_know__is_an_estimate() -> None:
     book = working()
-    book.report(Kind.BUY, "100", 60, {"target": VENUE})
+    book.report(RowKind.BUY, "100", 60, {"target": VENUE})
     step = _steps(book)[0]
     assert (step["status"], step["confirmed_on_chain"], step["est"]) == ("reported", False, True)
 
@@ -147,7 +147,7 @@ def test_step__a_flagged_report__names_the_clauses_it_breaks() -> None:
         "codes": ["target_not_allowed", "over_per_tx_cap"],
         "detail": {"target_detail": "not_on_the_list"},
     }
-    book.report(Kind.BUY, "500", None, {"target": VENUE, "violation": violation})
+    book.report(RowKind.BUY, "500", None, {"target": VENUE, "violation": violation})
     step = _steps(book)[0]
     assert (step["status"], step["breached"], step["allowed_by"]) == ("flagged", [2, 5], [1, 3, 8])
     assert step["params"]["codes"] == ["target_not_allowed", "over_per_tx_cap"]
@@ -202,10 +202,10 @@ def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(
         "why": "tried",
     }
     if report_first:
-        book.report(Kind.NOTE, tx_number=60, payload=payload)
+        book.report(RowKind.NOTE, tx_number=60, payload=payload)
     _revert(book, 60, proves=book.rows[-1].seq if report_first else None)
     if not report_first:
-        book.report(Kind.NOTE, tx_number=60, payload=payload)
+        book.report(RowKind.NOTE, tx_number=60, payload=payload)
     steps = [step for step in _steps(book) if step["code"] == "refused"]
     assert len(steps) == 1
     assert (steps[0]["params"]["source"], steps[0]["params"]["check"], steps[0]["why"]) == (
@@ -218,7 +218,10 @@ def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(
 def test_payment__reported_and_proven__is_one_research_step_before_its_call() -> None:
     book = working()
     book.report(
-        Kind.FEE, "0.01", 70, {"fee_kind": "x402", "resource": "https://a.example/x", "why": "news"}
+        RowKind.FEE,
+        "0.01",
+        70,
+        {"fee_kind": "x402", "resource": "https://a.example/x", "why": "news"},
     )
     book.chain(paid("0.01"), 70)
     book.chain(executed("0.01", target=X402), 70)
@@ -245,16 +248,16 @@ def test_fee__with_a_resource_is_research_and_without_is_a_note(
     payload: dict[str, str], kind: str, code: str
 ) -> None:
     book = working()
-    book.report(Kind.FEE, "1", payload=payload)
+    book.report(RowKind.FEE, "1", payload=payload)
     assert _brief(book)[0] == (kind, code)
 
 
 def test_agents_notes__text_check_mark_and_stop_request() -> None:
     book = working()
-    book.report(Kind.NOTE, payload={"text": "hello"})
-    book.report(Kind.NOTE, payload={"check": "price above 2000"})
-    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "1"}})
-    book.report(Kind.RESOLVE, "-1", payload={"position": {"id": "p1"}})
+    book.report(RowKind.NOTE, payload={"text": "hello"})
+    book.report(RowKind.NOTE, payload={"check": "price above 2000"})
+    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "1"}})
+    book.report(RowKind.RESOLVE, "-1", payload={"position": {"id": "p1"}})
     book.add(stop_request_note(why="done", fact="u", now=book.clock))
     assert _brief(book)[:5] == [
         ("control", "control_stoprequested"),
@@ -325,7 +328,7 @@ def test_a_late_report__joins_its_group_and_moves_nothing() -> None:
     book.chain(executed("10"), 60)
     book.chain(executed("20", nonce=1), 61)
     places = [group.place for group in step_groups(book.rows, PURPOSE)]
-    book.report(Kind.MOVE, "10", 60, {"target": VENUE})
+    book.report(RowKind.MOVE, "10", 60, {"target": VENUE})
     groups = step_groups(book.rows, PURPOSE)
     assert [group.place for group in groups] == places
     assert [step["code"] for step in groups[1].steps] == ["action_move", "action_executed"]
@@ -347,7 +350,7 @@ def _long() -> Book:
     book.chain(created(), 1)
     book.chain(deposited("1000"), 1)
     for n in range(6):
-        book.report(Kind.NOTE, payload={"text": str(n)})
+        book.report(RowKind.NOTE, payload={"text": str(n)})
     return book
 
 
@@ -361,7 +364,7 @@ def test_pages__whole_groups__cover_everything_once_though_rows_come_in_between(
         seen += [step["id"] for step in steps]
         if cursor is None:
             break
-        book.report(Kind.NOTE, payload={"text": "new"})
+        book.report(RowKind.NOTE, payload={"text": "new"})
     assert seen == everything
 
 

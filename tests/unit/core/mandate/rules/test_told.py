@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules.ledger import (
-    Kind,
     LedgerRow,
     MandateState,
     ReportedBy,
+    RowKind,
     ToldByTx,
     apply,
     effective,
@@ -27,9 +27,9 @@ USDC = 1_000_000
 PAYMENTS = 200
 
 
-def row(seq: int, kind: Kind, by: ReportedBy, number: int, **changes: object) -> LedgerRow:
+def row(seq: int, kind: RowKind, by: ReportedBy, number: int, **changes: object) -> LedgerRow:
     """A row of transaction `number`; a fee is 1 USDC."""
-    is_fee = kind is Kind.FEE
+    is_fee = kind is RowKind.FEE
     said: dict[str, object] = (
         {"fee_kind": "x402"} if is_fee else {"refusal": {"reason": "OverPerTxCap"}}
     )
@@ -53,7 +53,7 @@ def row(seq: int, kind: Kind, by: ReportedBy, number: int, **changes: object) ->
     return LedgerRow(**known | changes)  # type: ignore[arg-type]
 
 
-def told_twice(kind: Kind, order: list[int]) -> list[LedgerRow]:
+def told_twice(kind: RowKind, order: list[int]) -> list[LedgerRow]:
     """Each number of `order` stands in it twice: once it is told by the agent, once by the chain,
     whoever comes first.
     """
@@ -78,12 +78,12 @@ def sums(state: MandateState) -> tuple[int, int]:
 
 
 def test_sixty_five_payments_reported_first_and_proven_after__are_sixty_five_usdc() -> None:
-    rows = told_twice(Kind.FEE, [*range(1, 131, 2), *range(1, 131, 2)])
+    rows = told_twice(RowKind.FEE, [*range(1, 131, 2), *range(1, 131, 2)])
     assert fold(rows, TESTNET).fees_usdc_e6 == 65 * USDC
 
 
 def test_sixty_five_refusals_reported_first_and_proven_after__are_sixty_five() -> None:
-    rows = told_twice(Kind.NOTE, [*range(1, 131, 2), *range(1, 131, 2)])
+    rows = told_twice(RowKind.NOTE, [*range(1, 131, 2), *range(1, 131, 2)])
     state = fold(rows, TESTNET)
     assert (state.refusals_count, state.refusals_confirmed_count, state.reverts_count) == (
         65,
@@ -94,14 +94,14 @@ def test_sixty_five_refusals_reported_first_and_proven_after__are_sixty_five() -
 
 @given(seed=st.integers(0, 2**32))
 def test_two_hundred_payments_in_any_order_and_distance__each_counts_once(seed: int) -> None:
-    assert fold(told_twice(Kind.FEE, shuffled(seed)), TESTNET).fees_usdc_e6 == PAYMENTS * USDC
+    assert fold(told_twice(RowKind.FEE, shuffled(seed)), TESTNET).fees_usdc_e6 == PAYMENTS * USDC
 
 
 @given(seed=st.integers(0, 2**32), cut=st.integers(0, 2 * PAYMENTS))
 def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(
     seed: int, cut: int
 ) -> None:
-    rows = told_twice(Kind.FEE, shuffled(seed))
+    rows = told_twice(RowKind.FEE, shuffled(seed))
     told = ToldByTx(rows[:cut])
     state = fold(rows[:cut], TESTNET)
     assert fold_on(state, rows[cut:], TESTNET, told) == fold(rows, TESTNET)
@@ -109,9 +109,9 @@ def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(
 
 @given(seed=st.integers(0, 2**32), lost=st.sets(st.integers(0, 39), max_size=20))
 def test_reversed_rows__leave_what_the_other_row_told(seed: int, lost: set[int]) -> None:
-    rows = told_twice(Kind.FEE, shuffled(seed, 20))
+    rows = told_twice(RowKind.FEE, shuffled(seed, 20))
     reversals = [
-        row(1_000 + index, Kind.FEE, ReportedBy.CHAIN, 0, reverses_id=rows[index].id)
+        row(1_000 + index, RowKind.FEE, ReportedBy.CHAIN, 0, reverses_id=rows[index].id)
         for index in sorted(lost)
     ]
     left = effective([*rows, *reversals])
@@ -120,8 +120,8 @@ def test_reversed_rows__leave_what_the_other_row_told(seed: int, lost: set[int])
     )
 
 
-@pytest.mark.parametrize("kind", [Kind.FEE, Kind.NOTE])
-def test_told__before_an_instant__leaves_out_what_happened_then(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [RowKind.FEE, RowKind.NOTE])
+def test_told__before_an_instant__leaves_out_what_happened_then(kind: RowKind) -> None:
     report, proof = row(1, kind, ReportedBy.AGENT, 7), row(2, kind, ReportedBy.CHAIN, 7)
     told = ToldByTx([report])
     assert sums(
@@ -130,5 +130,5 @@ def test_told__before_an_instant__leaves_out_what_happened_then(kind: Kind) -> N
 
 
 def test_the_state__holds_nothing_that_grows_with_payments() -> None:
-    few, many = (fold(told_twice(Kind.FEE, shuffled(1, count)), TESTNET) for count in (2, 200))
+    few, many = (fold(told_twice(RowKind.FEE, shuffled(1, count)), TESTNET) for count in (2, 200))
     assert len(str(many)) - len(str(few)) < 20

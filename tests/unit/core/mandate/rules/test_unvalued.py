@@ -9,7 +9,7 @@ import pytest
 
 from core.mandate.rules.ledger import MandateFacts
 from core.mandate.rules.lifecycle import MarketMode, VaultStatus
-from core.mandate.rules.limits import Call, Effect, VaultModel, after_call
+from core.mandate.rules.limits import Effect, ProposedCall, VaultModel, after_call
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.rules.unvalued import (
@@ -157,7 +157,7 @@ def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> No
     ):
         assert (spent if spent != "0" else received) in words
         taken, income = usdc_e6_from_text(spent), usdc_e6_from_text(received)
-        call = Call(target, taken, bytes.fromhex(selector[2:]))
+        call = ProposedCall(target, taken, bytes.fromhex(selector[2:]))
         after = after_call(vault, AGENT, [call], [Effect(taken, income - taken)], AT)
         assert isinstance(after, VaultModel), words
         vault = after

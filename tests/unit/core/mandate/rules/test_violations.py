@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.mandate.rules.ledger import Kind
+from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.progress import rules_list
@@ -14,7 +14,7 @@ from core.mandate.rules.violations import (
     CLAUSE_OF_CODE,
     RULE_OF_CODE,
     Judgement,
-    Report,
+    ReportedAction,
     Violation,
     judge,
     reserved_keys_in,
@@ -42,14 +42,14 @@ def _against(**changes: Any) -> Judgement:
 
 
 def _report(
-    kind: Kind = Kind.MOVE,
+    kind: RowKind = RowKind.MOVE,
     amount: str | None = "10",
     number: int | None = 1,
     target: Any = CANONICAL,
     **payload: Any,
-) -> Report:
+) -> ReportedAction:
     told = payload if target is None else {"target": target, **payload}
-    return Report(
+    return ReportedAction(
         kind=kind,
         amount_usdc_e6=None if amount is None else e6(amount),
         tx_hash=None if number is None else tx(number),
@@ -57,7 +57,7 @@ def _report(
     )
 
 
-def _codes(report: Report, against: Judgement) -> list[str]:
+def _codes(report: ReportedAction, against: Judgement) -> list[str]:
     violation = judge(report, against)
     return [] if violation is None else list(violation.codes)
 
@@ -125,13 +125,13 @@ def test_target__allowed_address_on_another_chain__is_not_allowed() -> None:
 
 
 def test_sell__needs_no_target_but_a_wrong_one_is_flagged() -> None:
-    assert _codes(_report(Kind.SELL, target=None), _against()) == []
-    assert _codes(_report(Kind.SELL, target=STRANGER), _against()) == ["target_not_allowed"]
-    assert _codes(_report(Kind.SELL, target="ETH"), _against()) == ["target_missing"]
+    assert _codes(_report(RowKind.SELL, target=None), _against()) == []
+    assert _codes(_report(RowKind.SELL, target=STRANGER), _against()) == ["target_not_allowed"]
+    assert _codes(_report(RowKind.SELL, target="ETH"), _against()) == ["target_missing"]
 
 
-@pytest.mark.parametrize("kind", [Kind.FEE, Kind.RESOLVE, Kind.NOTE])
-def test_fee_resolve_note__break_no_rule(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [RowKind.FEE, RowKind.RESOLVE, RowKind.NOTE])
+def test_fee_resolve_note__break_no_rule(kind: RowKind) -> None:
     assert judge(_report(kind, "5000", target=None), _against(status=Status.STOPPED)) is None
 
 
@@ -184,7 +184,7 @@ def test_budget__above_own_cash__is_flagged_unless_the_chain_has_it() -> None:
 
 def test_caps__unknown_amount_or_a_sell__breaks_none() -> None:
     assert _codes(_report(amount=None), _against()) == []
-    assert _codes(_report(Kind.SELL, "5000"), _against()) == []
+    assert _codes(_report(RowKind.SELL, "5000"), _against()) == []
 
 
 def test_judge__everything_at_once__in_the_contracts_order() -> None:
@@ -213,9 +213,9 @@ def test_judge__everything_at_once__in_the_contracts_order() -> None:
         (Status.CANCELLED, False, ["mandate_stopped"]),
     ],
 )
-@pytest.mark.parametrize("kind", [Kind.MOVE, Kind.BUY, Kind.SELL])
+@pytest.mark.parametrize("kind", [RowKind.MOVE, RowKind.BUY, RowKind.SELL])
 def test_life__every_status(
-    status: Status, was_stopped: bool, codes: list[str], kind: Kind
+    status: Status, was_stopped: bool, codes: list[str], kind: RowKind
 ) -> None:
     assert _codes(_report(kind), _against(status=status, was_stopped=was_stopped)) == codes
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from core.mandate.rules.ledger import Kind, MandateFacts
+from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.statement import StatementOf
 from core.mandate.rules.weeks import IsoWeek
 from tests.unit.core.mandate.rules.books import (
@@ -52,7 +52,7 @@ def story() -> Book:
     book.chain(executed("0.01", nonce=1, target=X402), 61)
     book.chain(marked("970"), 62)
     book.report(
-        Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
+        RowKind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
     )
     monday = NEXT.start_at
     book.chain(executed("0", "130", nonce=2), 63, monday)

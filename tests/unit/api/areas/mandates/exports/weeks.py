@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.mandate.rules.ledger import Kind
+from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.statement import all_mandates_json, statement_json, week_statement
 from tests.unit.core.mandate.rules.books import PAPER, Book, working
 from tests.unit.core.mandate.rules.week_story import LATER, WEEK, about, story
@@ -18,7 +18,7 @@ def week(book: Book | None = None) -> dict[str, Any]:
 def said_by_the_agent(why: str) -> dict[str, Any]:
     """A week in which the agent gave this reason."""
     book = story()
-    book.report(Kind.NOTE, None, payload={"why": why})
+    book.report(RowKind.NOTE, None, payload={"why": why})
     return week(book)
 
 
