@@ -17,7 +17,7 @@ Laws
   budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the
   node has no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to
-  goes by the latter alone, and seldom on the word of a node whose last ones were in vain
+  goes by the latter alone, and seldom on the word of a node whose last ones were without success
   (keeper.witness). No single node's word takes a pending stop back.
 - A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by
   `enforceStopLine`, and what only the named keeper may send is no longer needed.
@@ -41,7 +41,7 @@ from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
 from keeper.observe import Observer
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 from keeper.spared import spared
 from keeper.state import STOPS, IntentKind, Role
 from keeper.trials import Trial, tried
@@ -132,7 +132,7 @@ class Allowance(Protocol):
 class _Room:
     """What nonces and wei are left while drafts are made, one after the other."""
 
-    sight: Sight
+    snapshot: Snapshot
     market: Market
     live: Mapping[int, Intent]  # by id
     # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
@@ -150,7 +150,7 @@ class _Room:
     given_up: list[NonceSlot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
-        for slot in self.sight.pending:
+        for slot in self.snapshot.pending:
             self.held[slot.signer].add(slot.nonce)
 
     def overtakable(self, signer: str) -> NonceSlot | None:
@@ -159,7 +159,7 @@ class _Room:
         """
         slots = (
             slot
-            for slot in self.sight.pending_of(signer)
+            for slot in self.snapshot.pending_of(signer)
             if (signer, slot.nonce) not in self.overtaken
         )
         return next((slot for slot in slots if self._is_overtakable(slot)), None)
@@ -175,16 +175,18 @@ class _Room:
         """
         if signer in self.avoided:
             return True
-        lowest = self.sight.lowest_of(signer)
+        lowest = self.snapshot.lowest_of(signer)
         is_stuck = (
             lowest is not None
-            and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
+            and self.snapshot.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
         )
         return is_stuck and self.overtakable(signer) is None
 
     def stop_signers(self, vault: str | None) -> set[str]:
         """Whose keys have a stop of this vault pending."""
-        found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
+        found = (
+            (slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.snapshot.pending
+        )
         return {
             signer
             for signer, intent in found
@@ -197,11 +199,11 @@ class _Room:
 
     def holds_up_others(self, slot: NonceSlot) -> bool:
         """It is the lowest nonce of its key, has waited, and more pends above it."""
-        has_waited = self.sight.head.number >= slot.newest.offered_block + STUCK_BLOCKS
+        has_waited = self.snapshot.head.number >= slot.newest.offered_block + STUCK_BLOCKS
         return (
             has_waited
-            and slot.nonce == self.sight.counts[slot.signer]
-            and len(self.sight.pending_of(slot.signer)) > 1
+            and slot.nonce == self.snapshot.counts[slot.signer]
+            and len(self.snapshot.pending_of(slot.signer)) > 1
         )
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
@@ -225,7 +227,7 @@ class _Room:
         nonce = (
             int(intent.reason["nonce"])
             if is_filling
-            else first_free_nonce(self.sight.counts[signer], self.held[signer])
+            else first_free_nonce(self.snapshot.counts[signer], self.held[signer])
         )
         self.held[signer].add(nonce)
         return nonce
@@ -296,7 +298,7 @@ class Drafter:
     def turns(
         self,
         live: Sequence[Intent],
-        sight: Sight,
+        snapshot: Snapshot,
         reverted: Mapping[str, int],
         avoided: Collection[str],
         *,
@@ -316,13 +318,13 @@ class Drafter:
             (i for i in live if i.state is IntentState.PLANNED and self._has_key(i)), key=order_of
         )
         urgent = [i for i in planned if i.kind in URGENT]
-        overdue = {} if urgent_alone else dict(self._overdue(live, sight))
-        unknown = {} if urgent_alone else dict(self._unknown(live, sight))
+        overdue = {} if urgent_alone else dict(self._overdue(live, snapshot))
+        unknown = {} if urgent_alone else dict(self._unknown(live, snapshot))
         if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
         room = _Room(
-            sight,
-            self._market(sight),
+            snapshot,
+            self._market(snapshot),
             {i.id: i for i in live},
             reverted,
             frozenset(avoided),
@@ -337,7 +339,7 @@ class Drafter:
         for waiting in _groups(
             sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN
         ):
-            fresh = self.restated([room.live[n] for n in waiting], sight) | dict.fromkeys(
+            fresh = self.restated([room.live[n] for n in waiting], snapshot) | dict.fromkeys(
                 room.void.intersection(waiting)
             )
             room.given_up = []
@@ -348,7 +350,7 @@ class Drafter:
                 yield self._turn(group, room)
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
-        restated = self.restated(group, room.sight)
+        restated = self.restated(group, room.snapshot)
         fresh = {
             i.id: intent
             for i in group
@@ -377,7 +379,7 @@ class Drafter:
 
     # Numbers and market
 
-    def restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+    def restated(self, intents: Sequence[Intent], snapshot: Snapshot) -> dict[int, Intent | None]:
         """Each by id with the numbers of now; None when nobody needs it any more.
 
         Errors: RpcError.
@@ -388,14 +390,14 @@ class Drafter:
             for intent in intents
             if intent.kind == IntentKind.SETTLE and intent.vault is not None
         }
-        numbers = self._observer.numbers(vaults, sight.head, settling)
+        numbers = self._observer.numbers(vaults, snapshot.head, settling)
         return {
-            i.id: _restated(i, None if i.vault is None else numbers[i.vault], sight)
+            i.id: _restated(i, None if i.vault is None else numbers[i.vault], snapshot)
             for i in intents
         }
 
-    def _market(self, sight: Sight) -> Market:
-        return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
+    def _market(self, snapshot: Snapshot) -> Market:
+        return market(self._reader.rpc, sorted(set(self._addresses.values())), snapshot.head)
 
     def _tried(
         self, intents: Sequence[tuple[Intent, str, NonceSlot | None]], room: _Room
@@ -403,7 +405,7 @@ class Drafter:
         return tried(
             self._reader.rpc,
             intents,
-            room.sight.head,
+            room.snapshot.head,
             room.reverted.keys() | room.heard.claimants.keys(),
         )
 
@@ -476,7 +478,7 @@ class Drafter:
         ):
             _wait(
                 intent,
-                "it was tried in vain, and no other node lets it pass",
+                "it was tried without success, and no other node lets it pass",
                 tell,
                 nodes=sorted(claimants),
             )
@@ -523,21 +525,23 @@ class Drafter:
 
     # Attempts that wait too long
 
-    def _overdue(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, NonceSlot]]:
+    def _overdue(
+        self, live: Sequence[Intent], snapshot: Snapshot
+    ) -> Iterator[tuple[int, NonceSlot]]:
         """By intent: slots of our keys whose newest attempt has waited too long at the lowest
         nonce, or pays less than the base fee.
 
         What waits above another nonce waits for that one: more money would not help it. What pays
         less than the base fee is raised at any nonce, at most once a block.
         """
-        kinds, seen = {intent.id: intent.kind for intent in live}, sight.seen
-        for slot in sight.pending:
+        kinds, seen = {intent.id: intent.kind for intent in live}, snapshot.seen
+        for slot in snapshot.pending:
             newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
             was_orphaned = newest.state is TxState.MINED  # it goes out again as it is first
             if kind is None or was_orphaned or slot.signer not in self._addresses.values():
                 continue
-            waited = sight.head.number - newest.offered_block
-            is_lowest = slot.nonce == sight.counts[slot.signer]
+            waited = snapshot.head.number - newest.offered_block
+            is_lowest = slot.nonce == snapshot.counts[slot.signer]
             is_seen = (slot.signer, slot.nonce) in seen
             patience = (
                 SEEN_PATIENCE_BLOCKS
@@ -545,17 +549,19 @@ class Drafter:
                 else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
             )
             has_waited = is_lowest and waited >= patience
-            if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
+            if has_waited or (waited > 0 and newest.max_fee_wei < snapshot.head.base_fee_wei):
                 yield newest.intent_id, slot
 
-    def _unknown(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, NonceSlot]]:
+    def _unknown(
+        self, live: Sequence[Intent], snapshot: Snapshot
+    ) -> Iterator[tuple[int, NonceSlot]]:
         """By intent: slots of our keys that were offered in a block before, and that the node has
         not, at whatever nonce.
         """
         ids = {intent.id for intent in live}
-        for slot in sight.unknown:
+        for slot in snapshot.unknown:
             is_ours = slot.newest.intent_id in ids and slot.signer in self._addresses.values()
-            if is_ours and sight.head.number > slot.newest.offered_block:
+            if is_ours and snapshot.head.number > slot.newest.offered_block:
                 yield slot.newest.intent_id, slot
 
     def _replacements(
@@ -652,25 +658,25 @@ def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[first : first + size] for first in range(0, len(items), size))
 
 
-def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent | None:
+def _restated(intent: Intent, numbers: Numbers | None, snapshot: Snapshot) -> Intent | None:
     """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for
-    is planned anew.
+    is planned again.
     """
 
     def of_now() -> Intent | None:
         if (
             intent.kind == IntentKind.FILL
             and intent.state is IntentState.PLANNED
-            and not _is_in_gap(intent, sight)
+            and not _is_in_gap(intent, snapshot)
         ):
             return None
-        return restated(intent, numbers, sight.head)
+        return restated(intent, numbers, snapshot.head)
 
     return spared(of_now, intent=intent.id, kind=intent.kind, vault=intent.vault)
 
 
-def _is_in_gap(filling: Intent, sight: Sight) -> bool:
-    gap = sight.gap_of(filling.to)
+def _is_in_gap(filling: Intent, snapshot: Snapshot) -> bool:
+    gap = snapshot.gap_of(filling.to)
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 

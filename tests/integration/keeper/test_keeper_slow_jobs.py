@@ -259,7 +259,7 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         queued = _outbox(session, "still queued", ("done", OLD))
         outbox_queue.add(session, queued, 84532, None, OLD)
         _outbox(session, "ended of late", ("superseded", OLD), ("done", NOW))
-        _outbox(session, "to be planned anew", ("superseded", OLD))
+        _outbox(session, "to be planned again", ("superseded", OLD))
         _outbox(session, "not planned")
     did = prune(database, batch=batch)
     assert (did["intents"], did["requests"]) == (3, 1)
@@ -275,7 +275,7 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         ]  # fmt: skip
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
-    assert keys == {"ended of late", "to be planned anew", "not planned", "still queued"}
+    assert keys == {"ended of late", "to be planned again", "not planned", "still queued"}
 
 
 @pytest.mark.parametrize("batch", [1, 5_000])
@@ -392,8 +392,8 @@ def test_balances__layer_1_fee__is_counted_for_each_stop(
     """The code answers 1 gwei for each byte that it is asked for: calldataload(4) * 10^9."""
     oracle_that_answers(deployed, "0x600435633b9aca000260005260206000f3")
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
-    (purse,) = funds()["signers"]
-    assert (purse["stop_cost_wei"], purse["stops_left"]) == (STOP_WEI + 170 * GWEI, 19)
+    (balance,) = funds()["signers"]
+    assert (balance["stop_cost_wei"], balance["stops_left"]) == (STOP_WEI + 170 * GWEI, 19)
 
 
 @pytest.mark.parametrize("code", ["0x60006000fd", "0x00"])
@@ -406,13 +406,13 @@ def test_balances__an_oracle_that_refuses_or_says_nothing__leaves_the_cost_unkno
     assert "What a stop costs is not known" in did[ATTENTION]
 
 
-def test_balances__each_role_has_its_own_purse(
+def test_balances__each_role_has_its_own_balance(
     deployed: DeployedChain, funds: Callable[..., Any]
 ) -> None:
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
     set_balance(deployed, STRANGER.address, STOP_WEI)
     did = funds(keeper=KEEPER.signer, stop=STRANGER.signer)
-    assert [(purse["role"], purse["stops_left"]) for purse in did["signers"]] == [
+    assert [(balance["role"], balance["stops_left"]) for balance in did["signers"]] == [
         ("keeper", 20),
         ("stop", 1),
     ]

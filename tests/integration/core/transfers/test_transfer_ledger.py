@@ -1,4 +1,6 @@
-"""The transfer book: four states, each the sum of its entries; facts once, reversals as entries."""
+"""The transfer ledger: four states, each the sum of its entries; facts once, reversals as
+entries.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -117,11 +119,13 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
     assert named in transfer_ledger.verify(write, account)
 
 
-def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: WriteSession) -> None:
+def test_reverse_facts__of_many_ledgers__is_as_many_statements_as_of_one(
+    write: WriteSession,
+) -> None:
     counts = []
     for count in (1, 30):
         accounts = [add_account(write, "agent") for _ in range(count)]
-        transfer_ledger.post_books(
+        transfer_ledger.post_ledgers(
             write,
             {account: [_in(f"tx:{count}", 5), _in(f"other:{count}", 2)] for account in accounts},
             NOW,
