@@ -32,17 +32,8 @@ def named_to_locked(call: WriteCall, caller: AgentCaller, public_id: str) -> Man
     return _named(_locked(call, public_id), caller, public_id)
 
 
-def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `owned` for an owner, as `named_to` for an agent: who may move the mandate."""
-    return (
-        owned(call, caller, public_id)
-        if isinstance(caller, OwnerCaller)
-        else named_to(call, caller, public_id)
-    )
-
-
 def held_by_locked(call: WriteCall, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `held_by`; nobody else moves the mandate until the transaction ends."""
+    """As `owned_locked` for an owner, as `named_to_locked` for an agent: who may move the mandate."""
     return (
         owned_locked(call, caller, public_id)
         if isinstance(caller, OwnerCaller)
@@ -51,7 +42,9 @@ def held_by_locked(call: WriteCall, caller: AgentCaller | OwnerCaller, public_id
 
 
 def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `held_by`; the agent that proposed a draft may see it too, while it is one."""
+    """As `owned` for an owner, as `named_to` for an agent; the agent that proposed a draft may see
+    it too, while it is one.
+    """
     if isinstance(caller, OwnerCaller):
         return owned(call, caller, public_id)
     mandate = mandates.find_mandate(call.db, public_id)

@@ -14,10 +14,9 @@ from core.hexes import address_or_none
 from core.identity.tables import Account
 from core.mandate.readings import mandates_now
 from core.mandate.rules.clauses import VaultAgent, unnamed_agent_notice
-from core.mandate.rules.ledger import LedgerRow, MandateState
+from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import data_issue
-from core.mandate.rules.record import row_body
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.targets import Target, stored_targets, targets_to_json
 from core.mandate.rules.terms import MandateTerms, Rule, rules_from_json, terms_from_json
@@ -112,11 +111,6 @@ def chain_now(call: Call, mandate: Mandate) -> int:
     """
     block = None if is_paper(mandate) else latest_block(call.db, mandate.chain_id)
     return int(call.now.timestamp()) if block is None else block[1]
-
-
-def row_view(row: LedgerRow) -> dict[str, Any]:
-    """A row of the ledger as it is hashed, with its place in the chain of hashes."""
-    return {"id": row.seq, **row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash}
 
 
 def mandate_view(
