@@ -50,13 +50,14 @@ from core.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import NonceSlot, PendingSlot
 from keeper.counts import Counts
-from keeper.drafts import URGENT, Allowance, Caps, Draft, Drafter
+from keeper.drafts import Caps, Draft, Drafter
+from keeper.headroom import Allowance
 from keeper.intents import REQUEST_PATIENCE, filling, second_of
 from keeper.moves import EFFECT, IntentMove, confirmed, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
 from keeper.sight import OTHERS_S, Sight, look
-from keeper.state import STOPS, IntentKind, Role
+from keeper.state import STOPS, URGENT, IntentKind, Role
 from keeper.swallowed import Taken
 from keeper.trials import ERROR_CHARACTERS
 
