@@ -32,7 +32,7 @@ from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
 from api.kernel.operation import Catalogue, Deps, Operation
 from api.kernel.payments.figures import SettlerGas
-from api.kernel.payments.rails import GasBudget, Rails, Settler
+from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
 from api.kernel.tokens import token_hash
@@ -113,11 +113,11 @@ def deps_of(settings: Settings) -> Deps:
     chain = VaultReader(
         Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
     )
-    rails = _rails(settings, chain)
+    payment_config = _payment_config(settings, chain)
     return Deps(
         catalogue=catalogue(),
         database=database,
-        metrics=_metrics(database, rails),
+        metrics=_metrics(database, payment_config),
         chain=chain,
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
@@ -129,7 +129,7 @@ def deps_of(settings: Settings) -> Deps:
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
-        rails=rails,
+        payment_config=payment_config,
         guard=_guard(settings),
     )
 
@@ -138,14 +138,14 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _metrics(database: Database, rails: Rails | None) -> ApiMetrics:
+def _metrics(database: Database, payment_config: PaymentConfig | None) -> ApiMetrics:
     metrics = ApiMetrics(database)
-    if rails is not None and rails.gas is not None:
-        metrics.registry.register(SettlerGas(database, rails.gas, _now))
+    if payment_config is not None and payment_config.gas is not None:
+        metrics.registry.register(SettlerGas(database, payment_config.gas, _now))
     return metrics
 
 
-def _rails(settings: Settings, chain: VaultReader) -> Rails | None:
+def _payment_config(settings: Settings, chain: VaultReader) -> PaymentConfig | None:
     """None: no payee is named. Errors: InvalidParameterError."""
     if settings.x402_pay_to is None:
         return None
@@ -155,7 +155,7 @@ def _rails(settings: Settings, chain: VaultReader) -> Rails | None:
         )
     network = f"eip155:{settings.chain_id}"
     settler, gas = _settler(settings, chain, network)
-    return Rails(
+    return PaymentConfig(
         settler=settler,
         network=network,
         asset=chain.contracts["usdc"],

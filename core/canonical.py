@@ -1,10 +1,10 @@
-"""One way to write a value as bytes, and one way to chain bytes: what every append-only book is
+"""One way to write a value as bytes, and one way to chain bytes: what every append-only ledger is
 hashed with.
 
 Laws
 - `canonical_json` is RFC 8785 (JCS) over strings, ints within plus or minus 2**53 - 1, booleans,
   None, lists and objects. A float is refused: its text depends on who prints it. Money is text in
-  every book.
+  every ledger.
 - `chain_hash(prev, body)` = SHA-256(prev || body). Changing, dropping or reordering a row changes
   every later hash.
 """

@@ -15,7 +15,7 @@ def start_of_day(now: datetime) -> datetime:
 
 
 def next_day(now: datetime) -> datetime:
-    """00:00 UTC after an aware time: when all that is counted by UTC day begins anew."""
+    """00:00 UTC after an aware time: when all that is counted by UTC day begins again."""
     return start_of_day(now) + timedelta(days=1)
 
 

@@ -26,16 +26,16 @@ class RetryResult:
     is_held: bool
 
 
-def retry_held(chain: ChainContext, book: str | None, now: datetime) -> RetryResult:
-    """`book`: a mandate's public id or account:ID; None: all.
+def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryResult:
+    """`ledger`: a mandate's public id or account:ID; None: all.
 
     Errors: InvalidParameterError, and those of the database before anything was tried.
     """
     with chain.database.read() as session:
         held = (
             held_ledgers(session)
-            if book is None
-            else held_ledgers(session, *_ledger_of(session, book))
+            if named is None
+            else held_ledgers(session, *_ledger_of(session, named))
         )
         names = names_of(session, held)
     lines, is_held = list[str](), False
@@ -69,13 +69,13 @@ def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], 
     }
 
 
-def _ledger_of(session: Session, book: str) -> tuple[str, list[int]]:
-    kind, _, number = book.partition(":")
+def _ledger_of(session: Session, named: str) -> tuple[str, list[int]]:
+    kind, _, number = named.partition(":")
     if kind == ACCOUNT and number.isascii() and number.isdecimal() and len(number) <= ID_DIGITS:
         return ACCOUNT, [int(number)]
-    mandate = find_mandate(session, book) if book.isprintable() else None
+    mandate = find_mandate(session, named) if named.isprintable() else None
     if mandate is None:
         raise InvalidParameterError(
-            "--book", "no mandate has this public id; write one, or account:ID"
+            "--ledger", "no mandate has this public id; write one, or account:ID"
         )
     return MANDATE, [mandate.id]

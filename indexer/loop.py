@@ -238,8 +238,8 @@ class Indexer:
             self._deposits_due = now + DEPOSITS_S
         if tip.owes_retry and not done.is_behind:
             due.append(tip.retry_held)
-        if not tip.older_books.is_done and not done.is_behind:
-            due.append(tip.older_books.step)
+        if not tip.older_ledgers.is_done and not done.is_behind:
+            due.append(tip.older_ledgers.step)
         return due
 
     def _count_held(self) -> None:

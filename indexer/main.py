@@ -184,7 +184,7 @@ def show_status(
 
 @app.command()
 def retry(
-    book: str | None = typer.Option(
+    ledger: str | None = typer.Option(
         None, help="a mandate's public id, or account:ID; without it everything that is held"
     ),
 ) -> None:
@@ -201,7 +201,7 @@ def retry(
     database = Database(settings.database_url, application_name=f"{NAME} retry", bounds=BESIDE)
     rpc = Rpc(settings.rpc_urls)
     try:
-        found = held.retry_held(beside(database, rpc, deployment), book, now_utc())
+        found = held.retry_held(beside(database, rpc, deployment), ledger, now_utc())
     except (SQLAlchemyError, OutsideError, MandateError) as error:
         typer.echo(
             "Nothing was tried. "

@@ -56,7 +56,7 @@ class IndexerMetrics:
             "kind",
         )
         self.blocks = self._counter("blocks_written", "Blocks committed.")
-        self.rows = self._counter("rows_written", "Rows appended to the mandates' books.")
+        self.rows = self._counter("rows_written", "Rows appended to the mandates' ledgers.")
         self.reorgs = self._counter("reorgs", "Unwinds.")
         self.reorg_depth = Histogram(
             PREFIX + "reorg_depth",
@@ -65,7 +65,7 @@ class IndexerMetrics:
             registry=self.registry,
         )
         self.rows_unwound = self._counter(
-            "rows_unwound", "Rows of the books that unwinds reversed."
+            "rows_unwound", "Rows of the ledgers that unwinds reversed."
         )
         self.reverts_found = self._counter(
             "reverts_found", "Reverted calls of agents found in blocks."
@@ -106,8 +106,8 @@ class IndexerMetrics:
         self.audit_blocks = self._counter(
             "audit_blocks", "Blocks that the auditor compared with another node."
         )
-        self.audit_books = self._counter(
-            "audit_books", "Books that the auditor verified and reconciled."
+        self.audit_ledgers = self._counter(
+            "audit_books", "Ledgers that the auditor verified and reconciled."
         )
         self._audited_at: float | None = None
         audit_age = self._gauge(
@@ -137,7 +137,7 @@ class IndexerMetrics:
     def block_written(self, number: int, at: int, rows: int, reverts: int) -> None:
         """A block was committed.
 
-        `at`: its own time in unix seconds; `rows` of the books, `reverts` found in it.
+        `at`: its own time in unix seconds; `rows` of the ledgers, `reverts` found in it.
         """
         self.range_written(number, at, 1, rows)
         self.reverts_found.inc(reverts)
@@ -204,11 +204,11 @@ class IndexerMetrics:
         """From here on its age counts: an auditor whose every round fails shows too."""
         self._audited_at = self._clock()
 
-    def audited(self, blocks: int, books: int, mismatches: Mapping[str, int]) -> None:
+    def audited(self, blocks: int, ledgers: int, mismatches: Mapping[str, int]) -> None:
         """A round ended well. `mismatches`: open findings by kind, those without one left out."""
         self._audited_at = self._clock()
         self.audit_blocks.inc(blocks)
-        self.audit_books.inc(books)
+        self.audit_ledgers.inc(ledgers)
         for kind in FindingKind:
             self.audit_mismatch.labels(kind.value).set(mismatches.get(kind.value, 0))
 

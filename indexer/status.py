@@ -253,7 +253,7 @@ def _audit_line(report: IndexerStatus) -> str:
     against = "same provider" if at.is_same_provider else "another node"
     age_s = max(0, int((report.facts.now - at.round_at).total_seconds()))
     return (
-        f"{at.blocks_total} blocks ({against}), {at.books_total} books, last {age_s} s ago; "
+        f"{at.blocks_total} blocks ({against}), {at.books_total} ledgers, last {age_s} s ago; "
         f"{report.facts.open_findings} open findings"
     )
 

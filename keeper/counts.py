@@ -12,7 +12,7 @@ TURN_BLOCKS = 3
 
 
 class Counts:
-    """What is believed, by account. It begins anew with the process."""
+    """What is believed, by account. It begins again with the process."""
 
     def __init__(self) -> None:
         self._believed: dict[str, int] = {}

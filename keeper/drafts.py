@@ -13,7 +13,7 @@ Laws
   budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the
   node has no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to
-  goes by the latter alone, and seldom on the word of a node whose last ones were in vain
+  goes by the latter alone, and seldom on the word of a node whose last ones were without success
   (keeper.witness). No single node's word takes a pending stop back.
 - A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by
   `enforceStopLine`, and what only the named keeper may send is no longer needed.
@@ -37,7 +37,7 @@ from keeper.intents import as_anyone, is_for_anyone, order_of, restated, sent_as
 from keeper.market import Market, market
 from keeper.observe import Observer
 from keeper.overdue import overdue_slots, unknown_slots
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 from keeper.spared import spared
 from keeper.state import STOPS, URGENT, IntentKind, Role
 from keeper.trials import Trial, tried
@@ -129,7 +129,7 @@ class Drafter:
     def turns(
         self,
         live: Sequence[Intent],
-        sight: Sight,
+        snapshot: Snapshot,
         reverted: Mapping[str, int],
         avoided: Collection[str],
         *,
@@ -150,13 +150,13 @@ class Drafter:
         )
         urgent = [i for i in planned if i.kind in URGENT]
         own = self._addresses.values()
-        overdue = {} if urgent_alone else dict(overdue_slots(live, sight, own))
-        unknown = {} if urgent_alone else dict(unknown_slots(live, sight, own))
+        overdue = {} if urgent_alone else dict(overdue_slots(live, snapshot, own))
+        unknown = {} if urgent_alone else dict(unknown_slots(live, snapshot, own))
         if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
         room = Headroom(
-            sight,
-            self._market(sight),
+            snapshot,
+            self._market(snapshot),
             {i.id: i for i in live},
             reverted,
             frozenset(avoided),
@@ -171,7 +171,7 @@ class Drafter:
         for waiting in _groups(
             sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN
         ):
-            fresh = self.restated([room.live[n] for n in waiting], sight) | dict.fromkeys(
+            fresh = self.restated([room.live[n] for n in waiting], snapshot) | dict.fromkeys(
                 room.void.intersection(waiting)
             )
             room.given_up = []
@@ -182,7 +182,7 @@ class Drafter:
                 yield self._turn(group, room)
 
     def _turn(self, group: Sequence[Intent], room: Headroom) -> Turn:
-        restated = self.restated(group, room.sight)
+        restated = self.restated(group, room.snapshot)
         fresh = {
             i.id: intent
             for i in group
@@ -211,7 +211,7 @@ class Drafter:
 
     # Numbers and market
 
-    def restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+    def restated(self, intents: Sequence[Intent], snapshot: Snapshot) -> dict[int, Intent | None]:
         """Each by id with the numbers of now; None when nobody needs it any more.
 
         Errors: RpcError.
@@ -222,14 +222,14 @@ class Drafter:
             for intent in intents
             if intent.kind == IntentKind.SETTLE and intent.vault is not None
         }
-        numbers = self._observer.numbers(vaults, sight.head, settling)
+        numbers = self._observer.numbers(vaults, snapshot.head, settling)
         return {
-            i.id: _restated(i, None if i.vault is None else numbers[i.vault], sight)
+            i.id: _restated(i, None if i.vault is None else numbers[i.vault], snapshot)
             for i in intents
         }
 
-    def _market(self, sight: Sight) -> Market:
-        return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
+    def _market(self, snapshot: Snapshot) -> Market:
+        return market(self._reader.rpc, sorted(set(self._addresses.values())), snapshot.head)
 
     def _tried(
         self, intents: Sequence[tuple[Intent, str, NonceSlot | None]], room: Headroom
@@ -237,7 +237,7 @@ class Drafter:
         return tried(
             self._reader.rpc,
             intents,
-            room.sight.head,
+            room.snapshot.head,
             room.reverted.keys() | room.heard.claimants.keys(),
         )
 
@@ -310,7 +310,7 @@ class Drafter:
         ):
             _wait(
                 intent,
-                "it was tried in vain, and no other node lets it pass",
+                "it was tried without success, and no other node lets it pass",
                 tell,
                 nodes=sorted(claimants),
             )
@@ -451,25 +451,25 @@ def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[first : first + size] for first in range(0, len(items), size))
 
 
-def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent | None:
+def _restated(intent: Intent, numbers: Numbers | None, snapshot: Snapshot) -> Intent | None:
     """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for
-    is planned anew.
+    is planned again.
     """
 
     def of_now() -> Intent | None:
         if (
             intent.kind == IntentKind.FILL
             and intent.state is IntentState.PLANNED
-            and not _is_in_gap(intent, sight)
+            and not _is_in_gap(intent, snapshot)
         ):
             return None
-        return restated(intent, numbers, sight.head)
+        return restated(intent, numbers, snapshot.head)
 
     return spared(of_now, intent=intent.id, kind=intent.kind, vault=intent.vault)
 
 
-def _is_in_gap(filling: Intent, sight: Sight) -> bool:
-    gap = sight.gap_of(filling.to)
+def _is_in_gap(filling: Intent, snapshot: Snapshot) -> bool:
+    gap = snapshot.gap_of(filling.to)
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 

@@ -15,7 +15,7 @@ from core.db.engine import Database
 from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewTx, Tx
 from keeper.attempts import PendingSlot
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 
 T = TypeVar("T", NewTx, Tx)
 
@@ -27,11 +27,11 @@ class DueBytes:
         self._database = database
         self._own = own
 
-    def nonces_without_bytes(self, signer: str, sight: Sight) -> list[int]:
-        gap = sight.gap_of(signer)
+    def nonces_without_bytes(self, signer: str, snapshot: Snapshot) -> list[int]:
+        gap = snapshot.gap_of(signer)
         if gap is None:
             return []
-        held = {tx.nonce for tx in self.in_gap(signer, sight)}
+        held = {tx.nonce for tx in self.in_gap(signer, snapshot)}
         return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
     def void(self, live: Sequence[Intent]) -> frozenset[int]:
@@ -50,24 +50,26 @@ class DueBytes:
         void = self._void_of({tx.intent_id for tx in due if not tx.is_filler})
         return [tx for tx in due if tx.is_filler or tx.intent_id not in void]
 
-    def unsent(self, live: Sequence[Intent], sight: Sight) -> Iterator[Tx]:
+    def unsent(self, live: Sequence[Intent], snapshot: Snapshot) -> Iterator[Tx]:
         """The newest attempt of each pending nonce, unless the node has it: one that restarted
         forgot it.
         """
         known = {
-            v.slot.newest.id for v in sight.verdicts if isinstance(v, PendingSlot) and not v.unknown
+            v.slot.newest.id
+            for v in snapshot.verdicts
+            if isinstance(v, PendingSlot) and not v.unknown
         }
-        settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, PendingSlot)}
+        settled = {v.slot.newest.id for v in snapshot.verdicts if not isinstance(v, PendingSlot)}
         newest: dict[tuple[str, int], Tx] = {
             (tx.signer, tx.nonce): tx for tx in self.attempts(live)
         }
         yield from (tx for tx in newest.values() if tx.id not in known | settled)
 
-    def in_gap(self, signer: str, sight: Sight) -> list[Tx]:
+    def in_gap(self, signer: str, snapshot: Snapshot) -> list[Tx]:
         """Bytes of ours that a reorg took out of the chain below what is pending: they are sent
         again, or it is stuck. Those of a void request are none: their nonce is filled.
         """
-        gap = sight.gap_of(signer)
+        gap = snapshot.gap_of(signer)
         if gap is None:
             return []
         with self._database.read() as session:

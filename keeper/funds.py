@@ -128,7 +128,7 @@ class Funds:
         self._gas_a_day_wei = gas_a_day_wei
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """A purse a role, whether the factory knows the keeper's and the pauser's accounts, and
+        """A balance a role, whether the factory knows the keeper's and the pauser's accounts, and
         what asks for attention.
 
         Errors: RpcError, JobSkippedError.
@@ -136,13 +136,13 @@ class Funds:
         if not self._signers:
             raise JobSkippedError("a dry run has no accounts")
         cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader, UNSIGNED_STOP_BYTES))
-        purses = [
-            self._purse(role, signer, cost)
+        balances = [
+            self._balance(role, signer, cost)
             for role, signer in self._signers.items()
             if role is not Role.CUSTODY
         ]
         custody = self._signers.get(Role.CUSTODY)
-        gas = None if custody is None else self._purse(Role.CUSTODY, custody, None)
+        gas = None if custody is None else self._balance(Role.CUSTODY, custody, None)
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
         pauser = self._signers.get(Role.PAUSER)
         is_pauser = None if pauser is None else self._reader.is_pauser(pauser.address)
@@ -151,20 +151,20 @@ class Funds:
             self._named(named, own),
             no_pauser,
             *(_key(signer) for signer in self._signers.values()),
-            *(purse.attention() for purse in purses),
+            *(balance.attention() for balance in balances),
             None if gas is None else self._short_of_gas(gas),
         ]
         attention = " ".join(sentence for sentence in said if sentence is not None)
         did = {
             "signers": [
-                purse.as_json() for purse in (*purses, *([gas] if gas is not None else []))
+                balance.as_json() for balance in (*balances, *([gas] if gas is not None else []))
             ],
             "is_named_by_factory": named == own,
         }
         did |= {} if is_pauser is None else {"is_pauser": is_pauser}
         return did | ({ATTENTION: attention} if attention else {})
 
-    def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> SignerBalance:
+    def _balance(self, role: Role, signer: Signer, cost_wei: int | None) -> SignerBalance:
         # before the count: what is mined in between then leaves no gap
         with self._database.read() as session:
             held = keeper_metrics.held_nonces(session, signer.address)

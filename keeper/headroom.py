@@ -19,7 +19,7 @@ from keeper.attempts import Fees, NonceSlot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import is_for_the_keeper
 from keeper.market import Market, Offer
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 from keeper.state import STOPS, IntentKind
 from keeper.trials import Trial
 from keeper.witness import Heard
@@ -44,7 +44,7 @@ class Allowance(Protocol):
 class Headroom:
     """What nonces and wei are left while drafts are made, one after the other."""
 
-    sight: Sight
+    snapshot: Snapshot
     market: Market
     live: Mapping[int, Intent]  # by id
     # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
@@ -62,7 +62,7 @@ class Headroom:
     given_up: list[NonceSlot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
-        for slot in self.sight.pending:
+        for slot in self.snapshot.pending:
             self.held[slot.signer].add(slot.nonce)
 
     def overtakable(self, signer: str) -> NonceSlot | None:
@@ -71,7 +71,7 @@ class Headroom:
         """
         slots = (
             slot
-            for slot in self.sight.pending_of(signer)
+            for slot in self.snapshot.pending_of(signer)
             if (signer, slot.nonce) not in self.overtaken
         )
         return next((slot for slot in slots if self._is_overtakable(slot)), None)
@@ -87,16 +87,18 @@ class Headroom:
         """
         if signer in self.avoided:
             return True
-        lowest = self.sight.lowest_of(signer)
+        lowest = self.snapshot.lowest_of(signer)
         is_stuck = (
             lowest is not None
-            and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
+            and self.snapshot.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
         )
         return is_stuck and self.overtakable(signer) is None
 
     def stop_signers(self, vault: str | None) -> set[str]:
         """Whose keys have a stop of this vault pending."""
-        found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
+        found = (
+            (slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.snapshot.pending
+        )
         return {
             signer
             for signer, intent in found
@@ -109,11 +111,11 @@ class Headroom:
 
     def holds_up_others(self, slot: NonceSlot) -> bool:
         """It is the lowest nonce of its key, has waited, and more pends above it."""
-        has_waited = self.sight.head.number >= slot.newest.offered_block + STUCK_BLOCKS
+        has_waited = self.snapshot.head.number >= slot.newest.offered_block + STUCK_BLOCKS
         return (
             has_waited
-            and slot.nonce == self.sight.counts[slot.signer]
-            and len(self.sight.pending_of(slot.signer)) > 1
+            and slot.nonce == self.snapshot.counts[slot.signer]
+            and len(self.snapshot.pending_of(slot.signer)) > 1
         )
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
@@ -137,7 +139,7 @@ class Headroom:
         nonce = (
             int(intent.reason["nonce"])
             if is_filling
-            else first_free_nonce(self.sight.counts[signer], self.held[signer])
+            else first_free_nonce(self.snapshot.counts[signer], self.held[signer])
         )
         self.held[signer].add(nonce)
         return nonce

@@ -118,7 +118,7 @@ def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | No
     `numbers` None: it is about no vault.
 
     A stop is dropped when the worth is above the floor again or can't be read, and a mark when the
-    vault reached its floor meanwhile: then it is a stop's turn. Next tick judges anew.
+    vault reached its floor meanwhile: then it is a stop's turn. Next tick judges again.
     """
     if numbers is None:
         return intent

@@ -10,7 +10,7 @@ for when a working vault
 Laws
 - Unknown is not zero: a vault whose last known worth was well above its floor keeps its agent,
   however long it stays unknown.
-- Time is what this process saw, on a clock that only rises: it begins anew with the process, and
+- Time is what this process saw, on a clock that only rises: it begins again with the process, and
   after GAP_S without a look.
 - Two nodes agree, where there are two, and more than speak against it (keeper.witness).
 - Nodes are asked about a part of the vaults at a time, the nearest to their floors first, and about
@@ -96,7 +96,7 @@ class LastResort:
 
     def _note(self, readings: Collection[VaultReading]) -> None:
         """Of vaults that may be working: a tick that could not read even the status begins nothing
-        anew.
+        again.
         """
         now, was = self._clock(), self._looked_at
         self._looked_at = now

@@ -452,8 +452,8 @@ def once() -> None:
 
 @app.command()
 def reseal() -> None:
-    """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be
-    forgotten.
+    """Seal every custodial key again under the first key of CUSTODY_KEY, so that the old ones can
+    be forgotten.
     """
     settings = read_settings()
     with refusals():

@@ -289,10 +289,10 @@ def _balances(runs: Iterable[LastRun]) -> Iterable[Metric]:
         ),
         "nonce_gap": _family("nonce_gap", "Nonces that nobody holds below one that waits.", "role"),
     }
-    for purse in did.get("signers", ()):
+    for balance in did.get("signers", ()):
         for name, family in shown.items():
-            if purse[name] is not None:
-                family.add_metric([purse["role"]], purse[name])
+            if balance[name] is not None:
+                family.add_metric([balance["role"]], balance[name])
     named = _family(
         "is_named_by_factory",
         "1 while the factory names this keeper's account; 0: vaults refuse its marks.",

@@ -69,7 +69,7 @@ def _pending_move(
 ) -> IntentMove | None:
     """Known to the node: broadcast.
 
-    A block that held it and is gone: broadcast again, and patience begins anew, as it does where
+    A block that held it and is gone: broadcast again, and patience begins again, as it does where
     the height at which it was offered was never reached.
     """
     newest = own[-1]

@@ -1,4 +1,6 @@
-"""The seals of custodial wallets: looked at when the keeper starts, and made anew under another key."""
+"""The seals of custodial wallets: looked at when the keeper starts, and made again under another
+key.
+"""
 
 from collections.abc import Collection
 
@@ -31,10 +33,10 @@ def tell_at_start(database_url: str, keys: Collection[bytes]) -> None:
 
 
 def reseal(database_url: str, signer: CustodySigner, keys: Collection[bytes]) -> int:
-    """Seal every custodial key anew under the signer's; how many.
+    """Seal every custodial key again under the signer's; how many.
 
     Errors: InvalidParameterError when `keys` do not open all of them (the log names the wallets);
-    the database's. Then none is sealed anew.
+    the database's. Then none is sealed again.
     """
     database = Database(database_url, application_name="keeper reseal")
     try:
@@ -43,7 +45,8 @@ def reseal(database_url: str, signer: CustodySigner, keys: Collection[bytes]) ->
             if unknown:
                 raise InvalidParameterError(
                     "CUSTODY_OLD_KEYS",
-                    f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again",
+                    f"{unknown} wallets are sealed with keys that it lacks; set them, and "
+                    "seal again",
                 )
             return rows.reseal(session, signer.version, signer.resealed)
     finally:

@@ -47,8 +47,8 @@ from keeper.intents import REQUEST_PATIENCE, filling, second_of
 from keeper.moves import EFFECT, IntentMove, confirmed, given_up, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
-from keeper.sight import OTHERS_S, Sight, look
 from keeper.signatures import Signatures
+from keeper.snapshot import OTHERS_S, Snapshot, look
 from keeper.state import STOPS, URGENT, IntentKind, Role
 from keeper.swallowed import Taken
 from keeper.transitions import Transitions, VoidRequestError
@@ -118,11 +118,11 @@ class Sender:
         if not live:
             return []
         with self._reader.rpc.pinned(), self._turn():
-            sight, live = self._settled(live, now)
-            self._judge_node(live, sight)
-            live = self._with_fillings(live, sight, now)
-            live = self._with_seconds(live, sight, now)
-            live, has_sent = self._sent_in_turns(live, sight, now, is_stood_down=is_stood_down)
+            snapshot, live = self._settled(live, now)
+            self._judge_node(live, snapshot)
+            live = self._with_fillings(live, snapshot, now)
+            live = self._with_seconds(live, snapshot, now)
+            live, has_sent = self._sent_in_turns(live, snapshot, now, is_stood_down=is_stood_down)
             if has_sent:
                 _, live = self._settled(live, now)
         return live
@@ -130,9 +130,9 @@ class Sender:
     def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
         with self._reader.rpc.pinned(), self._turn():
-            sight = self._look(live)
+            snapshot = self._look(live)
             return self._signed_in_turns(
-                live, sight, now, urgent_alone=True, is_stood_down=is_stood_down
+                live, snapshot, now, urgent_alone=True, is_stood_down=is_stood_down
             )[0]
 
     def _turn(self) -> AbstractContextManager[None]:
@@ -140,7 +140,7 @@ class Sender:
 
     # What the chain decided
 
-    def _look(self, live: Sequence[Intent]) -> Sight:
+    def _look(self, live: Sequence[Intent]) -> Snapshot:
         self._turns = self._precedence.turns
         once = {
             intent.id
@@ -156,47 +156,49 @@ class Sender:
             once,
         )
 
-    def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
+    def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Snapshot, list[Intent]]:
         """Every intent as the chain has it.
 
         One that is settled twice goes on until nothing changes.
         """
-        sight = self._look(live)
+        snapshot = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [
             move
-            for verdict in sight.verdicts
-            for move in moves_by(verdict, by_id, sight.head.number)
+            for verdict in snapshot.verdicts
+            for move in moves_by(verdict, by_id, snapshot.head.number)
         ]
         if any(move.state is IntentState.REVERTED and move.intent.kind in STOPS for move in moves):
             self._observer.heads.failed()
         live = self._transitions.committed(live, moves, now)
-        while moves := list(self._confirmations(live, sight)):
+        while moves := list(self._confirmations(live, snapshot)):
             live = self._transitions.committed(live, moves, now)
-        return sight, live
+        return snapshot, live
 
-    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[IntentMove]:
+    def _confirmations(self, live: Sequence[Intent], snapshot: Snapshot) -> Iterator[IntentMove]:
         seen = [
             (i, m.receipt)
             for i in live
-            if i.state in ON_CHAIN and (m := sight.mined_of(i.id)) is not None
+            if i.state in ON_CHAIN and (m := snapshot.mined_of(i.id)) is not None
         ]
         later = [
             (intent, receipt)
             for intent, receipt in seen
-            if sight.head.number > receipt.block_number
+            if snapshot.head.number > receipt.block_number
         ]
-        statuses, recorded = self._effects([intent for intent, _ in later], sight)
+        statuses, recorded = self._effects([intent for intent, _ in later], snapshot)
         for intent, receipt in later:
             state = confirmed(
                 intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or "")
             )
-            is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
+            is_safe = (
+                snapshot.safe_block is not None and receipt.block_number <= snapshot.safe_block
+            )
             if state is not None and (state is not IntentState.SAFE or is_safe):
                 yield IntentMove(intent, state)
 
     def _effects(
-        self, intents: Sequence[Intent], sight: Sight
+        self, intents: Sequence[Intent], snapshot: Snapshot
     ) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
         """The vaults' statuses at the head, and what the record says of them."""
         vaults = list(
@@ -208,30 +210,34 @@ class Sender:
             recorded = recorded_statuses(session, self._observer.chain_id, vaults)
         return {
             vault: numbers.status
-            for vault, numbers in self._observer.numbers(vaults, sight.head).items()
+            for vault, numbers in self._observer.numbers(vaults, snapshot.head).items()
         }, recorded
 
     # What is signed
 
-    def _with_fillings(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+    def _with_fillings(
+        self, live: Sequence[Intent], snapshot: Snapshot, now: datetime
+    ) -> list[Intent]:
         """Plan what fills the gaps that a reorg left where a transaction was that is not ours:
         there are no bytes to send again.
         """
         gaps = [
             (role, signer, nonce)
             for role, signer in self._addresses.items()
-            for nonce in self._due.nonces_without_bytes(signer, sight)
+            for nonce in self._due.nonces_without_bytes(signer, snapshot)
         ]
         return self._transitions.planned(
             live,
             [
-                filling(signer, role, nonce, live[0].chain_id, sight.head)
+                filling(signer, role, nonce, live[0].chain_id, snapshot.head)
                 for role, signer, nonce in gaps
             ],
             now,
         )
 
-    def _with_seconds(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+    def _with_seconds(
+        self, live: Sequence[Intent], snapshot: Snapshot, now: datetime
+    ) -> list[Intent]:
         """Plan the same stop by another key, for each that was sent SECOND_AFTER_BLOCKS ago and is
         not mined.
         """
@@ -241,7 +247,7 @@ class Sender:
             return list(live)
         seconds = {intent.vault for intent in live if intent.kind == IntentKind.SECOND}
         oldest: dict[int, int] = {}
-        for slot in sight.pending:
+        for slot in snapshot.pending:
             for tx in slot.attempts:
                 oldest[tx.intent_id] = min(
                     oldest.get(tx.intent_id, tx.offered_block), tx.offered_block
@@ -250,17 +256,21 @@ class Sender:
             intent
             for intent in live
             if intent.kind == IntentKind.STOP and intent.vault not in seconds and intent.state in PENDING
-            and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
+            and snapshot.head.number - oldest.get(intent.id, snapshot.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
-        needed = self._drafter.restated(waiting, sight)
+        needed = self._drafter.restated(waiting, snapshot)
         return self._transitions.planned(
             live,
-            [second_of(intent, sight.head) for intent in waiting if needed[intent.id] is not None],
+            [
+                second_of(intent, snapshot.head)
+                for intent in waiting
+                if needed[intent.id] is not None
+            ],
             now,
         )
 
     def _sent_in_turns(
-        self, live: Sequence[Intent], sight: Sight, now: datetime, *, is_stood_down: bool
+        self, live: Sequence[Intent], snapshot: Snapshot, now: datetime, *, is_stood_down: bool
     ) -> tuple[list[Intent], bool]:
         """What was signed before goes out first, stops and what fills gaps before the rest; then
         what is signed now, in turns.
@@ -268,13 +278,13 @@ class Sender:
         True when the node took anything that it did not have.
         """
         urgent = {intent.id for intent in live if intent.kind in URGENT}
-        before = list(self._due.unsent(live, sight))
-        filling = [tx for signer in self._signers for tx in self._due.in_gap(signer, sight)]
+        before = list(self._due.unsent(live, snapshot))
+        filling = [tx for signer in self._signers for tx in self._due.in_gap(signer, snapshot)]
         has_sent = self._sent(
-            [*filling, *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True
+            [*filling, *(tx for tx in before if tx.intent_id in urgent)], snapshot, to_all=True
         )
         live, has_sent_now = self._signed_in_turns(
-            live, sight, now, urgent_alone=False, is_stood_down=is_stood_down
+            live, snapshot, now, urgent_alone=False, is_stood_down=is_stood_down
         )
         newest = {(tx.signer, tx.nonce): tx.id for tx in self._due.attempts(live)}
         rest = [
@@ -282,12 +292,12 @@ class Sender:
             for tx in before
             if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id
         ]
-        return live, any((has_sent, has_sent_now, self._sent(self._due.not_void(rest), sight)))
+        return live, any((has_sent, has_sent_now, self._sent(self._due.not_void(rest), snapshot)))
 
     def _signed_in_turns(
         self,
         live: Sequence[Intent],
-        sight: Sight,
+        snapshot: Snapshot,
         now: datetime,
         *,
         urgent_alone: bool,
@@ -298,14 +308,16 @@ class Sender:
         True when the node took anything.
         """
         age_s, after, has_sent = (
-            sight.head.age_s(UnixSeconds(int(now.timestamp()))),
+            snapshot.head.age_s(UnixSeconds(int(now.timestamp()))),
             list(live),
             False,
         )
         if age_s > self._max_head_age_s:
             if any(intent.state is IntentState.PLANNED for intent in live):
                 log.warning(
-                    "nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s
+                    "nothing is signed, the head is stale",
+                    head=snapshot.head.number,
+                    head_age_s=age_s,
                 )
             self._reader.rpc.distrust("stale")
             return after, False
@@ -314,7 +326,7 @@ class Sender:
         wanted = live if urgent_alone else self._without_hopeless(live, now)
         turns = self._drafter.turns(
             wanted,
-            sight,
+            snapshot,
             self._reverted(live),
             self._signatures.silent(),
             urgent_alone=urgent_alone,
@@ -322,7 +334,7 @@ class Sender:
             void=() if urgent_alone else self._due.void(live),
         )
         for turn in turns:
-            signed = list(self._signatures.signed(turn.drafts, sight, failed))
+            signed = list(self._signatures.signed(turn.drafts, snapshot, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [
                 *(IntentMove(intent, IntentState.SUPERSEDED) for intent in turn.unneeded),
@@ -335,7 +347,7 @@ class Sender:
                 except VoidRequestError as error:
                     log.warning("a turn is drafted again at the next tick", requests=error.args[0])
                     break  # what follows was drafted on top of the nonces of this turn
-            has_sent |= self._sent_new(signed, sight)
+            has_sent |= self._sent_new(signed, snapshot)
             self._sign()
         if urgent_alone:
             return after, has_sent
@@ -382,19 +394,19 @@ class Sender:
 
     # What is sent
 
-    def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], sight: Sight) -> bool:
+    def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], snapshot: Snapshot) -> bool:
         """Send what was committed just now."""
         by_haste = {
             is_urgent: [tx for draft, tx in signed if (draft.intent.kind in URGENT) == is_urgent]
             for is_urgent in (True, False)
         }
         sent = [
-            self._sent(by_haste[True], sight, to_all=True),
-            self._sent(self._due.not_void(by_haste[False]), sight),
+            self._sent(by_haste[True], snapshot, to_all=True),
+            self._sent(self._due.not_void(by_haste[False]), snapshot),
         ]
         return any(sent)
 
-    def _sent(self, due: Sequence[NewTx], sight: Sight, *, to_all: bool = False) -> bool:
+    def _sent(self, due: Sequence[NewTx], snapshot: Snapshot, *, to_all: bool = False) -> bool:
         """Send bytes, `to_all` nodes of the pool if so wished; True when the node that is asked
         took any.
         """
@@ -410,7 +422,7 @@ class Sender:
             for tx, answer in zip(due, answers, strict=True)
             if not isinstance(answer, RpcError)
         ]
-        self._taken.note(rpc.pinned_name or "", taken, sight.head.number)
+        self._taken.note(rpc.pinned_name or "", taken, snapshot.head.number)
         for tx, answer in zip(due, answers, strict=True):
             if isinstance(answer, RpcError):
                 log.warning(
@@ -422,10 +434,12 @@ class Sender:
                 )
         return bool(taken)
 
-    def _judge_node(self, live: Sequence[Intent], sight: Sight) -> None:
+    def _judge_node(self, live: Sequence[Intent], snapshot: Snapshot) -> None:
         """The pinned node rests when it seems to keep bytes to itself."""
         node = self._reader.rpc.pinned_name or ""
-        swallowed = self._taken.swallowed(node, sight, {tx.hash for tx in self._due.attempts(live)})
+        swallowed = self._taken.swallowed(
+            node, snapshot, {tx.hash for tx in self._due.attempts(live)}
+        )
         if swallowed:
             log.warning("a node keeps bytes to itself", node=node, transactions=swallowed[:5])
             self._reader.rpc.distrust("swallows", SWALLOWER_REST_S)
@@ -433,7 +447,7 @@ class Sender:
 
 def _is_refused(intent: Intent, now: datetime) -> bool:
     """A request of the outbox is tried for an hour; the removal of an agent once, since it is
-    planned anew while it is needed.
+    planned again while it is needed.
     """
     if intent.state is not IntentState.PLANNED:
         return False

@@ -10,7 +10,7 @@ from core.errors import MandateError, OutsideError
 from core.hexes import hex_of
 from core.keeper.intents import NewTx
 from keeper.drafts import Draft
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 from keeper.trials import ERROR_CHARACTERS
 
 # what a signer that cannot sign may raise
@@ -29,7 +29,7 @@ class Signatures:
         self._silent_until: dict[str, float] = {}  # by account
 
     def signed(
-        self, drafts: Sequence[Draft], sight: Sight, failed: set[str]
+        self, drafts: Sequence[Draft], snapshot: Snapshot, failed: set[str]
     ) -> Iterator[tuple[Draft, NewTx]]:
         """The signed ones.
 
@@ -40,7 +40,7 @@ class Signatures:
             if draft.signer in failed:
                 continue
             try:
-                tx = self._tx_of(draft, sight)
+                tx = self._tx_of(draft, snapshot)
             except UNSIGNED as error:
                 log.warning(
                     "intent waits",
@@ -60,7 +60,7 @@ class Signatures:
             signer for signer, until in self._silent_until.items() if self._clock() < until
         )
 
-    def _tx_of(self, draft: Draft, sight: Sight) -> NewTx:
+    def _tx_of(self, draft: Draft, snapshot: Snapshot) -> NewTx:
         raw = self._signers[draft.signer].sign_transaction(draft.transaction())
         return NewTx(
             intent_id=draft.intent.id,
@@ -70,7 +70,7 @@ class Signatures:
             hash=hex_of(keccak(raw)),
             max_fee_wei=draft.fees.max_fee_wei,
             max_priority_fee_wei=draft.fees.max_priority_fee_wei,
-            offered_block=sight.head.number,
+            offered_block=snapshot.head.number,
             is_filler=draft.is_filler,
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from keeper.sight import Sight
+from keeper.snapshot import Snapshot
 
 SWALLOWED_BLOCKS = 3
 
@@ -18,7 +18,7 @@ class Taken:
     def note(self, node: str, hashes: Iterable[str], height: int) -> None:
         self._by_node.setdefault(node, {}).update(dict.fromkeys(hashes, height))
 
-    def swallowed(self, node: str, sight: Sight, known: Collection[str]) -> list[str]:
+    def swallowed(self, node: str, snapshot: Snapshot, known: Collection[str]) -> list[str]:
         """Hashes that are in no block SWALLOWED_BLOCKS later, though nothing stands before them and
         they pay what is asked; each is told once. What is not among `known` is forgotten.
 
@@ -28,16 +28,18 @@ class Taken:
         taken = self._by_node.setdefault(node, {})
         for tx_hash in taken.keys() - set(known):
             del taken[tx_hash]
-        lowest = (slot.newest for slot in sight.pending if slot.nonce == sight.counts[slot.signer])
-        paying = [tx.hash for tx in lowest if tx.max_fee_wei >= sight.head.base_fee_wei]
-        denied = {slot.newest.hash for slot in sight.unknown}
+        lowest = (
+            slot.newest for slot in snapshot.pending if slot.nonce == snapshot.counts[slot.signer]
+        )
+        paying = [tx.hash for tx in lowest if tx.max_fee_wei >= snapshot.head.base_fee_wei]
+        denied = {slot.newest.hash for slot in snapshot.unknown}
         for tx_hash in set(paying) - denied:
-            taken.setdefault(tx_hash, sight.head.number)
+            taken.setdefault(tx_hash, snapshot.head.number)
         heights = {tx_hash: taken.get(tx_hash) for tx_hash in paying}
         found = [
             tx_hash
             for tx_hash, height in heights.items()
-            if height is not None and sight.head.number - height >= SWALLOWED_BLOCKS
+            if height is not None and snapshot.head.number - height >= SWALLOWED_BLOCKS
         ]
         taken.update(dict.fromkeys(found, None))
         return found

@@ -4,7 +4,7 @@ Laws
 - The node that is asked decides. In favour of what stops a vault the others are asked as well where
   it refuses, where a stop reverted before, and where too few nodes call the vault fallen: it is
   sent when it would pass at any of them, with the most gas that any of them names.
-- No word makes a stop run out of gas at less than STOP_GAS, as long as the purse pays for that
+- No word makes a stop run out of gas at less than STOP_GAS, as long as the balance pays for that
   much.
 """
 
@@ -22,7 +22,7 @@ from core.keeper.intents import Intent
 from keeper.apart import settled_apart
 from keeper.attempts import NonceSlot
 from keeper.funds import STOP_GAS
-from keeper.sight import OTHERS_S
+from keeper.snapshot import OTHERS_S
 from keeper.state import STOPS, Head, IntentKind
 
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
@@ -56,7 +56,7 @@ class Trial:
         )
 
     def gas_limits(self) -> list[int]:
-        """What may be sent along, most first; the less is for a purse that does not pay for
+        """What may be sent along, most first; the less is for a balance that does not pay for
         more.
         """
         assert self.gas is not None

@@ -15,7 +15,7 @@ Laws
 - Nodes that are outvoted rest. Where it is word against word none does: the nodes take turns, tick
   by tick, so that no one's word rules.
 - A stop that too few nodes call for goes by the contract alone, and seldom on the word of a node
-  whose last ones were in vain.
+  whose last ones were without success.
 """
 
 import time
@@ -296,7 +296,8 @@ class Agreement:
     ) -> bool:
         """`passed_at`: the nodes that let the stop pass.
 
-        `reverted`: so many stops of this vault did; one that ended otherwise was not in vain.
+        `reverted`: so many stops of this vault did; one that ended otherwise was not without
+        success.
         """
         waits = [self._waits.get((vault, name)) for name in claimants]
         is_free = any(

@@ -293,14 +293,14 @@ class Stack:
         )
 
     def _start_database(self) -> str:
-        """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins anew
+        """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins again
         each time.
         """
         given = self.outside.get("DATABASE_URL")
         if given is not None:
             if migrate.current(given) is not None:
                 raise StackError(
-                    "the database of DATABASE_URL is not empty, and the stack begins anew; "
+                    "the database of DATABASE_URL is not empty, and the stack begins again; "
                     "name another, or unset it"
                 )
             migrate.upgrade(given)

@@ -10,7 +10,7 @@ that say `sequences = true`: of ten seeds nine must notice, and without a mutant
 
 .local/mutants/              the copies, one for each worker, with a build of their own
 .local/mutants/verdicts.json what was found, by the hash of sources and mutant: an interrupted run
-goes on, `--again` begins anew
+goes on, `--again` begins again
 
 The copies are compiled without the optimizer, since that is ten times faster and the size of the
 code is of no matter here.
@@ -131,7 +131,7 @@ def mutants() -> list[Mutant]:
 
 
 def copy_tree(tree: Path, suite: Suite) -> None:
-    """Sources anew; the build of an earlier run stays and is used for what did not change."""
+    """Sources again; the build of an earlier run stays and is used for what did not change."""
     for name in ("contracts", "tests", "scripts"):
         shutil.rmtree(tree / name, ignore_errors=True)
     for file in [*suite.sources(), *(ROOT / "scripts" / "solc").iterdir()]:

@@ -53,7 +53,7 @@ def now_utc() -> datetime:
 def rebuild(
     accept: bool = typer.Option(False, "--accept", help="put the rescan in place of what differs"),
     fresh: bool = typer.Option(
-        False, "--fresh", help="begin anew instead of going on with the last rescan"
+        False, "--fresh", help="begin again instead of going on with the last rescan"
     ),
 ) -> None:
     """Scan the chain again, compare, and repair what differs when told so."""
@@ -130,7 +130,7 @@ def _run(work: Rebuild, *, accept: bool, fresh: bool) -> int:
         )
         return DIFFERS
     rows = work.accept()
-    console.print(f"The rescan is in place; the books got {rows} rows that they lacked.")
+    console.print(f"The rescan is in place; the ledgers got {rows} rows that they lacked.")
     return EQUAL
 
 
@@ -164,7 +164,7 @@ def _line(one: Difference) -> str:
 
 def _missing_line(row: MissingRow) -> str:
     return (
-        f"books: the book of {row.kind} {row.book_id} lacks {row.base_key} (block "
+        f"ledgers: the ledger of {row.kind} {row.ledger_id} lacks {row.base_key} (block "
         f"{row.row.get('block_number')})"
     )
 

@@ -280,7 +280,7 @@ PublicId = Annotated[
 """A mandate's id. One of another form names no mandate: not_found."""
 
 Json = Annotated[Any, BeforeValidator(storable)]
-"""Any JSON, storable in a book: as JsonObject.
+"""Any JSON, storable in a ledger: as JsonObject.
 
 A plain Any would keep JsonDecimal, which no column takes.
 """
@@ -291,7 +291,7 @@ included. None is null.
 """
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
-"""Free JSON, storable in a book: strings, ints, booleans, nulls, lists and objects; fractions as
+"""Free JSON, storable in a ledger: strings, ints, booleans, nulls, lists and objects; fractions as
 their literal text.
 """
 

@@ -18,7 +18,7 @@ Laws
   as hard to guess as a secret.
 - Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it. An agent's
   secrets are part of the caller: an eviction may have voided what was answered before it, so that
-  the same key asks anew.
+  the same key asks again.
 - The hash is over the parsed command: "1.0" and 1.000000 are one body. Source:
   docs/rules.md#idempotency.
 """

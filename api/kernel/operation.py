@@ -23,7 +23,7 @@ from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.payments.rails import Rails
+from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
@@ -166,9 +166,10 @@ class Deps:
 
     `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
 
-    `rails` None: payments in USDC are not set up, free reads and credits work. `workers` serve the
-    calls, since services wait for database and chain: `large` those with large bodies, whose work
-    is done beside the others', `settling` what payments wait for. create_app shuts them down.
+    `payment_config` None: payments in USDC are not set up, free reads and credits work. `workers`
+    serve the calls, since services wait for database and chain: `large` those with large bodies,
+    whose work is done beside the others', `settling` what payments wait for. create_app shuts them
+    down.
     """
 
     catalogue: "Catalogue"
@@ -184,7 +185,7 @@ class Deps:
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
     metrics: ApiMetrics
-    rails: Rails | None = None
+    payment_config: PaymentConfig | None = None
     workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
     large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
     settling: Workers = field(

@@ -1,7 +1,7 @@
 """GET /openapi.json, and GET /docs: the same as a page for people, which runs nothing and loads
 nothing: all of it is in the one answer.
 
-Both are made once, when they are first asked for: writing 280 KB of JSON anew held every other
+Both are made once, when they are first asked for: writing 280 KB of JSON again held every other
 caller up for as long.
 """
 

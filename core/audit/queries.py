@@ -20,10 +20,10 @@ from core.db.engine import WriteSession
 # What the record says of a block
 
 
-# Books in turn
+# Ledgers in turn
 
 
-def book_verified(session: WriteSession, mandate_id: int, now: datetime) -> None:
+def ledger_verified(session: WriteSession, mandate_id: int, now: datetime) -> None:
     statement = insert(AuditBook).values(mandate_id=mandate_id, verified_at=now)
     session.execute(
         statement.on_conflict_do_update(index_elements=["mandate_id"], set_={"verified_at": now})
@@ -154,17 +154,17 @@ def round_ended(
     session: WriteSession,
     chain_id: int,
     blocks: int,
-    books: int,
+    ledgers: int,
     *,
     is_same_provider: bool,
     now: datetime,
 ) -> None:
     """Add what a round looked at."""
-    first = {"chain_id": chain_id, "blocks_total": blocks, "books_total": books}
+    first = {"chain_id": chain_id, "blocks_total": blocks, "books_total": ledgers}
     fresh = {"round_at": now, "is_same_provider": is_same_provider}
     more = {
         "blocks_total": AuditState.blocks_total + blocks,
-        "books_total": AuditState.books_total + books,
+        "books_total": AuditState.books_total + ledgers,
     }
     statement = insert(AuditState).values(**first, **fresh)
     session.execute(statement.on_conflict_do_update(index_elements=["chain_id"], set_=fresh | more))

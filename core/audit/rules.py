@@ -17,7 +17,7 @@ RESOLVE: Final = (
 class FindingKind(StrEnum):
     """A `block`, `log`, `revert` or `vault` is rebuildable: a rescan of the chain brings it right.
 
-    The others are books'.
+    The others are ledgers'.
     """
 
     BLOCK = "block"
@@ -26,7 +26,7 @@ class FindingKind(StrEnum):
     VAULT = "vault"
     CASH = "cash"
     TOTALS = "totals"
-    BOOK = "book"
+    LEDGER = "book"
 
 
 REBUILDABLE: Final = (FindingKind.BLOCK, FindingKind.LOG, FindingKind.REVERT, FindingKind.VAULT)

@@ -10,7 +10,7 @@ from core.db.base import LOG, Base
 
 
 class AuditFinding(Base):
-    """Something in the record that the chain, or the book itself, contradicts. Append-only.
+    """Something in the record that the chain, or the ledger itself, contradicts. Append-only.
 
     `dedupe_key` names the fault: it is written once, and again (next incarnation) only if it comes
     back after a rebuild.
@@ -66,7 +66,7 @@ class AuditState(Base):
 
 
 class AuditBook(Base):
-    """When a mandate's book was last verified, so that every book has its turn."""
+    """When a mandate's ledger was last verified, so that every ledger has its turn."""
 
     __tablename__ = "audit_book"
 

@@ -14,8 +14,8 @@ from core.quarantine.queries import MANDATE, is_held
 
 
 @dataclass(frozen=True, slots=True)
-class BookToVerify:
-    """A mandate with a book.
+class LedgerToVerify:
+    """A mandate with a ledger.
 
     `vault` None: the chain holds none for it up to the height that was asked for.
     """
@@ -25,8 +25,10 @@ class BookToVerify:
     vault: str | None
 
 
-def books_in_turn(session: Session, chain_id: int, height: int, limit: int) -> list[BookToVerify]:
-    """The books that were verified longest ago, those never verified first.
+def ledgers_in_turn(
+    session: Session, chain_id: int, height: int, limit: int
+) -> list[LedgerToVerify]:
+    """The ledgers that were verified longest ago, those never verified first.
 
     One that is short of facts says so itself, and is left out.
     """
@@ -43,6 +45,6 @@ def books_in_turn(session: Session, chain_id: int, height: int, limit: int) -> l
         .limit(limit)
     )
     return [
-        BookToVerify(id_, public_id, None if vault is None else to_checksum_address(vault))
+        LedgerToVerify(id_, public_id, None if vault is None else to_checksum_address(vault))
         for id_, public_id, vault in session.execute(query)
     ]

@@ -1,4 +1,4 @@
-"""The credit book: one row is one posting, its deltas sum to zero with the counter account's
+"""The credit ledger: one row is one posting, its deltas sum to zero with the counter account's
 (double entry).
 
 Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what bonds hold,

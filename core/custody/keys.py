@@ -133,7 +133,7 @@ class KeyMaker:
 
 
 class CustodySigner:
-    """What the keeper may do with custodial keys: sign a digest, and seal a key anew under the
+    """What the keeper may do with custodial keys: sign a digest, and seal a key again under the
     newest one.
     """
 
@@ -151,7 +151,7 @@ class CustodySigner:
         Errors: UnknownKeyVersionError, BrokenSealError.
         """
         # Straight by libsecp256k1: eth_account would derive the public key and the address of each
-        # key anew, which the seal vouches for.
+        # key again, which the seal vouches for.
         signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(
             bytes_of(digest), hasher=None
         )

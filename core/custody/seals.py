@@ -1,5 +1,5 @@
 """Which custodial wallets the keys of this process do not open: told at the start of each process,
-and before anything is sealed anew.
+and before anything is sealed again.
 
 A restored backup may hold seals of a key that was dropped since; such a wallet stands still until
 the key is back.

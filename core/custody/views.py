@@ -85,7 +85,7 @@ def drop_finished_requests(session: WriteSession, before: datetime, limit: int) 
     """Drop at most `limit` requests of the outbox whose intents all ended before then, with these
     and their attempts. How many went.
 
-    A request goes with everything that it led to, since one without intents would be planned anew.
+    A request goes with everything that it led to, since one without intents would be planned again.
     Those of custodial transfers are an account's history, and stay.
     """
     of_it = KeeperIntent.outbox_id == Outbox.id

@@ -7,7 +7,7 @@
     python -m core.db.migrate sql                  print the tables of the contexts as SQL
 
 A column added to a context's tables.py after a release needs a new migration (`draft` on an
-upgraded, empty database). Before the first release 0001 itself is written anew: `... sql >
+upgraded, empty database). Before the first release 0001 itself is written again: `... sql >
 core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_migrations.py fails as
 long as tables and migrations differ.
 """

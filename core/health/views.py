@@ -83,7 +83,7 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
 
 @dataclass(frozen=True, slots=True)
 class PastReorg:
-    """One unwind: `depth` blocks above `ancestor` were orphaned, `rows` of the books reversed."""
+    """One unwind: `depth` blocks above `ancestor` were orphaned, `rows` of the ledgers reversed."""
 
     at: datetime
     ancestor: int

@@ -187,7 +187,10 @@ def take(session: WriteSession, outbox_ids: Collection[int]) -> None:
 
 
 def wait_until(session: WriteSession, outbox_ids: Collection[int], at: datetime) -> None:
-    """Look at these again then, and not before. That is no try: an hour of refusals begins anew."""
+    """Look at these again then, and not before.
+
+    That is no try: an hour of refusals begins again.
+    """
     afresh = {"due_at": at, "tries": 0, "refused_at": None}
     session.execute(
         update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(**afresh)

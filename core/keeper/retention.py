@@ -1,6 +1,6 @@
 """All SQL that drops what need not be kept for ever, in bounded batches.
 
-The books are never touched (they can't be).
+The ledgers are never touched (they can't be).
 """
 
 from collections.abc import Sequence

@@ -228,7 +228,7 @@ def _last_written(registry: type[Vault]) -> Any:
 
 
 def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
-    """A text that is no amount is as good as none: the next mark says it anew."""
+    """A text that is no amount is as good as none: the next mark says it again."""
     try:
         return (
             None

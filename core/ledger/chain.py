@@ -1,8 +1,8 @@
-"""What the three books share: the lock under which a book grows, the fact that stands under a key,
-and the hash chain.
+"""What the three ledgers share: the lock under which a ledger grows, the fact that stands under a
+key, and the hash chain.
 
 Laws
-- A book grows only under the lock of its head row, so that `seq` has no gaps and every row chains
+- A ledger grows only under the lock of its head row, so that `seq` has no gaps and every row chains
   to the one before.
 - A key names a fact. A fact stands once; when its row was reversed it may come back, as the next
   incarnation.
@@ -43,7 +43,7 @@ def lock_head(
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a book already says under some keys: the standing row and the last incarnation of
+    """What a ledger already says under some keys: the standing row and the last occurrence of
     each.
     """
 
@@ -52,14 +52,14 @@ class Facts:
 
 
 def facts_of(
-    session: WriteSession, table: type[Any], is_book: ColumnElement[bool], keys: Collection[str]
+    session: WriteSession, table: type[Any], is_ledger: ColumnElement[bool], keys: Collection[str]
 ) -> Facts:
-    """Read under the head's lock. `is_book` chooses the rows of one book."""
+    """Read under the head's lock. `is_ledger` chooses the rows of one ledger."""
     reversal = aliased(table)
     query = (
         select(table, reversal.id)
         .outerjoin(reversal, reversal.reverses_id == table.id)
-        .where(is_book, table.base_key.in_(keys), table.reverses_id.is_(None))
+        .where(is_ledger, table.base_key.in_(keys), table.reverses_id.is_(None))
         .order_by(table.incarnation)
     )
     found = session.execute(query).all()
@@ -71,7 +71,7 @@ def facts_of(
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """What a book already says under some keys: those that stand, and the last incarnation of
+    """What a ledger already says under some keys: those that stand, and the last occurrence of
     each.
     """
 
@@ -82,34 +82,35 @@ class KnownKeys:
 def known_keys(
     session: WriteSession,
     table: type[Any],
-    book: InstrumentedAttribute[int],
+    ledger: InstrumentedAttribute[int],
     keys: Mapping[int, Collection[str]],
 ) -> dict[int, KnownKeys]:
-    """As `facts_of`, for several books in one query and without the rows themselves.
+    """As `facts_of`, for several ledgers in one query and without the rows themselves.
 
-    `book` is the column that tells them apart.
+    `ledger` is the column that tells them apart.
     """
-    pairs = [(book_id, key) for book_id, wanted in keys.items() for key in wanted]
+    pairs = [(ledger_id, key) for ledger_id, wanted in keys.items() for key in wanted]
     columns = (
-        cast([book_id for book_id, _ in pairs], ARRAY(BigInteger)),
+        cast([ledger_id for ledger_id, _ in pairs], ARRAY(BigInteger)),
         cast([key for _, key in pairs], ARRAY(Text)),
     )
     wanted_keys = func.unnest(*columns).table_valued("book", "base_key").render_derived("wanted")
     reversal = aliased(table)
     query = (
-        select(book, table.base_key, table.incarnation, reversal.id.is_(None))
+        select(ledger, table.base_key, table.incarnation, reversal.id.is_(None))
         .join(
-            wanted_keys, and_(book == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key)
+            wanted_keys,
+            and_(ledger == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key),
         )
         .outerjoin(reversal, reversal.reverses_id == table.id)
         .where(table.reverses_id.is_(None))
         .order_by(table.incarnation)
     )
-    known = {book_id: KnownKeys(set(), {}) for book_id in keys}
-    for book_id, key, incarnation, stands in session.execute(query):
-        known[book_id].incarnations[key] = incarnation
+    known = {ledger_id: KnownKeys(set(), {}) for ledger_id in keys}
+    for ledger_id, key, incarnation, stands in session.execute(query):
+        known[ledger_id].incarnations[key] = incarnation
         if stands:
-            known[book_id].standing.add(key)
+            known[ledger_id].standing.add(key)
     return known
 
 
@@ -122,7 +123,7 @@ def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-# The chain of an account's book. A mandate's book, which is public, has its own:
+# The chain of an account's ledger. A mandate's ledger, which is public, has its own:
 # core.mandate.rules.record.
 
 
@@ -136,9 +137,9 @@ class Link:
     body: Mapping[str, Any]
 
 
-def genesis(book: str, account_id: int) -> bytes:
-    """What the first row of an account's book is chained to."""
-    return hashlib.sha256(f"{book}:v1:{account_id}".encode()).digest()
+def genesis(ledger: str, account_id: int) -> bytes:
+    """What the first row of an account's ledger is chained to."""
+    return hashlib.sha256(f"{ledger}:v1:{account_id}".encode()).digest()
 
 
 def link_hash(prev_hash: bytes, body: Mapping[str, Any]) -> bytes:

@@ -1,10 +1,10 @@
-"""All SQL of the factory's notes that not every book has yet. Nothing here commits.
+"""All SQL of the factory's notes that not every ledger has yet. Nothing here commits.
 
 Laws
 - The block's own transaction writes down what is owed, and to whom: the mandates as they were then.
-  Books are written afterwards.
+  Ledgers are written afterwards.
 - Notes are paid off oldest block first, so that a later event never overtakes an earlier one in a
-  book.
+  ledger.
 - A block that is orphaned owes nothing any more.
 """
 

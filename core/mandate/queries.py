@@ -85,7 +85,7 @@ def add_mandate(session: WriteSession, mandate: Mandate) -> Mandate:
 
 
 # Lists are what programs poll: each form of a list is built once, with names for its values, and
-# not anew for every call.
+# not again for every call.
 
 
 @cache
@@ -172,8 +172,8 @@ def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
 
 
 def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:
-    """Mandates that name the agent and in whose book something was bought or moved from `since` on
-    (inclusive).
+    """Mandates that name the agent and in whose ledger something was bought or moved from `since`
+    on (inclusive).
     """
     has_spent = exists().where(
         MandateEvent.mandate_id == Mandate.id,
@@ -256,8 +256,8 @@ def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, s
     }
 
 
-def book_name(session: Session, ledger: str, ledger_id: int) -> str:
-    """As a person names a ledger to `retry --book`: a mandate's public id, or account:ID."""
+def ledger_name(session: Session, ledger: str, ledger_id: int) -> str:
+    """As a person names a ledger to `retry --ledger`: a mandate's public id, or account:ID."""
     return (
         public_ids_of(session, {ledger_id}).get(ledger_id, str(ledger_id))
         if ledger == "mandate"

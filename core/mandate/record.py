@@ -6,7 +6,7 @@ Laws
   never changed and only added at the end, so that those up to the head's seq are the same rows
   whenever they are read: each batch is a short read of its own, and a slow reader holds no
   transaction open.
-- Memory is that of one batch, however long the book.
+- Memory is that of one batch, however long the ledger.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
 
 
 def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
-    """(seq, row hash) of the book's last row; of a book without rows (0, the hash that its chain
+    """(seq, row hash) of the book's last row; of a ledger without rows (0, the hash that its chain
     begins with).
     """
     head = session.get(MandateHead, mandate.id)

@@ -1,5 +1,5 @@
-"""Reads of a mandate's book: always a part of it, by an index, so that the work grows with what is
-asked and not with the book.
+"""Reads of a mandate's ledger: always a part of it, by an index, so that the work grows with what
+is asked and not with the ledger.
 
 Laws
 - `standing` rows are those that count: neither reversed nor reversals. Other reads return both, and
@@ -42,7 +42,7 @@ from core.money import UsdcE6
 
 
 def ledger_row(row: MandateEvent | Row[Any]) -> LedgerRow:
-    """A row of the book, read as an object or as the table's columns."""
+    """A row of the ledger, read as an object or as the table's columns."""
     return LedgerRow(
         id=row.id,
         mandate_id=row.mandate_id,
@@ -78,7 +78,7 @@ def mandate_facts(mandate: Mandate | Row[Any]) -> MandateFacts:
 
 @lru_cache(maxsize=1_024)
 def _positions(rules: tuple[tuple[tuple[str, Any], ...], ...]) -> PositionRules:
-    """Few lists of rules are in use at a time, and a block may open thousands of books."""
+    """Few lists of rules are in use at a time, and a block may open thousands of ledgers."""
     return position_rules(rules_from_json(map(dict, rules)))
 
 
@@ -89,7 +89,7 @@ def _hex(value: bytes | None) -> str | None:
 def ledger_rows_before(
     session: Session, mandate_id: int, before_seq: int | None, limit: int
 ) -> list[LedgerRow]:
-    """A page of the book, newest first."""
+    """A page of the ledger, newest first."""
     query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id)
     if before_seq is not None:
         query = query.where(MandateEvent.seq < before_seq)
@@ -145,7 +145,7 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
 
 def _standing() -> ColumnElement[bool]:
     """A subquery for each row that is left: as a join, a planner without statistics would read the
-    whole book.
+    whole ledger.
     """
     reversal = aliased(MandateEvent)
     reversed_by = (
@@ -186,14 +186,14 @@ def standing_page(
     """The rows of [first_seq, before_seq), every other row of their transactions, and the control
     rows.
     """
-    of_book = MandateEvent.mandate_id == mandate_id
-    page = of_book & (MandateEvent.seq >= first_seq) & (MandateEvent.seq < before_seq)
+    of_ledger = MandateEvent.mandate_id == mandate_id
+    page = of_ledger & (MandateEvent.seq >= first_seq) & (MandateEvent.seq < before_seq)
     wanted = union(
         select(MandateEvent.id).where(page),
         select(MandateEvent.id).where(
-            of_book, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))
+            of_ledger, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))
         ),
-        select(MandateEvent.id).where(of_book, text(f"({CONTROL_ROWS})")),
+        select(MandateEvent.id).where(of_ledger, text(f"({CONTROL_ROWS})")),
     )
     query = (
         select(MandateEvent)
@@ -275,7 +275,7 @@ def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[Ledge
     """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals
     included.
 
-    Each book is read by its own index scan (LATERAL): a join might read the whole table.
+    Each ledger is read by its own index scan (LATERAL): a join might read the whole table.
     """
     asked = table_of(
         "asked", {"mandate_id": (BigInteger, [*seqs]), "first_seq": (BigInteger, [*seqs.values()])}
@@ -293,7 +293,7 @@ def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[Ledge
 
 
 def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
-    """The rows that pause, resume or end a mandate: few, whatever the length of the book."""
+    """The rows that pause, resume or end a mandate: few, whatever the length of the ledger."""
     query = select(MandateEvent).where(
         MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), _standing()
     )

@@ -1,9 +1,9 @@
-"""Mandates and their book.
+"""Mandates and their ledger.
 
-`mandate` is what owner and agent wrote; `mandate_event` is the book (append-only, a hash chain a
-mandate, inserted by core.mandate.ledger alone); `mandate_head` is the fold of the book. Status,
+`mandate` is what owner and agent wrote; `mandate_event` is the ledger (append-only, a hash chain a
+mandate, inserted by core.mandate.ledger alone); `mandate_head` is the fold of the ledger. Status,
 vault_address, signed_at, ended_at and ends_in_block of `mandate` and all of `mandate_head` are
-projections of the book, written in the book's own call.
+projections of the ledger, written in the book's own call.
 """
 
 from datetime import datetime
@@ -118,7 +118,7 @@ class ReplacedTerms(Base):
 
 
 # What decides whether a mandate is paused, and what the owner's asking line is compared with: few
-# rows of a book each.
+# rows of a ledger each.
 CONTROL_ROWS = (
     "kind in ('stop', 'payout') or jsonb_exists(payload, 'agent_set') or jsonb_exists(payload, "
     "'agent_removed')"
@@ -127,11 +127,11 @@ REPORTED_ACTIONS = "reported_by = 'agent' and kind in ('move', 'buy')"
 
 
 class MandateEvent(Base):
-    """A row of the book.
+    """A row of the ledger.
 
     `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785).
 
-    No foreign key to the mandate: a book grows under the lock of its head, which has one, and a
+    No foreign key to the mandate: a ledger grows under the lock of its head, which has one, and a
     check a row is what a COPY of many rows would mostly do.
     """
 
@@ -182,7 +182,7 @@ class MandateEvent(Base):
 
 
 class MandateHead(Base):
-    """The last row and the fold of a mandate's book (core.mandate.rules.ledger.MandateState), so
+    """The last row and the fold of a mandate's ledger (core.mandate.rules.ledger.MandateState), so
     that reads need not fold the past. `state` holds the fold whole; the columns are those that
     queries need.
     """
@@ -206,7 +206,7 @@ class MandateHead(Base):
 
 class MandateWeek(Base):
     """The fold of a book's rows that happened before a week; one for each week in which a row of
-    the book happened.
+    the ledger happened.
     """
 
     __tablename__ = "mandate_week"
@@ -217,7 +217,7 @@ class MandateWeek(Base):
 
 
 class MandateUndo(Base):
-    """The fold of a book before its row `seq`, the first that a call wrote of one block: what a
+    """The fold of a ledger before its row `seq`, the first that a call wrote of one block: what a
     rollback of that block goes back to.
 
     Kept until the block is final, and only while the rows before `seq` stand as they did.
@@ -233,7 +233,7 @@ class MandateUndo(Base):
 
 
 class OwedNote(Base):
-    """Notes of a block's factory events that not every book has yet: the first `noted` of
+    """Notes of a block's factory events that not every ledger has yet: the first `noted` of
     `mandate_ids` have them. Gone when all do.
     """
 

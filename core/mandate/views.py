@@ -59,8 +59,8 @@ def _pending_in(
 
 
 def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int | None:
-    """The height of the oldest canonical reverted call of a mandate that its book does not tell of
-    yet; None when it tells of all.
+    """The height of the oldest canonical reverted call of a mandate that its ledger does not tell
+    of yet; None when it tells of all.
     """
     heights = [
         _first_in(session, registry, chain_id, mandate_id)
@@ -110,8 +110,8 @@ def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | Non
 
 
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
-    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made
-    below that height, registered or not. Rising.
+    """Mandates whose ledgers get the factory's events: signed, working or stopped, with a vault
+    made below that height, registered or not. Rising.
     """
     return sorted(
         {

@@ -2,7 +2,7 @@
 
 A row is written before anything leaves the process, so that a payment serves once.
 
-Not a book: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves
+Not a ledger: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves
 it.
 """
 

@@ -2,8 +2,8 @@
 record and put in its place.
 
 A session whose search path names the shadow first writes and reads the rescanned tables there and
-everything else in the record. What the books lack stands in the shadow's table `missing_row`. Needs
-a role that may create a schema.
+everything else in the record. What the ledgers lack stands in the shadow's table `missing_row`.
+Needs a role that may create a schema.
 """
 
 from collections.abc import Sequence
@@ -49,13 +49,13 @@ MISSING = Table(
 
 @dataclass(frozen=True, slots=True)
 class MissingRow:
-    """A row that the chain proves and a book lacks.
+    """A row that the chain proves and a ledger lacks.
 
     `kind`: mandate or account; `row` as it was written down.
     """
 
     kind: str
-    book_id: int
+    ledger_id: int
     base_key: str
     row: dict[str, Any]
 
@@ -78,7 +78,7 @@ def discard(session: WriteSession) -> None:
 def add_missing(
     session: WriteSession, rows: Sequence[tuple[str, int, str, dict[str, Any]]]
 ) -> None:
-    """(kind, book id, base key, row) of what the books lack, in the order of the chain."""
+    """(kind, ledger id, base key, row) of what the ledgers lack, in the order of the chain."""
     if rows:
         names = ("kind", "book_id", "base_key", "row")
         session.execute(insert(MISSING), [dict(zip(names, row, strict=True)) for row in rows])

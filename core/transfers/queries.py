@@ -1,4 +1,4 @@
-"""All SQL of transfer reports but the books'.
+"""All SQL of transfer reports but the ledgers'.
 
 Nothing here commits; hashes are 0x lower-case hex outside, bytes inside.
 """
@@ -86,8 +86,8 @@ def lock_waiting_reports(
     """Reports of an account that failed so and may still come back, oldest first, held until the
     transaction ends.
 
-    One that the deposit watcher holds is left out: it takes the report first and the book then, the
-    caller the book first.
+    One that the deposit watcher holds is left out: it takes the report first and the ledger then,
+    the caller the ledger first.
     """
     mine = (TransferReport.account_id == account_id, TransferReport.next_look_at.is_not(None))
     query = select(TransferReport).where(*mine, TransferReport.failure.in_(failures))

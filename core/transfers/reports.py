@@ -1,7 +1,7 @@
-"""The life of a transfer report: each step changes the report's row and writes the transfer book,
+"""The life of a transfer report: each step changes the report's row and writes the transfer ledger,
 in one call.
 
-    step      the book
+    step      the ledger
     report    reported: the report's place in the balances; what the chain showed of the transaction before is taken back
     confirm   confirmed: from there to idle (in) or delivered (out)
     fail      after confirmed: its reversal first; then failed: the report's place is given back
@@ -24,7 +24,7 @@ from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
 from core.transfers import queries as repository
 from core.transfers.ledger import writer as transfer_ledger
-from core.transfers.ledger.verify import transfer_book_faults
+from core.transfers.ledger.verify import transfer_ledger_faults
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.rules import (
     RESTORED_WITHIN_S,
@@ -102,7 +102,7 @@ def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | 
     Else when the first one ends at the latest.
 
     Reports that failed unseen or reverted wait beside the open ones to come back; where both
-    together are too many, the oldest of those are closed. The caller holds the account's book, so
+    together are too many, the oldest of those are closed. The caller holds the account's ledger, so
     that no other report of it is taken meanwhile.
     """
     deadlines = repository.open_deadlines(session, account_id)
@@ -115,23 +115,23 @@ def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | 
 
 
 def post_deposits(
-    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+    session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
 ) -> int:
     """Post deposits that the chain showed by itself, except those that their account's report tells
     of; how many.
 
-    The books are locked first, as `report`'s caller does: of a report and a block at the same time
-    one sees the other.
+    The ledgers are locked first, as `report`'s caller does: of a report and a block at the same
+    time one sees the other.
     """
-    transfer_ledger.lock_books(session, sorted(books), now)
-    return transfer_ledger.post_books(session, untold(session, books), now)
+    transfer_ledger.lock_ledgers(session, sorted(ledgers), now)
+    return transfer_ledger.post_ledgers(session, untold(session, ledgers), now)
 
 
 def untold(
-    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
+    session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]]
 ) -> Mapping[int, Sequence[NewTransfer]]:
     """The deposits that no report of their own account tells of."""
-    places = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
+    places = {(one.chain_id, one.tx_hash) for transfers in ledgers.values() for one in transfers}
     told = set[tuple[int, str]]()
     for chain_id in {chain_id for chain_id, _ in places}:
         told |= repository.tellers_of(
@@ -143,7 +143,7 @@ def untold(
         account_id: [one for one in transfers if (account_id, one.tx_hash) not in told]
         if told
         else transfers
-        for account_id, transfers in books.items()
+        for account_id, transfers in ledgers.items()
     }
 
 
@@ -157,7 +157,7 @@ def look_again(report: TransferReport, now: datetime) -> None:
 def see(report: TransferReport, sighting: Sighting | None, now: datetime) -> None:
     """The transaction stands in a block that is not safe yet, or no longer does.
 
-    The book says nothing of it.
+    The ledger says nothing of it.
     """
     report.state = State.REPORTED.value if sighting is None else State.SEEN.value
     _place(report, sighting)
@@ -222,7 +222,7 @@ def _fail_all(
         entries.setdefault(report.account_id, []).append(
             _entry(report, "failed", deltas, {"failure": failure.value})
         )
-    transfer_ledger.post_books(session, entries, now)
+    transfer_ledger.post_ledgers(session, entries, now)
 
 
 def close(report: TransferReport) -> None:
@@ -249,17 +249,17 @@ def replace_blocks(
 
 
 def verify(session: Session, account_id: int) -> list[str]:
-    """What is wrong with an account's transfer book, or with a report that the book does not bear
-    out; empty means sound.
+    """What is wrong with an account's transfer ledger, or with a report that the ledger does not
+    bear out; empty means sound.
     """
-    faults = transfer_book_faults(session, account_id)
+    faults = transfer_ledger_faults(session, account_id)
     for one in repository.reports_of(session, account_id):
         facts = [_key(one, state) for state in (State.REPORTED, State.CONFIRMED, State.FAILED)]
         if transfer_ledger.load_sum(session, account_id, facts) != standing(
             Direction(one.direction), State(one.state), one.amount_e6
         ):
             faults.append(
-                f"report {hex_of(one.tx_hash)}: the book does not say that it is {one.state}"
+                f"report {hex_of(one.tx_hash)}: the ledger does not say that it is {one.state}"
             )
     return faults
 

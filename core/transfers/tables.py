@@ -1,4 +1,4 @@
-"""The transfer book of agent wallets: four-state balances, each the sum of a signed column
+"""The transfer ledger of agent wallets: four-state balances, each the sum of a signed column
 (docs/transfers.md#the-four-states).
 
 One row is one posting. Amounts are base units of the asset with six decimals. A constraint on
@@ -73,7 +73,7 @@ class TransferHead(Base):
 
 
 class TransferBalance(Base):
-    """Running totals of an account by chain and asset: the projection of its transfer book."""
+    """Running totals of an account by chain and asset: the projection of its transfer ledger."""
 
     __tablename__ = "transfer_balance"
 

@@ -1,9 +1,9 @@
-"""The auditor: is the record what another node says the chain is, and are the books what they say
+"""The auditor: is the record what another node says the chain is, and are the ledgers what they say
 of themselves?
 
     finalized (second node), at most our cursor
         |-- blocks: half drawn among those with rows, half among all  ->  logs, reverted calls and vaults, both ways
-        '-- books, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
+        '-- ledgers, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
 
 Laws
 - Only final blocks are looked at, and each fault is looked at twice before it is written down: what
@@ -29,7 +29,7 @@ from sqlalchemy.orm import Session
 
 from core.audit import queries as repository
 from core.audit.rules import Fault, FindingKind
-from core.audit.views import BookToVerify, books_in_turn
+from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
 from core.blocks.queries import (
     REVERTS,
@@ -58,8 +58,10 @@ from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
 from indexer.chain.watch import read_watch_list
 
-BOOKS_A_ROUND = 4
-FAULTS_A_BOOK = 10  # one row that is gone unhinges every row after it: the first faults say enough
+LEDGERS_A_ROUND = 4
+FAULTS_A_LEDGER = (
+    10  # one row that is gone unhinges every row after it: the first faults say enough
+)
 REVERTS_SHARE = 4  # every fourth of the blocks with rows is drawn among those with reverted calls
 
 log = structlog.get_logger(__name__)
@@ -70,7 +72,7 @@ class Looked:
     """What one round looked at, and the findings that are new."""
 
     blocks: int
-    books: int
+    ledgers: int
     findings: tuple[Fault, ...]
 
 
@@ -96,7 +98,7 @@ class Auditor:
         self._rest = rest
 
     def round(self) -> Looked:
-        """Look once at some blocks and some books.
+        """Look once at some blocks and some ledgers.
 
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
@@ -106,13 +108,13 @@ class Auditor:
             return Looked(0, 0, ())
         with self._chain.database.read() as session:
             numbers = self._drawn(session, final.number)
-            books = books_in_turn(session, self._chain.chain_id, final.number, BOOKS_A_ROUND)
+            ledgers = ledgers_in_turn(session, self._chain.chain_id, final.number, LEDGERS_A_ROUND)
             known = self._known(session)
         found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
-        found += [self._unhurried(partial(self._book, book, final)) for book in books]
-        self._end(len(numbers), len(books))
+        found += [self._unhurried(partial(self._ledger, ledger, final)) for ledger in ledgers]
+        self._end(len(numbers), len(ledgers))
         return Looked(
-            len(numbers), len(books), tuple(finding for some in found for finding in some)
+            len(numbers), len(ledgers), tuple(finding for some in found for finding in some)
         )
 
     def _final(self) -> BlockHeader | None:
@@ -212,43 +214,43 @@ class Auditor:
             None if owed is None or until is None else (owed.number, until.number),
         )
 
-    # Books
+    # Ledgers
 
-    def _book(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
-        found = _confirmed(self._judged(book, final), lambda: self._judged(book, final))
+    def _ledger(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
+        found = _confirmed(self._judged(ledger, final), lambda: self._judged(ledger, final))
         with self._chain.database.write() as session:
             self._chain.fence(session)
-            repository.book_verified(session, book.mandate_id, self._clock())
+            repository.ledger_verified(session, ledger.mandate_id, self._clock())
         return found
 
-    def _judged(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
-        return self._verified(book) + self._reconciled(book, final)
+    def _judged(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
+        return self._verified(ledger) + self._reconciled(ledger, final)
 
-    def _verified(self, book: BookToVerify) -> list[Fault]:
+    def _verified(self, ledger: LedgerToVerify) -> list[Fault]:
         with self._chain.database.read() as session:
-            faults = mandate_ledger.verify(session, book.mandate_id)
+            faults = mandate_ledger.verify(session, ledger.mandate_id)
         return [
-            _of_book(
-                FindingKind.BOOK,
-                book,
+            _of_ledger(
+                FindingKind.LEDGER,
+                ledger,
                 fault.split(" is ")[0],
-                f"the book of {book.public_id}: {fault}",
+                f"the ledger of {ledger.public_id}: {fault}",
             )
-            for fault in faults[:FAULTS_A_BOOK]
+            for fault in faults[:FAULTS_A_LEDGER]
         ]
 
-    def _reconciled(self, book: BookToVerify, final: BlockHeader) -> list[Fault]:
+    def _reconciled(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
         """Nothing is said where the record has another block at that height: that is a finding of
         its own.
         """
         with self._chain.database.read() as session:
             ours = chain_repository.canonical_hash(session, self._chain.chain_id, final.number)
-            if book.vault is None or ours != final.hash:
+            if ledger.vault is None or ours != final.hash:
                 return []
-            state = mandate_ledger.load_at(session, book.mandate_id, final.number)
+            state = mandate_ledger.load_at(session, ledger.mandate_id, final.number)
         with self._chain.reader.rpc.pinned():
-            balance = self._chain.reader.usdc_balance(book.vault, final.hash)
-            totals = self._chain.reader.totals(book.vault, final.hash)
+            balance = self._chain.reader.usdc_balance(ledger.vault, final.hash)
+            totals = self._chain.reader.totals(ledger.vault, final.hash)
         told = (
             totals.deposited,
             totals.spent,
@@ -257,8 +259,8 @@ class Auditor:
             totals.unvalued_out,
         )
         return [
-            *_cash(book, state, balance, final.number),
-            *_totals(book, state, told, final.number),
+            *_cash(ledger, state, balance, final.number),
+            *_totals(ledger, state, told, final.number),
         ]
 
     # Writing
@@ -275,16 +277,16 @@ class Auditor:
             log.error("audit finding", id=identifier, kind=finding.kind.value, what=finding.what)
         return [finding for _, finding in new]
 
-    def _end(self, blocks: int, books: int) -> None:
+    def _end(self, blocks: int, ledgers: int) -> None:
         now, chain_id = self._clock(), self._chain.chain_id
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.round_ended(
-                session, chain_id, blocks, books, is_same_provider=self._is_same_provider, now=now
+                session, chain_id, blocks, ledgers, is_same_provider=self._is_same_provider, now=now
             )
             mismatches = repository.open_counts(session, chain_id)
-        self._chain.metrics.audited(blocks, books, mismatches)
-        log.debug("audited", blocks=blocks, books=books, open_findings=sum(mismatches.values()))
+        self._chain.metrics.audited(blocks, ledgers, mismatches)
+        log.debug("audited", blocks=blocks, books=ledgers, open_findings=sum(mismatches.values()))
 
 
 def _confirmed(first: list[Fault], again: Callable[[], list[Fault]]) -> list[Fault]:
@@ -295,18 +297,18 @@ def _confirmed(first: list[Fault], again: Callable[[], list[Fault]]) -> list[Fau
     return [finding for finding in first if finding.key in keys]
 
 
-def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) -> list[Fault]:
+def _cash(ledger: LedgerToVerify, state: MandateState, balance: int, number: int) -> list[Fault]:
     if balance >= state.cash_usdc_e6:
         return []
     what = (
-        f"the book of {book.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault at "
-        f"block {number}, the chain {usdc_text(balance)}"
+        f"the ledger of {ledger.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault "
+        f"at block {number}, the chain {usdc_text(balance)}"
     )
-    return [_of_book(FindingKind.CASH, book, "below", what)]
+    return [_of_ledger(FindingKind.CASH, ledger, "below", what)]
 
 
 def _totals(
-    book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int
+    ledger: LedgerToVerify, state: MandateState, told: tuple[int, ...], number: int
 ) -> list[Fault]:
     booked = (
         state.deposited_usdc_e6,
@@ -317,11 +319,11 @@ def _totals(
     )
     names = ("deposited", "spent", "received", "withdrawn", "out unvalued")
     return [
-        _of_book(
+        _of_ledger(
             FindingKind.TOTALS,
-            book,
+            ledger,
             name,
-            f"the book of {book.public_id} has {usdc_text(ours)} USDC {name} at block "
+            f"the ledger of {ledger.public_id} has {usdc_text(ours)} USDC {name} at block "
             f"{number}, its vault {usdc_text(theirs)}",
         )
         for name, ours, theirs in zip(names, booked, told, strict=True)
@@ -329,5 +331,7 @@ def _totals(
     ]
 
 
-def _of_book(kind: FindingKind, book: BookToVerify, fault: str, what: str) -> Fault:
-    return Fault(kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id})
+def _of_ledger(kind: FindingKind, ledger: LedgerToVerify, fault: str, what: str) -> Fault:
+    return Fault(
+        kind, f"{kind.value}:{ledger.mandate_id}:{fault}", what, {"mandate": ledger.public_id}
+    )

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
-from indexer.chain.books import Books, LiveBooks
+from indexer.chain.ledgers import Ledgers, LiveBooks
 from indexer.metrics import IndexerMetrics
 
 
@@ -32,7 +32,7 @@ class ChainContext:
     fence: Callable[[Session], None]
     # the loop gets on: called in long work between two fences
     sign: Callable[[], None] = lambda: None
-    books: Books = field(default_factory=LiveBooks)
+    ledgers: Ledgers = field(default_factory=LiveBooks)
     # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     reverts_from: int | None = None
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))

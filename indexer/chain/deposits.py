@@ -1,5 +1,5 @@
 """The deposit watcher: what agents report of their wallets' transfers is looked up on the chain,
-and its books follow.
+and its ledgers follow.
 
 Laws
 - A block is believed when it is canonical here and not above the node's `safe` block, itself
@@ -9,7 +9,7 @@ Laws
   node rests.
 - What is wrong with one report, or with what it points at, is its own trouble: it is looked at
   again later, the others now.
-- One report is one transaction, fenced: its step and its book together, or neither.
+- One report is one transaction, fenced: its step and its ledger together, or neither.
 - A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of
   the unwind.
 Source: docs/transfers.md; core/transfers/rules.py.

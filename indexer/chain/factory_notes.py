@@ -1,10 +1,10 @@
 """Events of the factory that every mandate's owner should read: who is keeper, guard, admin or
 pauser.
 
-They become notes in the book of each mandate that was signed, working or stopped when the block was
-taken, by what earlier blocks said, and whose vault existed before the event's block. Those of the
-keeper and a granted role are alerts as well: one an owner and log, however many mandates the owner
-has.
+They become notes in the ledger of each mandate that was signed, working or stopped when the block
+was taken, by what earlier blocks said, and whose vault existed before the event's block. Those of
+the keeper and a granted role are alerts as well: one an owner and log, however many mandates the
+owner has.
 
     the block's transaction:  who is owed which notes  ->  then slices of BOOKS_A_SLICE, a transaction each  ->  nothing is owed
 
@@ -35,9 +35,9 @@ from core.mandate.rules.ledger import NewRow, row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.views import mandates_to_note
 from core.quarantine.queries import MANDATE
-from indexer.chain.books import Note, note_from_json
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
+from indexer.chain.ledgers import Note, note_from_json
 from indexer.chain.quarantine import LedgerEntry, take
 
 NOTED_EVENTS = (
@@ -53,7 +53,7 @@ NOTED_EVENTS = (
 # docs/rules.md#factory-notes
 ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)
 
-BOOKS_A_SLICE = 1_000
+LEDGERS_A_SLICE = 1_000
 
 
 def is_noted(facts: BlockFacts) -> bool:
@@ -75,26 +75,26 @@ def factory_notes(facts: BlockFacts, usdc: str) -> list[Note]:
 
 
 def note_block(session: WriteSession, chain: ChainContext, facts: BlockFacts, now: datetime) -> int:
-    """Hand the block's notes to the books; how many rows were written at once.
+    """Hand the block's notes to the ledgers; how many rows were written at once.
 
-    The books must say all of the blocks before.
+    The ledgers must say all of the blocks before.
     """
     notes = factory_notes(facts, chain.usdc)
     mandates = mandates_to_note(session, chain.chain_id, facts.header.number) if notes else []
     return (
-        chain.books.note(session, chain.chain_id, facts.header, notes, mandates, now)
+        chain.ledgers.note(session, chain.chain_id, facts.header, notes, mandates, now)
         if mandates
         else 0
     )
 
 
 def write_slice(chain: ChainContext, now: datetime) -> bool:
-    """Write the oldest owed notes, into BOOKS_A_SLICE books, as one transaction; whether anything
+    """Write the oldest owed notes, into BOOKS_A_SLICE ledgers, as one transaction; whether anything
     is left. Errors: LeadershipLostError.
     """
     with chain.database.write() as session:
         chain.fence(session)
-        left = BOOKS_A_SLICE
+        left = LEDGERS_A_SLICE
         while left > 0:
             owed = owed_notes.next_owed(session, chain.chain_id, left)
             if owed is None:

@@ -112,7 +112,7 @@ class Finality:
             raise FinalityDisputedError(disputes[-1])
 
     def look(self) -> Mapping[str, Agreed]:
-        """What is agreed of each tag, asked anew unless that took long a moment ago.
+        """What is agreed of each tag, asked again unless that took long a moment ago.
 
         Call it within `pinned`. Errors: RpcUnreachableError; BlockContradictionError: at that
         height the node has another one.
@@ -204,7 +204,7 @@ class Finality:
                 mandate_ends.say_safe(session, chain.chain_id, at.number, now)
                 past = mandate_ends.expired(session, chain.chain_id, at.number, header.timestamp)
                 if past:
-                    chain.books.append(session, past, now)
+                    chain.ledgers.append(session, past, now)
 
 
 def _agreed_of(

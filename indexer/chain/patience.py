@@ -1,4 +1,4 @@
-"""How often each thing was asked for in vain.
+"""How often each thing was asked for without success.
 
 A node may lag, and the next round may do; some things no node will ever answer.
 """
@@ -10,7 +10,7 @@ MOST_THINGS = 10_000  # that are remembered; the oldest are forgotten first
 
 
 class Patience:
-    """Counts refusals for as long as the process lives; a new process is patient anew.
+    """Counts refusals for as long as the process lives; a new process is patient again.
 
     What was enough stays enough, so that several things that fail together are waited for together.
     """
@@ -19,7 +19,7 @@ class Patience:
         self._refusals: Counter[Hashable] = Counter()
 
     def tries(self, thing: Hashable) -> int:
-        """How often it was asked for in vain so far."""
+        """How often it was asked for without success so far."""
         return self._refusals.get(thing, 0)
 
     def ends(self, thing: Hashable, rounds: int) -> bool:

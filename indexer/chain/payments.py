@@ -1,5 +1,5 @@
-"""USDC that reached an agent's linked wallet, as an entry of its transfer book: shown by the chain,
-reported by nobody.
+"""USDC that reached an agent's linked wallet, as an entry of its transfer ledger: shown by the
+chain, reported by nobody.
 
 An agent's own report of the transaction takes its place (core/transfers/reports.py), a reorg takes
 it back.
@@ -33,5 +33,5 @@ def deposit_of(payment: Deposit, number: int, block_hash: str, chain_id: int) ->
 
 
 def deposit_key(tx_hash: str, log_index: int) -> str:
-    """The fact's name within the account's book."""
+    """The fact's name within the account's ledger."""
     return f"deposit:{tx_hash}:{log_index}"

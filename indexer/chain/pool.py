@@ -33,7 +33,7 @@ from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
 REST_S, MOST_REST_S = 2.0, 60.0
-MOST_SELF_REST_S = 900.0  # of a node that contradicts itself: each time costs the books rows
+MOST_SELF_REST_S = 900.0  # of a node that contradicts itself: each time costs the ledgers rows
 STILL_S = 10  # a node whose head stands so long is no witness against a higher one
 ALONE_S = 10  # after which a node is believed though no other says anything
 FORGIVEN_AFTER = 8  # blocks

@@ -38,12 +38,12 @@ from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
 from core.errors import MandateError
-from core.mandate.queries import book_name, names_of
+from core.mandate.queries import ledger_name, names_of
 from core.mandate.rules.ledger import NewRow
 from core.quarantine.queries import MANDATE, NewHeld, held_among
 from core.transfers.ledger.writer import NewTransfer
-from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
+from indexer.chain.ledgers import NEW_ROW
 
 # what rules of the domain, and a number out of range, raise
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
@@ -148,7 +148,7 @@ class _Taking:
     now: datetime
 
     def take(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
-        held = self.chain.books.held(self.session, self.ledger, waiting.keys())
+        held = self.chain.ledgers.held(self.session, self.ledger, waiting.keys())
         for ledger_id in sorted(held):
             self._hold(ledger_id, waiting[ledger_id], WAITS)
         return self._append(
@@ -204,13 +204,11 @@ class _Taking:
         self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]
     ) -> tuple[int, HeldReason | None]:
         """All of it or nothing: how many rows were new, or why not."""
-        books, full = (
-            self.chain.books,
-            {ledger_id: rows for ledger_id, rows in ledgers.items() if rows},
-        )
+        full = {ledger_id: rows for ledger_id, rows in ledgers.items() if rows}
         if not full:
             return 0, None
-        append = books.append if self.ledger == MANDATE else books.post_deposits
+        to = self.chain.ledgers
+        append = to.append if self.ledger == MANDATE else to.post_deposits
         try:
             with self.session.begin_nested():
                 return append(self.session, full, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
@@ -231,7 +229,7 @@ class _Taking:
     def _hold(self, ledger_id: int, entries: Sequence[LedgerEntry], why: HeldReason) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
-        lacking = self.chain.books.hold(
+        lacking = self.chain.ledgers.hold(
             self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now
         )
         if not lacking:
@@ -243,11 +241,11 @@ class _Taking:
             "log_index": first.log_index,
             "queue": lacking,
         }
-        book = book_name(self.session, self.ledger, ledger_id)
+        named = ledger_name(self.session, self.ledger, ledger_id)
         if why is WAITS:
-            log.info("facts wait behind one that is held", book=book, **at)
+            log.info("facts wait behind one that is held", book=named, **at)
         else:
-            log.error("fact held back", book=book, **at, reason=why.reason, note=why.note)
+            log.error("fact held back", book=named, **at, reason=why.reason, note=why.note)
 
 
 def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:

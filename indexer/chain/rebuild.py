@@ -8,9 +8,9 @@ Laws
 - The lead is held the whole time, so that no indexer moves the record meanwhile; a rescan writes
   nothing but the shadow.
 - The shadow keeps its own cursor: a process that dies loses no block that was committed.
-- Books are not rebuilt. A row that the chain proves and a book lacks is a difference; accepting
+- Ledgers are not rebuilt. A row that the chain proves and a ledger lacks is a difference; accepting
   appends it at the book's end.
-- Accepting is one transaction: the canonical view becomes the rescan's, the books get what they
+- Accepting is one transaction: the canonical view becomes the rescan's, the ledgers get what they
   lack, findings are closed.
 """
 
@@ -32,9 +32,9 @@ from core.mandate.chain.reader import VaultReader
 from core.shadow import queries as shadow
 from core.shadow.queries import MissingRow
 from core.shadow.views import Difference
-from indexer.chain.books import MissingRows, write_missing
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
+from indexer.chain.ledgers import MissingRows, write_missing
 from indexer.chain.tip import Clock, TipLoop, TipRound
 
 PATIENCE_ROUNDS, RETRY_S = 10, 1.0  # rounds in a row that may fail, and the wait after each
@@ -75,12 +75,12 @@ class _ShadowLoop(TipLoop):
         return False
 
     def _unwind(self, head: BlockHeader) -> TipRound:
-        raise RebuildRefusedError("the chain changed below the rescan; begin anew with --fresh")
+        raise RebuildRefusedError("the chain changed below the rescan; begin again with --fresh")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Where record and rescan differ, and what the books lack."""
+    """Where record and rescan differ, and what the ledgers lack."""
 
     differences: Sequence[Difference]
     missing: Sequence[MissingRow]
@@ -125,7 +125,8 @@ class Rebuild:
             return max(self._record.start_block - 1, 0)
         if at.number > self._end.number or not self._is_on_chain(at):
             raise RebuildRefusedError(
-                "the rescan that was begun does not fit the chain any more; begin anew with --fresh"
+                "the rescan that was begun does not fit the chain any more; begin again with "
+                "--fresh"
             )
         return at.number
 
@@ -161,7 +162,7 @@ class Rebuild:
             )
 
     def accept(self) -> int:
-        """Put the rescan in the record's place and bring the books up; how many rows they got.
+        """Put the rescan in the record's place and bring the ledgers up; how many rows they got.
 
         The shadow goes.
         """
@@ -187,7 +188,7 @@ class Rebuild:
             self._record,
             reader=CappedReader(self._record.reader, self._end.number),
             database=self._beside,
-            books=MissingRows(),
+            ledgers=MissingRows(),
             reverts_from=0 if since is None else since.number,
         )
 

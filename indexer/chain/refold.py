@@ -1,9 +1,9 @@
-"""After an upgrade: books whose heads an older fold wrote are folded again, a few beside each round
-that is at the head.
+"""After an upgrade: ledgers whose heads an older fold wrote are folded again, a few beside each
+round that is at the head.
 
 Laws
-- A book that fails keeps no other from being folded: it is tried again after all others, and after
-  TRIES left to the next process.
+- A ledger that fails keeps no other from being folded: it is tried again after all others, and
+  after TRIES left to the next process.
 - It is told when it fails first, and when it is left.
 """
 
@@ -12,12 +12,12 @@ from collections import Counter, deque
 import structlog
 
 from core.db.leadership import LeadershipLostError
-from core.mandate.ledger.refold import older_books, refold
+from core.mandate.ledger.refold import older_ledgers, refold
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import MAY_REFUSE
 
-BOOKS_A_ROUND = 20
+LEDGERS_A_ROUND = 20
 TRIES = 3
 
 log = structlog.get_logger(__name__)
@@ -42,8 +42,8 @@ class OlderBooks:
         """
         if self._left is None:
             with self._chain.database.read() as session:
-                self._left = deque(older_books(session))
-        for _ in range(min(BOOKS_A_ROUND, len(self._left))):
+                self._left = deque(older_ledgers(session))
+        for _ in range(min(LEDGERS_A_ROUND, len(self._left))):
             mandate_id = self._left.popleft()
             try:
                 with self._chain.database.write() as session:

@@ -2,7 +2,7 @@
 once more.
 
 Laws
-- A fact is made anew from its raw log by today's code, and goes the way that it would have gone
+- A fact is made again from its raw log by today's code, and goes the way that it would have gone
   then (quarantine.py).
 - A step is one transaction, fenced: facts are released with the rows that say them, or not at all.
   Killed halfway, it goes on from there.
@@ -34,9 +34,9 @@ from core.mandate.rules.ledger import row_from_event
 from core.quarantine import queries as repository
 from core.quarantine.queries import ACCOUNT, HeldFact
 from core.quarantine.views.held import held_ledgers
-from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
+from indexer.chain.ledgers import NEW_ROW
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import (
     DOMAIN,

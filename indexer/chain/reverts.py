@@ -2,7 +2,7 @@
 answer is noted.
 
 The raw row stands since the block was written; this fills in the reason and appends the refusal to
-the mandate's book. What can't be reproduced (an earlier transaction of the same block was in the
+the mandate's ledger. What can't be reproduced (an earlier transaction of the same block was in the
 way, out of gas) reads as `unknown`.
 Source: docs/reverts.md.
 """

@@ -15,7 +15,7 @@ from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts
 from indexer.chain.patience import Patience
 
-RULES_ROUNDS = 3  # in vain, before a contract counts as none of ours
+RULES_ROUNDS = 3  # without success, before a contract counts as none of ours
 UNANSWERED_ROUNDS = 5  # as many, of those in which no node answered this very call in time
 
 log = structlog.get_logger(__name__)

@@ -5,7 +5,7 @@
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> a lagging node: wait
-    then, each round, a slice of the factory's notes that books are owed (factory_notes.py)
+    then, each round, a slice of the factory's notes that ledgers are owed (factory_notes.py)
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
@@ -28,7 +28,7 @@ from core.blocks.queries import FINALIZED, TIP, Cursor
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
 from core.identity.queries import LinkedWallet, linked_wallets
-from core.mandate.queries import book_name
+from core.mandate.queries import ledger_name
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import ChainContext
@@ -104,7 +104,7 @@ class TipLoop:
         self._pool = TipPool(chain.reader, clock)
         self._finality = Finality(chain, self._pool, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self.older_books = OlderBooks(chain)
+        self.older_ledgers = OlderBooks(chain)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -166,10 +166,10 @@ class TipLoop:
                 continue  # as in each round until its block is read
             why = None if one.refusal is None else one.refusal.note
             with self._chain.database.read() as session:
-                book = book_name(session, one.ledger, one.ledger_id)
+                named = ledger_name(session, one.ledger, one.ledger_id)
             log.warning(
                 "held facts tried again",
-                book=book,
+                book=named,
                 released=one.released,
                 withdrawn=one.withdrawn,
                 still_held=why,
@@ -292,7 +292,7 @@ class TipLoop:
         self._tell(facts, rows, seen_at)
 
     def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, LinkedWallet]:
-        """Whose wallets the block pays USDC to, asked anew: wallets are linked without the chain's
+        """Whose wallets the block pays USDC to, asked again: wallets are linked without the chain's
         knowing.
         """
         payees = usdc_payees(block, self._chain.usdc)

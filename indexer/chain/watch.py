@@ -30,7 +30,7 @@ class WatchList:
     none is deployed.
 
     `wallets` are the linked wallets of accounts, whose incoming USDC is noted. They change without
-    the chain's knowing, so that they are asked for anew for each block or range.
+    the chain's knowing, so that they are asked for again for each block or range.
     """
 
     factory: str

@@ -1,13 +1,13 @@
 """What blocks say, written: one block at the tip, a range of them in the backfill, each time one
 transaction.
 
-    blocks, logs  ->  vaults, agents, adapters  ->  reverted calls  ->  books  ->  cursor
+    blocks, logs  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
 
 All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by
-COPY, and its books in one go, unless one of its blocks says something of the factory that other
-books are told of: then they are brought up to that block first. What a book refuses is held back,
-and everything else goes on (quarantine.py); so is the creation of a vault that the registry refuses
-(registry.py).
+COPY, and its ledgers in one go, unless one of its blocks says something of the factory that other
+ledgers are told of: then they are brought up to that block first. What a ledger refuses is held
+back, and everything else goes on (quarantine.py); so is the creation of a vault that the registry
+refuses (registry.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ class _Made:
 
 @dataclass(slots=True)
 class PendingRows:
-    """What waits to be written to books, by their ids, in the order of the chain."""
+    """What waits to be written to ledgers, by their ids, in the order of the chain."""
 
     mandates: dict[int, list[LedgerEntry]] = field(default_factory=dict)
     accounts: dict[int, list[LedgerEntry]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class PendingRows:
     def flush(self, session: WriteSession, chain: ChainContext, now: datetime) -> int:
         """Append or hold everything; the number of rows that were new.
 
-        Books are taken by rising id, so that writers can't deadlock.
+        Ledgers are taken by rising id, so that writers can't deadlock.
         """
         rows = take(session, chain, MANDATE, self.mandates, now) + take(
             session, chain, ACCOUNT, self.accounts, now
@@ -82,7 +82,7 @@ def write_block(
     now: datetime,
 ) -> int:
     """Write all that one block says, move the cursor from `at` to it and `watch` past it; the
-    number of book rows. Does not commit.
+    number of ledger rows. Does not commit.
 
     A block that was seen before, and thrown out, is taken back as it stands.
     Errors: LeadershipLostError, CursorMovedError. After an error `watch` is to be read again.
@@ -142,7 +142,7 @@ def _take(
     pending: PendingRows,
     now: datetime,
 ) -> int:
-    """Write what is not a book, hand on what is, and move the watch list; the number of rows that
+    """Write what is not a ledger, hand on what is, and move the watch list; the number of rows that
     had to be written first.
     """
     created = {one.address: made.vaults[one.address] for one in facts.created}
@@ -167,7 +167,7 @@ def _take(
     written = 0
     entries = _entries(session, chain, facts, watch, _Made(created, made.refused))
     if is_noted(facts):
-        # who is told depends on what the books say of earlier blocks
+        # who is told depends on what the ledgers say of earlier blocks
         written = pending.flush(session, chain, now)
         written += note_block(session, chain, facts, now)
     for mandate, _, entry in sorted(entries, key=lambda entry: entry[1].log_index):
@@ -259,7 +259,7 @@ def _in_order(facts: BlockFacts) -> Iterable[Found | Undecodable]:
 
 
 def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntry | None:
-    """None: the book has no row for this event."""
+    """None: the ledger has no row for this event."""
     if isinstance(item, Undecodable):
         return LedgerEntry(
             None,
@@ -281,7 +281,7 @@ def _concerned(
     fresh: Mapping[str, KnownVault],
     watch: WatchList,
 ) -> tuple[int | None, KnownVault | None]:
-    """The mandate and vault whose book the log belongs to; none for the factory's general
+    """The mandate and vault whose ledger the log belongs to; none for the factory's general
     events.
     """
     if isinstance(item, Undecodable):

@@ -14,7 +14,7 @@ import yaml
 from api.kernel.metrics import PREFIX as API_PREFIX
 from api.kernel.metrics import ApiMetrics as ApiMetrics
 from api.kernel.payments.figures import SettlerGas
-from api.kernel.payments.rails import GasBudget
+from api.kernel.payments.payment_config import GasBudget
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from indexer.metrics import PREFIX, IndexerMetrics

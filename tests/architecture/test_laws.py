@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "indexer", "keeper", "api")
-BOOK_ROWS = {"MandateEvent", "CreditEntry", "TransferEntry"}
-BOOK_TABLES = ("mandate_event", "credit_entry", "transfer_entry")
+LEDGER_ROWS = {"MandateEvent", "CreditEntry", "TransferEntry"}
+LEDGER_TABLES = ("mandate_event", "credit_entry", "transfer_entry")
 
 
 def sources(*folders: str) -> list[Path]:
@@ -30,15 +30,15 @@ def shown(file: Path, node: ast.AST) -> str:
     return f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
-def inserts_of_book_rows(file: Path) -> list[str]:
-    """Calls that construct a row of a book or name it in an insert, and SQL text that inserts into
-    one.
+def inserts_of_ledger_rows(file: Path) -> list[str]:
+    """Calls that construct a row of a ledger or name it in an insert, and SQL text that inserts
+    into one.
     """
     found = []
     for call in calls(file):
-        is_row = name_of(call.func) in BOOK_ROWS
+        is_row = name_of(call.func) in LEDGER_ROWS
         is_insert = name_of(call.func) == "insert" and any(
-            name_of(arg) in BOOK_ROWS for arg in call.args
+            name_of(arg) in LEDGER_ROWS for arg in call.args
         )
         if is_row or is_insert:
             found.append(shown(file, call))
@@ -46,7 +46,7 @@ def inserts_of_book_rows(file: Path) -> list[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = " ".join(node.value.lower().split())
             if any(
-                f"insert into {table}" in text or f"copy {table}" in text for table in BOOK_TABLES
+                f"insert into {table}" in text or f"copy {table}" in text for table in LEDGER_TABLES
             ):
                 found.append(shown(file, node))
     return found
@@ -58,14 +58,14 @@ def is_of_a_ledger(file: Path) -> bool:
     return len(parts) > 2 and parts[0] == "core" and parts[2] == "ledger"
 
 
-def test_rows_of_the_books_are_inserted_by_the_books_alone() -> None:
+def test_rows_of_the_ledgers_are_inserted_by_the_ledgers_alone() -> None:
     outside = [
         file
         for file in sources(*PACKAGES, "scripts")
         if not is_of_a_ledger(file) and "migrations" not in str(file)
     ]
 
-    assert [place for file in outside for place in inserts_of_book_rows(file)] == []
+    assert [place for file in outside for place in inserts_of_ledger_rows(file)] == []
 
 
 def test_the_check_of_inserts_sees_an_insert(tmp_path: Path) -> None:

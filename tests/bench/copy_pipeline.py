@@ -1,5 +1,5 @@
 """The bare pipeline that the backfill is compared with: logs and headers in, one table out, no
-decoding, no books.
+decoding, no ledgers.
 
 A range at a time: eth_getLogs of everything watched, the headers of the range in one batch, COPY
 into a staging table, INSERT .. SELECT .. ON CONFLICT DO NOTHING, a cursor, commit.

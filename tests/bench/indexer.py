@@ -2,7 +2,7 @@
 
     tip        a mined block to its committed row, on the whole stack; beside a bare poller
     backfill   a chain with 40,000 transfers and 10,000 vault events, by the real process from its first beat to the last
-               row; an event counts when its raw row and its book row are committed; beside a bare COPY of the same logs
+               row; an event counts when its raw row and its ledger row are committed; beside a bare COPY of the same logs
     reorg      64 blocks with rows in them replaced: from the node's answer to the cursor on the new head
     ledgers    one block that concerns 4,000 ledgers: its rollback, and a factory event to the last owner's note (ledgers.py)
     take-over  a leader killed, and one frozen: to the spare's epoch

@@ -1,7 +1,7 @@
 """What one block costs that concerns many ledgers: its rollback, and a factory event that every
 owner is to read.
 
-    4,000 working mandates of an owner each, their books with ROWS rows; a block that moves each of them; its rollback by the
+    4,000 working mandates of an owner each, their ledgers with ROWS rows; a block that moves each of them; its rollback by the
     indexer's own unwind. Then a block with KeeperProposed: from its transaction to the last note, slice by slice.
 
 The last line is one JSON object.
@@ -107,7 +107,7 @@ def executed(block: int, ledger: int) -> NewRow:
 
 
 class Crowd:
-    """Mandates, their vaults and books, and an indexer's context that stands on them; nothing is
+    """Mandates, their vaults and ledgers, and an indexer's context that stands on them; nothing is
     asked of a node.
     """
 
@@ -177,8 +177,8 @@ class Crowd:
             )
         for begin in range(0, len(self.ids), 500):
             with self.database.write() as session:
-                books = {id_: self._life(id_, rows) for id_ in self.ids[begin : begin + 500]}
-                mandate_ledger.append_books(session, books, self.now)
+                lives = {id_: self._life(id_, rows) for id_ in self.ids[begin : begin + 500]}
+                mandate_ledger.append_ledgers(session, lives, self.now)
         with self.database.write() as session:
             session.execute(text("analyze"))
 
@@ -220,13 +220,13 @@ def facts_of(number: int, *found: Found) -> BlockFacts:
 
 
 def rollback_s(crowd: Crowd) -> float:
-    """Seconds to take back a block that moved every ledger; afterwards books are checked by their
+    """Seconds to take back a block that moved every ledger; afterwards ledgers are checked by their
     own fold.
     """
     before, number = crowd.at, crowd.at.number + 1
     crowd.take(facts_of(number))
     with crowd.database.write() as session:
-        mandate_ledger.append_books(
+        mandate_ledger.append_ledgers(
             session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now
         )
     begun = time.monotonic()

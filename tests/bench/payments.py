@@ -3,7 +3,7 @@ line is a JSON object.
 
     bare      a FastAPI route that does one SELECT
     free      a metered page, paid by a free read: key, free read and call are counted in Postgres
-    credits   the same page when the free reads are used up: paid by a posting of the credit book
+    credits   the same page when the free reads are used up: paid by a posting of the credit ledger
     one       the same, all connections with one agent's key: postings of one account go one by one, each to the disk
     ledger    postings alone, by 8 threads: on 32 accounts, and all on one
 

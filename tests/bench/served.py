@@ -1,4 +1,4 @@
-"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile
+"""`make bench-api`: the kernel's cost, what paying costs, reads of long ledgers, and what a hostile
 caller costs the others, and what 500 accounts of one person get.
 
 The last line is one JSON object with the figures of all five. Figures are shown, not judged.
@@ -6,9 +6,9 @@ The last line is one JSON object with the figures of all five. Figures are shown
 
 import json
 
-from tests.bench import api, hostile, long_books, payments, sybils
+from tests.bench import api, hostile, long_ledgers, payments, sybils
 
-PARTS = (api, payments, long_books, hostile, sybils)
+PARTS = (api, payments, long_ledgers, hostile, sybils)
 
 
 def main() -> None:

@@ -316,7 +316,7 @@ class Ground:
 
     def fresh(self) -> DeployedChain:
         """For one test, which may do with its node what it likes: what cannot be taken back is left
-        behind, and all is deployed anew.
+        behind, and all is deployed again.
         """
         if self.anvil is None or not self._took_back():
             self.stop()

@@ -2,7 +2,7 @@
 
     rotate          new key, recovery code and token of connect for the owner; a wallet that waits is unlinked
     undo_recovery   the same, after somebody recovered the agent; and the wallet that was linked since
-    unlink          the same, and whatever wallet is linked; signed anew by the owner's wallet, so that a session alone cannot
+    unlink          the same, and whatever wallet is linked; signed again by the owner's wallet, so that a session alone cannot
                     make room for another wallet
     confirm         the linked wallet need not wait
 

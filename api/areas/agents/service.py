@@ -100,7 +100,7 @@ def _status(agent_id: int, locked: set[int]) -> Standing:
 
 
 def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[VerifiedRecord]:
-    """The verified record: what the service's own books say, and nothing that the agent says of
+    """The verified record: what the service's own ledgers say, and nothing that the agent says of
     itself.
     """
     agent = _account(call, caller)

@@ -32,8 +32,8 @@ Message = Annotated[
     str,
     Field(
         min_length=1,
-        description="what the wallet signed: the text of /auth/wallet/nonce, or a message of EIP-4361 with "
-        "its nonce",
+        description="what the wallet signed: the text of /auth/wallet/nonce, or a message of EIP-4361 "
+        "with its nonce",
     ),
 ]
 

@@ -59,7 +59,7 @@ def report(
 def balances(
     call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalances
 ) -> Answer[Balances]:
-    """Every asset that the agent ever reported or received, each the sum of its book.
+    """Every asset that the agent ever reported or received, each the sum of its ledger.
 
     Errors: Refusal not_found, not_owner.
     """
@@ -113,7 +113,7 @@ def _override_reason(call: WriteCall, caller: AgentCaller, claim: Claim) -> str 
     Errors: insufficient_idle; record_short while facts of the account are held back: what is idle
     is not known.
 
-    Holds the book from here on, whatever the direction: two reports can't spend one idle, and two
+    Holds the ledger from here on, whatever the direction: two reports can't spend one idle, and two
     of one transaction, each holding what the other waits for, can't meet.
     """
     balance = lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now)
@@ -148,7 +148,7 @@ def _override_reason(call: WriteCall, caller: AgentCaller, claim: Claim) -> str 
 def _require_room(call: WriteCall, caller: AgentCaller) -> None:
     """Each open report is looked up on the chain again and again.
 
-    The book is held, so that of calls at once exactly the limit is taken.
+    The ledger is held, so that of calls at once exactly the limit is taken.
     """
     limit = call.deps.limits.open_transfer_reports
     first_ends_at = transfer_reports.make_room(call.db, caller.account_id, limit)

@@ -157,7 +157,7 @@ def _note(expected: Expected, event: ev.ChainEvent, number: int) -> None:
 
 
 def _is_noted(expected: Expected, number: int) -> bool:
-    """The factory's events stand in the books of vaults made in earlier blocks and not settled
+    """The factory's events stand in the ledgers of vaults made in earlier blocks and not settled
     before.
     """
     if expected.created is None or number <= expected.created_block:

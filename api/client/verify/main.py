@@ -61,8 +61,8 @@ def main(
     x402_adapter: Annotated[
         str | None,
         typer.Option(
-            help="the x402 adapter that you trust, from the published deployment: only its payments "
-            "count"
+            help="the x402 adapter that you trust, from the published deployment: only its "
+            "payments count"
         ),
     ] = None,
     head: Annotated[

@@ -57,8 +57,8 @@ def shown(
 def _statement(
     subject: RecordSubject, rows: Sequence[LedgerRow], end: MandateState, at: int
 ) -> dict[str, Any]:
-    """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the book does not
-    balance.
+    """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the ledger does
+    not balance.
     """
     year, week, _ = datetime.fromtimestamp(at, UTC).isocalendar()
     of = IsoWeek(year, week)

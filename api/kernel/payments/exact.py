@@ -38,13 +38,13 @@ from api.kernel.payments.gas import TX_HASH, Reserved
 from api.kernel.payments.judged import (
     RETRY_S,
     JudgedPayment,
-    purse_of,
+    balance_of,
     require_covered,
     require_valid,
     too_dear,
 )
 from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, receipt_header, unpaid
-from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError
+from api.kernel.payments.payment_config import DearGasError, FacilitatorError, NotSentError
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from api.kernel.payments.verdicts import NO_REASON, sentence_of
 from core.chain.abi import hex_bytes, hex_text
@@ -67,13 +67,15 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
 
     Errors: Refusal payment_invalid, payment_already_used, settlement_pending.
     """
-    read, rails = till.read, till.rails
-    offer = exact_requirements(read, rails)
+    read, payment_config = till.read, till.payment_config
+    offer = exact_requirements(read, payment_config)
     require_offered(read, payload.accepted, offer)
     signed = authorization_of(read, payload, offer)
     payload = _alone_as_signed(payload, offer)
     with _alone(till, signed.identity):
-        tx_hash = _settled(JudgedPayment(till.session, read, rails, payload, offer, signed))
+        tx_hash = _settled(
+            JudgedPayment(till.session, read, payment_config, payload, offer, signed)
+        )
         return _served(till, signed.identity, signed.authorization.payer, tx_hash)
 
 
@@ -82,7 +84,9 @@ def _served(till: Till, identity: payments.Identity, payer: str, tx_hash: str) -
         raise already_used(till.read)
     till.serve()
     return receipt_header(
-        SettleResponse(success=True, transaction=tx_hash, network=till.rails.network, payer=payer)
+        SettleResponse(
+            success=True, transaction=tx_hash, network=till.payment_config.network, payer=payer
+        )
     )
 
 
@@ -205,8 +209,8 @@ def _claim(payment: JudgedPayment) -> tuple[int, Reserved | None]:
     read, signed = payment.read, payment.signed
     height = read.deps.chain.block_number()
     require_valid(payment)
-    purse = purse_of(payment)
-    require_covered(payment, purse)
+    balance = balance_of(payment)
+    require_covered(payment, balance)
     claimed = payments.claim(
         payment.session,
         payment.identity,
@@ -223,7 +227,7 @@ def _claim(payment: JudgedPayment) -> tuple[int, Reserved | None]:
     )
     if not claimed:
         raise already_used(read)
-    reserved = gas.reserve(payment, is_contract=purse.has_code)
+    reserved = gas.reserve(payment, is_contract=balance.has_code)
     payment.session.commit()
     return height, reserved
 
@@ -252,10 +256,10 @@ def _judged_again(payment: JudgedPayment, row: X402Payment) -> str | None:
 
 def _reclaim(payment: JudgedPayment) -> Reserved | None:
     """It is about to be sent again. Errors: Refusal payment_invalid, temporarily_unavailable."""
-    purse = purse_of(payment)
-    require_covered(payment, purse)
+    balance = balance_of(payment)
+    require_covered(payment, balance)
     payments.reclaim(payment.session, payment.identity, _slot_of(payment.read), payment.read.now)
-    reserved = gas.reserve(payment, is_contract=purse.has_code)
+    reserved = gas.reserve(payment, is_contract=balance.has_code)
     payment.session.commit()
     return reserved
 
@@ -272,7 +276,9 @@ def _settle(payment: JudgedPayment, from_block: int, reserved: Reserved | None) 
     Errors: Refusal payment_invalid, settlement_pending, temporarily_unavailable.
     """
     try:
-        answer: SettleResponse | None = payment.rails.settle(payment.payload, payment.offer)
+        answer: SettleResponse | None = payment.payment_config.settle(
+            payment.payload, payment.offer
+        )
     except NotSentError as error:
         log.warning("not_sent", error=str(error))
         raise _not_sent(payment, reserved, error) from error

@@ -50,7 +50,7 @@ def reserve(payment: JudgedPayment, *, is_contract: bool) -> Reserved | None:
 
     Errors: Refusal temporarily_unavailable, until the next UTC day.
     """
-    gas = payment.rails.gas
+    gas = payment.payment_config.gas
     if gas is None:
         return None
     budget = DailyGasBudget(gas.wei_per_day, gas.contract_wei_per_day)
@@ -128,7 +128,7 @@ def account_for_late_ones(payment: JudgedPayment) -> None:
     """Of all that this payer made us send, what is mined meanwhile; the keeper's job `settlements`
     sees to the rest. Errors: those of all reads.
     """
-    if payment.rails.gas is None:
+    if payment.payment_config.gas is None:
         return
     chain = payment.read.deps.chain
     sent = settlements.open_of(payment.session, payment.identity, MOST_OPEN)

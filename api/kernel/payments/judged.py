@@ -21,7 +21,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
-from api.kernel.payments.rails import DearGasError, Rails
+from api.kernel.payments.payment_config import DearGasError, PaymentConfig
 from api.kernel.payments.sent import SignedAuthorization, require_in_time
 from api.kernel.payments.verdicts import sentence_of
 from core.chain.abi import hex_text
@@ -45,7 +45,7 @@ class JudgedPayment:
 
     session: WriteSession
     read: MeteredRead
-    rails: Rails
+    payment_config: PaymentConfig
     payload: PaymentPayload
     offer: PaymentRequirements
     signed: SignedAuthorization
@@ -65,7 +65,7 @@ def require_valid(payment: JudgedPayment) -> None:
     _require_few_failures(payment)
     payment.session.commit()
     try:
-        verdict = payment.rails.verify(payment.payload, payment.offer)
+        verdict = payment.payment_config.verify(payment.payload, payment.offer)
     except DearGasError as error:
         raise too_dear(payment, error) from error
     if not verdict.is_valid:
@@ -114,7 +114,7 @@ class PayerBalance:
     has_code: bool
 
 
-def purse_of(payment: JudgedPayment) -> PayerBalance:
+def balance_of(payment: JudgedPayment) -> PayerBalance:
     """No lock is held and no transaction open while the node is asked.
 
     Errors: those of all reads.
@@ -136,37 +136,37 @@ def purse_of(payment: JudgedPayment) -> PayerBalance:
     )
 
 
-def require_covered(payment: JudgedPayment, purse: PayerBalance) -> None:
+def require_covered(payment: JudgedPayment, balance: PayerBalance) -> None:
     """Judge the payer, alone until the transaction ends. Errors: Refusal payment_invalid.
 
-    What was claimed since the purse was looked at counts as promised, whatever has become of it.
+    What was claimed since the balance was looked at counts as promised, whatever has become of it.
     """
     payer, wanted = payment.signed.authorization.payer, payment.signed.authorization.amount
     tally = payments.count_claim(payment.session, payment.identity, wanted)
-    most = _most_under_way(payment, purse, _require_few_failures(payment))
-    under_way = len(purse.under_way) + tally.claims - purse.tally.claims
+    most = _most_under_way(payment, balance, _require_few_failures(payment))
+    under_way = len(balance.under_way) + tally.claims - balance.tally.claims
     if under_way >= most:
         detail = (
             f"The payment was refused: {payer} has {under_way} payments under way, of {most}; "
             "send it again when one has ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
-    promised = sum(purse.under_way) + tally.claimed_usdc_e6 - purse.tally.claimed_usdc_e6
-    if purse.held < wanted + promised:
+    promised = sum(balance.under_way) + tally.claimed_usdc_e6 - balance.tally.claimed_usdc_e6
+    if balance.held < wanted + promised:
         detail = (
-            f"The payment was refused: {payer} holds {purse.held} base units, {promised} of them "
+            f"The payment was refused: {payer} holds {balance.held} base units, {promised} of them "
             f"for payments under way, {wanted} are needed; send this payment again when those "
             "have ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
 
 
-def _most_under_way(payment: JudgedPayment, purse: PayerBalance, failed: int) -> int:
+def _most_under_way(payment: JudgedPayment, balance: PayerBalance, failed: int) -> int:
     """Each of them may fail as well.
 
     A contract's may do so whatever it says when it is asked, so that it has one.
     """
-    if payment.rails.gas is not None and purse.has_code:
+    if payment.payment_config.gas is not None and balance.has_code:
         return 1
     return MAX_FAILURES - failed if failed else MAX_PROMISED
 
@@ -175,7 +175,7 @@ def _require_few_failures(payment: JudgedPayment) -> int:
     """How many settlements failed within the hour. Errors: Refusal payment_invalid."""
     now, payer = payment.read.now, payment.signed.authorization.payer
     barred = settlements.barred_since(payment.session, payment.identity, now - BARRED)
-    if barred is not None and payment.rails.gas is not None:
+    if barred is not None and payment.payment_config.gas is not None:
         detail = (
             f"The payment was refused: {payer} is a contract, and reverted in the block what it "
             "allowed when it was asked; pay from another account, with credits, or from "

@@ -31,7 +31,7 @@ from api.kernel.limits import Limits
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import EXACT, VAULT, MeteredRead, Till, unpaid
-from api.kernel.payments.rails import Rails
+from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
 from core.credits import queries as credits
@@ -181,8 +181,8 @@ def _require_spend(caller: AgentCaller) -> None:
 
 def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Settle:
     """Takes the payment that was sent, once it is called. Errors: Refusal, of what was sent."""
-    rails = read.deps.rails
-    if read.payment.v2 is None or rails is None:
+    payment_config = read.deps.payment_config
+    if read.payment.v2 is None or payment_config is None:
         raise _unpaid(read, shortfall)
     payload = payload_of(read, read.payment.v2)
     pay = _SCHEMES.get(payload.accepted.scheme)
@@ -192,15 +192,19 @@ def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Sett
             f"{', '.join(_SCHEMES)}."
         )
         raise unpaid(read, "payment_invalid", detail)
-    return partial(_settle, read, rails, payload, pay, outcome)
+    return partial(_settle, read, payment_config, payload, pay, outcome)
 
 
 def _settle(
-    read: MeteredRead, rails: Rails, payload: PaymentPayload, pay: Pay, outcome: Outcome
+    read: MeteredRead,
+    payment_config: PaymentConfig,
+    payload: PaymentPayload,
+    pay: Pay,
+    outcome: Outcome,
 ) -> Outcome:
     """One connection for all of it: what it holds, the slot and the payment, ends with it."""
     with read.deps.database.pinned() as session:
-        till = Till(session, read, rails, outcome)
+        till = Till(session, read, payment_config, outcome)
         if read.slot is None:
             return _with(outcome, pay(till, payload))
         with idempotency.held(session, read.slot) as kept:

@@ -17,7 +17,7 @@ from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, Set
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
-from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
+from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
 from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession
 from core.payments.chain import resource_hash
@@ -71,7 +71,7 @@ class Till:
 
     session: WriteSession
     read: MeteredRead
-    rails: Rails
+    payment_config: PaymentConfig
     outcome: Outcome
 
     def serve(self) -> None:
@@ -81,30 +81,35 @@ class Till:
         self.session.commit()
 
 
-def exact_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements:
-    extra = {"name": rails.asset_name, "version": rails.asset_version}
-    return _requirements(read, rails, EXACT, extra)
+def exact_requirements(read: MeteredRead, payment_config: PaymentConfig) -> PaymentRequirements:
+    extra = {"name": payment_config.asset_name, "version": payment_config.asset_version}
+    return _requirements(read, payment_config, EXACT, extra)
 
 
-def vault_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements | None:
+def vault_requirements(
+    read: MeteredRead, payment_config: PaymentConfig
+) -> PaymentRequirements | None:
     """None: no adapter is deployed."""
     adapter = read.deps.contracts.get(ADAPTER)
     if adapter is None:
         return None
     return _requirements(
-        read, rails, VAULT, {"adapter": adapter, "resourceHash": resource_hash(read.resource)}
+        read,
+        payment_config,
+        VAULT,
+        {"adapter": adapter, "resourceHash": resource_hash(read.resource)},
     )
 
 
 def _requirements(
-    read: MeteredRead, rails: Rails, scheme: str, extra: Mapping[str, Any]
+    read: MeteredRead, payment_config: PaymentConfig, scheme: str, extra: Mapping[str, Any]
 ) -> PaymentRequirements:
     return PaymentRequirements(
         scheme=scheme,
-        network=rails.network,
-        asset=rails.asset,
+        network=payment_config.network,
+        asset=payment_config.asset,
         amount=str(read.amount_usdc_e6),
-        pay_to=rails.pay_to,
+        pay_to=payment_config.pay_to,
         max_timeout_seconds=MAX_TIMEOUT_S,
         extra=dict(extra),
     )
@@ -122,10 +127,10 @@ def unpaid(
 
     `failed` adds the facilitator's answer in PAYMENT-RESPONSE, `block` fields to the block.
     """
-    rails = read.deps.rails
-    if rails is None or read.amount_usdc_e6 is None:
+    payment_config = read.deps.payment_config
+    if payment_config is None or read.amount_usdc_e6 is None:
         return Refusal(reason, detail, block=block)
-    offers = (exact_requirements(read, rails), vault_requirements(read, rails))
+    offers = (exact_requirements(read, payment_config), vault_requirements(read, payment_config))
     required = PaymentRequired(
         error=detail,
         resource=ResourceInfo(

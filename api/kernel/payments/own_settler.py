@@ -31,7 +31,7 @@ from x402.mechanisms.evm.erc6492 import parse_erc6492_signature
 from x402.mechanisms.evm.exact.eip3009_utils import parse_eip3009_transfer_error
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
-from api.kernel.payments.rails import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
+from api.kernel.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
 from core.chain import results
 from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
 from core.chain.fees import layer_1_fee_wei
@@ -196,7 +196,7 @@ class OwnSettler:
         """What nodes tell lags behind what they took.
 
         Where it stands still, the transaction of that nonce was lost, and all that was sent after
-        it waits for it, however much is sent meanwhile: it is sent anew. Errors: NotSentError.
+        it waits for it, however much is sent meanwhile: it is sent again. Errors: NotSentError.
         """
         try:
             told = self._chain.transaction_count(self._signer.address, "pending")

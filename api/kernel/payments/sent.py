@@ -15,7 +15,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
-from api.kernel.payments.rails import LEAST_LEFT_S, MAX_TIMEOUT_S
+from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
 from core.chain.abi import hex_bytes
 from core.payments.chain import Authorization
 

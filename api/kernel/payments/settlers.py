@@ -11,7 +11,7 @@ from x402.http.facilitator_client import HTTPFacilitatorClientSync
 from x402.http.facilitator_client_base import FacilitatorConfig
 
 from api.kernel.payments.own_settler import OwnSettler
-from api.kernel.payments.rails import GasBudget, Settler
+from api.kernel.payments.payment_config import GasBudget, Settler
 from core.chain.signer import LocalKeySigner
 from core.mandate.chain.reader import VaultReader
 

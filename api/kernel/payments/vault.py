@@ -24,7 +24,7 @@ from api.kernel.payments.offer import (
     unpaid,
     vault_requirements,
 )
-from api.kernel.payments.rails import Rails
+from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
 from core.chain.blocks import TransactionReceipt
@@ -45,8 +45,8 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
 
     Errors: Refusal payment_invalid, payment_already_used, settlement_pending.
     """
-    read, rails = till.read, till.rails
-    offer = vault_requirements(read, rails)
+    read, payment_config = till.read, till.payment_config
+    offer = vault_requirements(read, payment_config)
     if offer is None:
         raise unpaid(
             read,
@@ -64,7 +64,7 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     paid = [
         (index, event)
         for index, event in vault_payments_of(receipt, read.deps.contracts[ADAPTER])
-        if _is_for(read, rails, event)
+        if _is_for(read, payment_config, event)
     ]
     if not paid:
         wanted = f"{offer.amount} base units to {offer.pay_to} for {read.resource}"
@@ -76,7 +76,7 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     vault = _serve(till, read.caller, receipt, paid)
     return receipt_header(
         SettleResponse(
-            success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault
+            success=True, transaction=receipt.tx_hash, network=payment_config.network, payer=vault
         )
     )
 
@@ -131,9 +131,9 @@ def _may_be_mined(chain: ChainReader, tx_hash: str) -> bool:
     return not answers or any(answer is not None for answer in answers)
 
 
-def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
+def _is_for(read: MeteredRead, payment_config: PaymentConfig, event: X402Paid) -> bool:
     said = (event.pay_to, event.amount, event.resource_hash)
-    return said == (rails.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
+    return said == (payment_config.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
 
 
 def _serve(

@@ -6,7 +6,7 @@ round trip that commits itself.
 Laws
 - The row is the one that `credit_ledger.spend` writes, hash included; the order of buckets is
   core.credits.rules.buckets'.
-- It is a short cut: where it does not apply (too little credit, no book yet, the key stands) it
+- It is a short cut: where it does not apply (too little credit, no ledger yet, the key stands) it
   writes nothing, answers False, and `credit_ledger.spend` decides.
 """
 

@@ -1,4 +1,4 @@
-"""The credit book: the only writer of credit_entry and credit_head, with credit_spend, its short
+"""The credit ledger: the only writer of credit_entry and credit_head, with credit_spend, its short
 cut. Credits are integers.
 
 Laws
@@ -28,7 +28,7 @@ from core.errors import InvalidParameterError, MandateError
 from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
 from core.times import exact_instant_text
 
-BOOK = "credit"
+LEDGER = "credit"
 WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = (
     "welcome",
     "earn",
@@ -46,8 +46,8 @@ SALES = "sales"  # what calls cost
 PENALTIES = "penalties"  # what debts are for
 BONDS = "bonds"  # bonds stay the account's own: this account never moves
 
-# The book is written and read as plain rows: a posting is three short statements under a lock that
-# others may wait for.
+# The ledger is written and read as plain rows: a posting is three short statements under a lock
+# that others may wait for.
 _ENTRY: Final = cast("Table", CreditEntry.__table__)
 _HEAD: Final = cast("Table", CreditHead.__table__)
 
@@ -307,7 +307,8 @@ def _write(session: WriteSession, entry: Mapping[str, Any], after: Credits) -> i
 
 
 def trial_balance(session: Session) -> dict[str, int]:
-    """The sum of every account that the book knows, the service's included; the values sum to zero.
+    """The sum of every account that the ledger knows, the service's included; the values sum to
+    zero.
 
     `owed` is what accounts owe and counts against them, so it stands here as a negative number.
     """
@@ -332,7 +333,7 @@ def load_balance(session: Session, account_id: int) -> Credits:
 
 
 def verify(session: Session, account_id: int) -> list[str]:
-    """What is wrong with an account's book or its head; empty means sound."""
+    """What is wrong with an account's ledger or its head; empty means sound."""
     entries = session.execute(
         select(_ENTRY).where(_ENTRY.c.account_id == account_id).order_by(_ENTRY.c.seq)
     ).all()
@@ -340,14 +341,15 @@ def verify(session: Session, account_id: int) -> list[str]:
         Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry._asdict()))
         for entry in entries
     ]
-    faults = chain_faults(links, genesis(BOOK, account_id))
+    faults = chain_faults(links, genesis(LEDGER, account_id))
     head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
     if head is None:
-        return [*faults, "the book has rows and no head"] if entries else faults
-    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
+        return [*faults, "the ledger has rows and no head"] if entries else faults
+    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
     if (head.seq, head.row_hash) != last:
         faults.append(
-            f"head: it stands at seq {head.seq}, the book at seq {last[0]}, or their hashes differ"
+            f"head: it stands at seq {head.seq}, the ledger at seq {last[0]}, or their "
+            "hashes differ"
         )
     totals = {
         bucket: sum(getattr(entry, f"{bucket}_delta") for entry in entries) for bucket in BUCKETS
@@ -367,7 +369,7 @@ def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
         return head
     empty = {
         "seq": 0,
-        "row_hash": genesis(BOOK, account_id),
+        "row_hash": genesis(LEDGER, account_id),
         "updated_at": now,
         **dict.fromkeys(BUCKETS, 0),
     }

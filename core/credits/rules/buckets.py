@@ -48,7 +48,7 @@ class Credits:
 
     @property
     def net(self) -> int:
-        """Everything held less what is owed: the account's side of the book."""
+        """Everything held less what is owed: the account's side of the ledger."""
         return self.available + self.bonded - self.owed
 
     def negated(self) -> "Credits":

@@ -2,8 +2,8 @@
 
 Create the role `mandate_app` (with login and password), let the three processes connect as it, and
 migrate as the owner. The grants are set again after every migration: tables are read and written,
-but the rows of books and logs are only read and inserted (law 3). Where there is no such role
-nothing is done, and the triggers alone guard the books.
+but the rows of ledgers and logs are only read and inserted (law 3). Where there is no such role
+nothing is done, and the triggers alone guard the ledgers.
 """
 
 from sqlalchemy import Connection, text

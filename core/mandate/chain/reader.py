@@ -26,7 +26,7 @@ from core.chain.rpc import RpcRefusedError, RpcRevertedError
 from core.hexes import bytes_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
-from core.mandate.chain.vault_sight import VIEWS, NotSeenError, seen_of
+from core.mandate.chain.vault_snapshot import VIEWS, NotSeenError, seen_of
 from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.seen import VaultSeen
 from core.mandate.rules.terms import MAX_RULES, MandateTerms, Rule, RuleKind

@@ -1,4 +1,4 @@
-"""A row of the mandate book as COPY takes it."""
+"""A row of the mandate ledger as COPY takes it."""
 
 from core.db.copying import hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.mandate.rules.rows import LedgerRow

@@ -1,4 +1,4 @@
-"""Books of mandates held under their locks: opened together, grown in memory, saved together.
+"""Ledgers of mandates held under their locks: opened together, grown in memory, saved together.
 
 Used by the mandate ledger alone.
 
@@ -9,8 +9,9 @@ Laws
   statement. So nobody deadlocks.
 - What new rows need of the database is read before they grow: while rows are copied nothing else
   can be read.
-- A book in memory belongs to one call. An object of the session's that somebody holds is read anew
-  under the lock and set as the rows are, so that a savepoint that is rolled back leaves no trace.
+- A ledger in memory belongs to one call. An object of the session's that somebody holds is read
+  again under the lock and set as the rows are, so that a savepoint that is rolled back leaves no
+  trace.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ _OF_HEAD = (MandateHead.mandate_id, MandateHead.seq, MandateHead.row_hash, Manda
 class _Written:
     """Payloads as they are stored and hashed.
 
-    Thousands of books may get the same one, which is then checked and written once.
+    Thousands of ledgers may get the same one, which is then checked and written once.
     """
 
     def __init__(self) -> None:
@@ -124,8 +125,8 @@ class _Written:
 
 
 @dataclass(slots=True)
-class Book:
-    """A locked book.
+class OpenLedger:
+    """A locked ledger.
 
     `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is
     added.
@@ -230,8 +231,8 @@ class Book:
 # Opening
 
 
-def open_books(session: WriteSession, mandate_ids: Sequence[int]) -> list[Book]:
-    """Several books, locked in the order of their ids, which are given rising.
+def open_ledgers(session: WriteSession, mandate_ids: Sequence[int]) -> list[OpenLedger]:
+    """Several ledgers, locked in the order of their ids, which are given rising.
 
     One of an unknown mandate is left out.
     """
@@ -249,7 +250,7 @@ def open_books(session: WriteSession, mandate_ids: Sequence[int]) -> list[Book]:
             for head in _locked(session, MandateHead, MandateHead.mandate_id, ids, _OF_HEAD)
         }
     written = _Written()
-    return [_book(session, mandate, heads[mandate.id], written) for mandate in mandates]
+    return [_ledger(session, mandate, heads[mandate.id], written) for mandate in mandates]
 
 
 def _locked(
@@ -257,7 +258,7 @@ def _locked(
 ) -> Sequence[Any]:
     """Rows by rising id, held until the transaction ends.
 
-    As objects, read anew, only where the session holds one of them.
+    As objects, read again, only where the session holds one of them.
     """
     is_held = not _held(session, table).isdisjoint(ids)
     query = select(table) if is_held else select(*columns)
@@ -278,14 +279,14 @@ def _held(session: WriteSession, table: type[Any]) -> set[int]:
     return {key[1][0] for key in session.identity_map.keys() if key[0] is table}  # noqa: SIM118 (not a dict: it cannot be iterated)
 
 
-def _book(session: WriteSession, mandate: Any, head: Any, written: _Written) -> Book:
+def _ledger(session: WriteSession, mandate: Any, head: Any, written: _Written) -> OpenLedger:
     facts = mandate_facts(mandate)
     try:
         state = stored = state_from_json(head.state)
     except StateVersionError:
         state, stored = fold(_all_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in PROJECTED}
-    return Book(
+    return OpenLedger(
         mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written
     )
 
@@ -302,10 +303,10 @@ def _empty_head(mandate: Any) -> dict[str, Any]:
 
 
 def read_needs(
-    session: WriteSession, books: Sequence[Book], new: Mapping[int, Sequence[NewRow]]
+    session: WriteSession, ledgers: Sequence[OpenLedger], new: Mapping[int, Sequence[NewRow]]
 ) -> None:
     """Read what `new`, by mandate the rows that do not stand yet, need: what was told of their
-    transactions, and the checkpoints of books where one comes late, or whose head another version
+    transactions, and the checkpoints of ledgers where one comes late, or whose head another version
     of the fold wrote.
     """
     asked = {
@@ -316,22 +317,24 @@ def read_needs(
     }
     told = standing_told(session, asked)
     late = [
-        book for book in books if book.stored is None or _comes_late(book, new[book.mandate_id])
+        ledger
+        for ledger in ledgers
+        if ledger.stored is None or _comes_late(ledger, new[ledger.mandate_id])
     ]
-    kept = mandate_weeks.load(session, [book.mandate_id for book in late]) if late else {}
-    for book in books:
-        book.told = ToldByTx(told.get(book.mandate_id, ()))
-    for book in late:
-        checkpoints = kept[book.mandate_id]
+    kept = mandate_weeks.load(session, [ledger.mandate_id for ledger in late]) if late else {}
+    for ledger in ledgers:
+        ledger.told = ToldByTx(told.get(ledger.mandate_id, ()))
+    for ledger in late:
+        checkpoints = kept[ledger.mandate_id]
         if checkpoints is None:  # another version of the fold wrote them: all are made again
-            checkpoints = book.weeks.changed = mandate_weeks.folded(
-                _all_rows(session, book.mandate_id), book.facts
+            checkpoints = ledger.weeks.changed = mandate_weeks.folded(
+                _all_rows(session, ledger.mandate_id), ledger.facts
             )
-        book.weeks.kept = checkpoints
+        ledger.weeks.kept = checkpoints
 
 
-def _comes_late(book: Book, rows: Sequence[NewRow]) -> bool:
-    newest = book.state.last_row_at
+def _comes_late(ledger: OpenLedger, rows: Sequence[NewRow]) -> bool:
+    newest = ledger.state.last_row_at
     for row in rows:
         at = row.occurred_at.astimezone(UTC)
         if newest is not None and mandate_weeks.is_late(newest, at):
@@ -352,16 +355,16 @@ def _all_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
 # Saving
 
 
-def keep_undo(session: WriteSession, books: Sequence[Book]) -> None:
+def keep_undo(session: WriteSession, ledgers: Sequence[OpenLedger]) -> None:
     """Before `save`: keep what the heads say as what a rollback goes back to, when all fresh rows
     are of one block.
     """
-    blocks = {(row.block_hash, row.block_number) for book in books for row in book.fresh}
+    blocks = {(row.block_hash, row.block_number) for ledger in ledgers for row in ledger.fresh}
     if len(blocks) != 1:
         return
     block_hash, number = blocks.pop()
     if block_hash is not None and number is not None:
-        ids = cast([book.mandate_id for book in books if book.fresh], ARRAY(BigInteger))
+        ids = cast([ledger.mandate_id for ledger in ledgers if ledger.fresh], ARRAY(BigInteger))
         before = select(
             MandateHead.mandate_id,
             MandateHead.seq + 1,
@@ -376,25 +379,25 @@ def keep_undo(session: WriteSession, books: Sequence[Book]) -> None:
         )
 
 
-def save(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
-    """Bring heads, projections and checkpoints of the books that grew to their states, each in one
-    statement.
+def save(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) -> None:
+    """Bring heads, projections and checkpoints of the ledgers that grew to their states, each in
+    one statement.
     """
-    grown = [book for book in books if book.fresh]
+    grown = [ledger for ledger in ledgers if ledger.fresh]
     if not grown:
         return
     _save_heads(session, grown, now)
     _save_projections(session, grown, now)
     session.flush()
-    mandate_weeks.save(session, {book.mandate_id: book.weeks.changed for book in grown})
+    mandate_weeks.save(session, {ledger.mandate_id: ledger.weeks.changed for ledger in grown})
 
 
-def _save_heads(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
+def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) -> None:
     """Of a state only what changed is written: most rows move few of its fields.
 
     One text of all is encoded in a third of the time.
     """
-    told = msgspec.json.encode([_moved(book) for book in books]).decode()
+    told = msgspec.json.encode([_moved(ledger) for ledger in ledgers]).decode()
     listed = func.jsonb_to_recordset(cast(literal(told, Text), JSONB))
     moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
     is_whole = moved.c.state.has_key("version")
@@ -406,38 +409,38 @@ def _save_heads(session: WriteSession, books: Sequence[Book], now: datetime) -> 
     )
     session.execute(statement.execution_options(synchronize_session=False))
     held = _held(session, MandateHead)
-    for book in books:
-        if book.mandate_id in held:
-            place = {"seq": book.seq, "row_hash": bytes.fromhex(book.row_hash[2:])}
+    for ledger in ledgers:
+        if ledger.mandate_id in held:
+            place = {"seq": ledger.seq, "row_hash": bytes.fromhex(ledger.row_hash[2:])}
             _tell_holders(
                 session,
                 MandateHead,
-                book.mandate_id,
-                place | head_columns(book.state) | {"updated_at": now},
+                ledger.mandate_id,
+                place | head_columns(ledger.state) | {"updated_at": now},
             )
 
 
-def _moved(book: Book) -> dict[str, Any]:
+def _moved(ledger: OpenLedger) -> dict[str, Any]:
     state = (
-        state_to_json(book.state)
-        if book.stored is None
-        else changes_to_json(book.stored, book.state)
+        state_to_json(ledger.state)
+        if ledger.stored is None
+        else changes_to_json(ledger.stored, ledger.state)
     )
     return {
-        "mandate_id": book.mandate_id,
-        "seq": book.seq,
-        "row_hash": book.row_hash[2:],
-        **state_columns(book.state),
+        "mandate_id": ledger.mandate_id,
+        "seq": ledger.seq,
+        "row_hash": ledger.row_hash[2:],
+        **state_columns(ledger.state),
         "state": state,
     }
 
 
-def _save_projections(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
-    wanted = [(book, projections(book.projected["status"], book.state)) for book in books]
+def _save_projections(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) -> None:
+    wanted = [(ledger, projections(ledger.projected["status"], ledger.state)) for ledger in ledgers]
     changed = [
-        (book.mandate_id, values)
-        for book, values in wanted
-        if any(book.projected[name] != value for name, value in values.items())
+        (ledger.mandate_id, values)
+        for ledger, values in wanted
+        if any(ledger.projected[name] != value for name, value in values.items())
     ]
     if not changed:
         return

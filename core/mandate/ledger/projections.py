@@ -43,7 +43,7 @@ def state_columns(state: MandateState) -> dict[str, Any]:
 def projections(status: str, state: MandateState) -> dict[str, Any]:
     """The mandate's columns that follow the state; `status`: what the mandate's row says now.
 
-    A draft is cancelled without a row: its book says draft for ever. An end of unfunded terms is
+    A draft is cancelled without a row: its ledger says draft for ever. An end of unfunded terms is
     said once its block is safe (`mandate_ends.say_safe`), and is not taken back by a later row.
     """
     if state.status is Status.DRAFT and status == Status.CANCELLED.value:

@@ -1,4 +1,4 @@
-"""Books whose state an older fold wrote, folded again: after an upgrade their heads say what
+"""Ledgers whose state an older fold wrote, folded again: after an upgrade their heads say what
 today's fold says, and so do their weeks.
 """
 
@@ -15,7 +15,7 @@ from core.mandate.rules.state import STATE_VERSION
 from core.mandate.tables import Mandate, MandateHead
 
 
-def older_books(session: Session) -> list[int]:
+def older_ledgers(session: Session) -> list[int]:
     """The mandates whose head an older version of the fold wrote.
 
     Reads every head: once a process.
@@ -31,7 +31,7 @@ def older_books(session: Session) -> list[int]:
 
 
 def refold(session: WriteSession, mandate_id: int) -> None:
-    """One book, from its rows. Does not commit. Errors: NoResultFound."""
+    """One ledger, from its rows. Does not commit. Errors: NoResultFound."""
     mandate = session.scalars(
         select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)
     ).one()

@@ -1,4 +1,4 @@
-"""Blocks taken back from the mandates' books: compensating rows, and the fold of what is left.
+"""Blocks taken back from the mandates' ledgers: compensating rows, and the fold of what is left.
 
 Used by the mandate ledger alone.
 
@@ -7,8 +7,8 @@ Used by the mandate ledger alone.
 
 Laws
 - What is left is folded from the newest kept state before the first reversed row
-  (core.mandate.tables.MandateUndo): the cost grows with what happened since, not with the book.
-  Without such a state the whole book is folded.
+  (core.mandate.tables.MandateUndo): the cost grows with what happened since, not with the ledger.
+  Without such a state the whole ledger is folded.
 - A state that was kept after a reversed row is wrong from now on, and goes.
 - Checkpoints of weeks that lie wholly before the reversed rows stay as they are; later ones are
   made again.
@@ -26,7 +26,7 @@ from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
-from core.mandate.ledger.locked import Book, open_books, save
+from core.mandate.ledger.locked import OpenLedger, open_ledgers, save
 from core.mandate.ledger.weeks import Checkpoints, start_of
 from core.mandate.rows import mandates_in_blocks, rows_from, standing_of_blocks, standing_told
 from core.mandate.rules.ledger import (
@@ -44,14 +44,14 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.tables import MandateEvent, MandateUndo
 
-WHOLE_BOOKS_AT_ONCE = 20
+WHOLE_LEDGERS_AT_ONCE = 20
 FIRST_SEQ = 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """What is left of a book: a state, the rows that count after it, oldest first, and earlier rows
-    that tell of their transactions.
+    """What is left of a ledger: a state, the rows that count after it, oldest first, and earlier
+    rows that tell of their transactions.
     """
 
     start: MandateState
@@ -73,30 +73,30 @@ class _Replay:
 
 
 def reverse_blocks(session: WriteSession, block_hashes: Sequence[str], now: datetime) -> int:
-    """Reverse every standing row of orphaned blocks, given newest first, in every book that has
+    """Reverse every standing row of orphaned blocks, given newest first, in every ledger that has
     one; the number of rows reversed.
     """
     hashes = [bytes.fromhex(block_hash[2:]) for block_hash in block_hashes]
-    books = open_books(session, mandates_in_blocks(session, hashes))
+    ledgers = open_ledgers(session, mandates_in_blocks(session, hashes))
     reversed_rows = standing_of_blocks(
         session, hashes
     )  # A statement of its own: it sees what was committed while the locks were waited for.
     if not reversed_rows:
         return 0
     place = {block_hash.lower(): index for index, block_hash in enumerate(block_hashes)}
-    for book in books:
+    for ledger in ledgers:
         for row in sorted(
-            reversed_rows.get(book.mandate_id, ()),
+            reversed_rows.get(ledger.mandate_id, ()),
             key=lambda row: (place[row.block_hash or ""], -row.seq),
         ):
-            book.add(_compensation(row, now), row.incarnation, row.id, now)
-    touched = [book for book in books if book.fresh]
+            ledger.add(_compensation(row, now), row.incarnation, row.id, now)
+    touched = [ledger for ledger in ledgers if ledger.fresh]
     weeks = _fold_again(session, touched, reversed_rows)
     copy_lines(
         session,
         MandateEvent.__tablename__,
         COPIED,
-        (line for book in touched for line in book.lines()),
+        (line for ledger in touched for line in ledger.lines()),
     )
     save(session, touched, now)
     mandate_weeks.drop(session, weeks)
@@ -123,35 +123,38 @@ def _compensation(row: LedgerRow, now: datetime) -> NewRow:
 
 
 def _fold_again(
-    session: WriteSession, books: Sequence[Book], reversed_rows: Mapping[int, Sequence[LedgerRow]]
+    session: WriteSession,
+    ledgers: Sequence[OpenLedger],
+    reversed_rows: Mapping[int, Sequence[LedgerRow]],
 ) -> list[tuple[int, datetime]]:
     """Set each book's state and changed checkpoints to what is left; the weeks, (mandate id,
     start), that are left without a row.
     """
     since = {
-        book.mandate_id: min(row.occurred_at for row in reversed_rows[book.mandate_id])
-        for book in books
+        ledger.mandate_id: min(row.occurred_at for row in reversed_rows[ledger.mandate_id])
+        for ledger in ledgers
     }
     first = {
-        book.mandate_id: min(row.seq for row in reversed_rows[book.mandate_id]) for book in books
+        ledger.mandate_id: min(row.seq for row in reversed_rows[ledger.mandate_id])
+        for ledger in ledgers
     }
     kept = mandate_weeks.kept_since(session, since)
     undo = {
         id_: found for id_, found in _undo(session, first).items() if _reaches(found[1], since[id_])
     }
-    whole = [book for book in books if book.mandate_id not in undo]
-    emptied = _replay_books(
+    whole = [ledger for ledger in ledgers if ledger.mandate_id not in undo]
+    emptied = _replay_ledgers(
         session,
-        [book for book in books if book.mandate_id in undo],
+        [ledger for ledger in ledgers if ledger.mandate_id in undo],
         undo,
         reversed_rows,
         kept,
         since,
     )
-    for index in range(0, len(whole), WHOLE_BOOKS_AT_ONCE):
-        some = whole[index : index + WHOLE_BOOKS_AT_ONCE]
-        from_first = {book.mandate_id: (FIRST_SEQ, EMPTY_STATE) for book in some}
-        emptied += _replay_books(session, some, from_first, reversed_rows, kept, since)
+    for index in range(0, len(whole), WHOLE_LEDGERS_AT_ONCE):
+        some = whole[index : index + WHOLE_LEDGERS_AT_ONCE]
+        from_first = {ledger.mandate_id: (FIRST_SEQ, EMPTY_STATE) for ledger in some}
+        emptied += _replay_ledgers(session, some, from_first, reversed_rows, kept, since)
     return emptied
 
 
@@ -162,21 +165,21 @@ def _reaches(start: MandateState, since: datetime) -> bool:
     return start.last_row_at is None or start_of(start.last_row_at) <= start_of(since)
 
 
-def _replay_books(
+def _replay_ledgers(
     session: WriteSession,
-    books: Sequence[Book],
+    ledgers: Sequence[OpenLedger],
     starts: Mapping[int, tuple[int, MandateState]],
     reversed_rows: Mapping[int, Sequence[LedgerRow]],
     kept: Mapping[int, set[datetime]],
     since: Mapping[int, datetime],
 ) -> list[tuple[int, datetime]]:
     """`starts`: by mandate (the first seq that is replayed, the state before it)."""
-    if not books:
+    if not ledgers:
         return []
     rows = rows_from(session, {id_: seq for id_, (seq, _) in starts.items()})
     left = {
-        book.mandate_id: _left(rows[book.mandate_id], reversed_rows[book.mandate_id])
-        for book in books
+        ledger.mandate_id: _left(rows[ledger.mandate_id], reversed_rows[ledger.mandate_id])
+        for ledger in ledgers
     }
     told = standing_told(
         session,
@@ -188,13 +191,13 @@ def _replay_books(
         },
     )
     emptied = []
-    for book in books:
-        seq, start = starts[book.mandate_id]
-        earlier = [row for row in told.get(book.mandate_id, ()) if row.seq < seq]
-        replay = _Replay(start, left[book.mandate_id], earlier, book.facts)
-        book.state = replay.state()
-        wanted, book.weeks.changed = _weeks(replay, since[book.mandate_id])
-        emptied += [(book.mandate_id, at) for at in kept[book.mandate_id] - wanted]
+    for ledger in ledgers:
+        seq, start = starts[ledger.mandate_id]
+        earlier = [row for row in told.get(ledger.mandate_id, ()) if row.seq < seq]
+        replay = _Replay(start, left[ledger.mandate_id], earlier, ledger.facts)
+        ledger.state = replay.state()
+        wanted, ledger.weeks.changed = _weeks(replay, since[ledger.mandate_id])
+        emptied += [(ledger.mandate_id, at) for at in kept[ledger.mandate_id] - wanted]
     return emptied
 
 

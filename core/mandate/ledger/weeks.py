@@ -1,4 +1,4 @@
-"""What a mandate's book said when a week began, so that a statement need not fold the past.
+"""What a mandate's ledger said when a week began, so that a statement need not fold the past.
 
     week     1                2                3                     (no rows in week 4)
     rows     a b c            d e              f g
@@ -6,10 +6,10 @@
 
 Laws
 - One checkpoint for each week in which a row happened (`occurred_at`): the fold of the rows that
-  happened before that week, in the order of the book.
-- A row that comes late belongs to its own week: it is last in the book, so it is applied on top of
-  every later checkpoint. Those are read before the rows are written (`is_late`), since nothing can
-  be read while they are.
+  happened before that week, in the order of the ledger.
+- A row that comes late belongs to its own week: it is last in the ledger, so it is applied on top
+  of every later checkpoint. Those are read before the rows are written (`is_late`), since nothing
+  can be read while they are.
 - A checkpoint of another version of the fold is folded again from the rows when a late row needs
   it.
 """
@@ -45,7 +45,7 @@ Checkpoints = dict[datetime, MandateState]
 
 @dataclass(slots=True)
 class Weeks:
-    """The checkpoints that a growing book changes.
+    """The checkpoints that a growing ledger changes.
 
     `kept`: those of the database, needed when a row comes late.
     """
@@ -56,7 +56,7 @@ class Weeks:
     def grow(
         self, before: MandateState, row: LedgerRow, facts: MandateFacts, told: ToldByTx
     ) -> None:
-        """`before` and `told`: the book without the row, which is its newest."""
+        """`before` and `told`: the ledger without the row, which is its newest."""
         newest, start = before.last_row_at, start_of(row.occurred_at)
         if newest is None or newest < start:
             self.changed[start] = before
@@ -74,13 +74,13 @@ class Weeks:
 
 def is_late(newest: datetime, at: datetime) -> bool:
     """Whether a row that happened at `at` belongs to an earlier week than the newest of its
-    book.
+    ledger.
     """
     return at < newest and start_of(at) < start_of(newest)
 
 
 def start_of(at: datetime) -> datetime:
-    """When the week of an instant begins. `at` is UTC, as every time of a book."""
+    """When the week of an instant begins. `at` is UTC, as every time of a ledger."""
     return _start_of_day(at.date())
 
 
@@ -90,7 +90,7 @@ def _start_of_day(day: date) -> datetime:
 
 
 def load(session: Session, mandate_ids: Collection[int]) -> dict[int, Checkpoints | None]:
-    """Every checkpoint of several books; None where another version of the fold wrote one: fold
+    """Every checkpoint of several ledgers; None where another version of the fold wrote one: fold
     them again (`folded`).
     """
     found: dict[int, Checkpoints | None] = {mandate_id: {} for mandate_id in mandate_ids}
@@ -108,7 +108,7 @@ def load(session: Session, mandate_ids: Collection[int]) -> dict[int, Checkpoint
 
 
 def save(session: WriteSession, changed: Mapping[int, Checkpoints]) -> None:
-    """Write checkpoints of several books, by mandate id."""
+    """Write checkpoints of several ledgers, by mandate id."""
     values = [
         {"mandate_id": mandate_id, "starts_at": at, "state": state_to_json(state)}
         for mandate_id, checkpoints in changed.items()

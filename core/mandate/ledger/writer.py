@@ -1,4 +1,5 @@
-"""The mandate book: the only writer of mandate_event, mandate_head and the projections on mandate.
+"""The mandate ledger: the only writer of mandate_event, mandate_head and the projections on
+mandate.
 
     lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  insert  ->  save head and projections
 
@@ -29,9 +30,9 @@ from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
 from core.mandate.ledger.locked import (
-    Book,
+    OpenLedger,
     keep_undo,
-    open_books,
+    open_ledgers,
     read_needs,
     save,
 )
@@ -57,7 +58,7 @@ __all__ = [
     "Appended",
     "Grown",
     "append",
-    "append_books",
+    "append_ledgers",
     "append_many",
     "forget_final",
     "last_seq",
@@ -81,8 +82,8 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What `append_books` did: how many rows were new, and by which of them money went out where no
-    adapter values it.
+    """What `append_ledgers` did: how many rows were new, and by which of them money went out where
+    no adapter values it.
     """
 
     rows: int
@@ -105,18 +106,18 @@ def append_many(
 
     Errors: as `append`.
     """
-    opened = open_books(session, [mandate_id])
+    opened = open_ledgers(session, [mandate_id])
     if not opened:
         raise NoResultFound(f"no mandate {mandate_id}")
-    book = opened[0]
+    ledger = opened[0]
     known = facts_of(
         session, MandateEvent, MandateEvent.mandate_id == mandate_id, {row.base_key for row in rows}
     )
     standing = {key: ledger_row(event) for key, event in known.standing.items()}
     read_needs(session, opened, {mandate_id: [row for row in rows if row.base_key not in standing]})
-    is_new = book.grow(rows, standing.keys(), known.incarnations, now)
+    is_new = ledger.grow(rows, standing.keys(), known.incarnations, now)
     keep_undo(session, opened)
-    inserted = {row.base_key: row for row in _insert(session, book)}
+    inserted = {row.base_key: row for row in _insert(session, ledger)}
     save(session, opened, now)
     return [
         Appended(inserted.get(row.base_key) or standing[row.base_key], new)
@@ -124,37 +125,37 @@ def append_many(
     ]
 
 
-def append_books(
-    session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+def append_ledgers(
+    session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
 ) -> Grown:
-    """Append rows to several books at once, by COPY.
+    """Append rows to several ledgers at once, by COPY.
 
     Errors: as `append`; an unknown mandate's rows are left out.
     """
-    opened = open_books(session, sorted(books))
-    keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
+    opened = open_ledgers(session, sorted(ledgers))
+    keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in ledgers.items()}
     known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
     new = {
         mandate_id: [row for row in rows if row.base_key not in known[mandate_id].standing]
-        for mandate_id, rows in books.items()
+        for mandate_id, rows in ledgers.items()
     }
     read_needs(session, opened, new)
 
     def lines() -> Iterator[str]:
         """Each book's new rows, added as the COPY asks for them; nothing is read any more."""
-        for book in opened:
-            facts = known[book.mandate_id]
-            book.grow(new[book.mandate_id], facts.standing, facts.incarnations, now)
-            yield from book.lines()
+        for ledger in opened:
+            facts = known[ledger.mandate_id]
+            ledger.grow(new[ledger.mandate_id], facts.standing, facts.incarnations, now)
+            yield from ledger.lines()
 
     count = copy_lines(session, MandateEvent.__tablename__, COPIED, lines())
     keep_undo(session, opened)
     save(session, opened, now)
-    return Grown(count, tuple(went for book in opened for went in book.went_out))
+    return Grown(count, tuple(went for ledger in opened for went in ledger.went_out))
 
 
 def verify(session: Session, mandate_id: int) -> list[str]:
-    """What is wrong with a book, its head or its projections; empty means sound.
+    """What is wrong with a ledger, its head or its projections; empty means sound.
 
     Errors: NoResultFound.
     """
@@ -165,7 +166,7 @@ def verify(session: Session, mandate_id: int) -> list[str]:
         session, mandate_id, rows, mandate_facts(mandate)
     )
     if head is None:
-        return [*faults, "the book has rows and no head"] if rows else faults
+        return [*faults, "the ledger has rows and no head"] if rows else faults
     return faults + _head_faults(mandate, head, rows)
 
 
@@ -180,13 +181,13 @@ def load_rows(session: Session, mandate_id: int, since: int | None = None) -> li
 
 
 def load_head(session: Session, mandate_id: int) -> MandateState:
-    """The fold of the book as the head row holds it; EMPTY_STATE before the first row."""
+    """The fold of the ledger as the head row holds it; EMPTY_STATE before the first row."""
     head = session.get(MandateHead, mandate_id)
     return EMPTY_STATE if head is None else _state(session, head)
 
 
 def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, MandateState]:
-    """The same of many books, by mandate, in one SELECT; of none without asking."""
+    """The same of many ledgers, by mandate, in one SELECT; of none without asking."""
     if not mandate_ids:
         return {}
     heads = session.scalars(select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)))
@@ -223,8 +224,8 @@ def load_before(
 
 
 def load_at(session: Session, mandate_id: int, block_number: int) -> MandateState:
-    """The fold of the book without what stands in higher blocks; a row and its reversal are of the
-    same block.
+    """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
+    the same block.
     """
     mandate = session.get_one(Mandate, mandate_id)
     rows = [
@@ -246,16 +247,16 @@ def _state(session: Session, head: MandateHead) -> MandateState:
         )
 
 
-def _insert(session: WriteSession, book: Book) -> list[LedgerRow]:
+def _insert(session: WriteSession, ledger: OpenLedger) -> list[LedgerRow]:
     """Insert the fresh rows at once; the same rows with their ids."""
-    if not book.fresh:
+    if not ledger.fresh:
         return []
     statement = insert(MandateEvent).returning(MandateEvent.seq, MandateEvent.id)
     ids = {
         inserted.seq: inserted.id
-        for inserted in session.execute(statement, [_event(row) for row in book.fresh])
+        for inserted in session.execute(statement, [_event(row) for row in ledger.fresh])
     }
-    return [replace(row, id=ids[row.seq]) for row in book.fresh]
+    return [replace(row, id=ids[row.seq]) for row in ledger.fresh]
 
 
 def _event(row: LedgerRow) -> dict[str, Any]:

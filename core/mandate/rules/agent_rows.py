@@ -1,4 +1,4 @@
-"""What an agent sends, as rows of the book.
+"""What an agent sends, as rows of the ledger.
 
 Laws
 - An agent reports move, buy, sell, fee, resolve and note; the rest comes from the chain, the owner
@@ -6,7 +6,7 @@ Laws
 - Its payload stands as it was sent, with `why`; the flag beside it is the server's. Keys that only
   the server writes are refused, so that no payload can pass for a chain row.
 - An amount is a magnitude; only a resolve may be negative.
-- `fact` names the report in the book (`report:{fact}`, `refusal:{fact}`): a UUID, or what an
+- `fact` names the report in the ledger (`report:{fact}`, `refusal:{fact}`): a UUID, or what an
   idempotency key stands for.
 Source: docs/rules.md#reports-of-agents, docs/rules.md#refused-attempts,
 docs/rules.md#stop-requests.

@@ -18,9 +18,9 @@ MAX_ENDED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldMandate:
-    """One mandate that names the agent, with the fold of its book.
+    """One mandate that names the agent, with the fold of its ledger.
 
-    `short`: what the book lacks; then no number of it is known.
+    `short`: what the ledger lacks; then no number of it is known.
     """
 
     public_id: str

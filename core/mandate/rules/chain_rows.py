@@ -42,7 +42,7 @@ class Parties:
 def row_from_event(
     event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str, agent: str | None, *, usdc: str
 ) -> NewRow | None:
-    """The row of one log; None when the book has no row for it (AdapterListed, AdapterDelisted, a
+    """The row of one log; None when the ledger has no row for it (AdapterListed, AdapterDelisted, a
     first keeper).
 
     `agent` is the agent that the chain named last before this log, or None; `usdc` is the vault's

@@ -1,4 +1,4 @@
-"""The fold: rows of one mandate's book, oldest first, to its state.
+"""The fold: rows of one mandate's ledger, oldest first, to its state.
 
 Laws
 - fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by

@@ -7,10 +7,10 @@ fold.py (rows to state), told.py (which rows tell of the same payment or refusal
 mandate does to its cash).
 
 Laws
-- Nothing in the book is changed. A correction is a row with `reverses_id`; a reversed row and its
+- Nothing in the ledger is changed. A correction is a row with `reverses_id`; a reversed row and its
   reversal count for nothing in the fold.
 - `cash_delta_usdc_e6` alone moves cash. On testnet only chain rows carry one (docs/rules.md#rows).
-- The book passes each new row through `priced` under the head's lock: the delta of a paper report
+- The ledger passes each new row through `priced` under the head's lock: the delta of a paper report
   and of a withdrawal depends on the cash that is there.
 - Every fold gives the same state whether rows come one by one or all at once.
 - Facts of the chain are believed only from rows that the agent did not write, whatever keys its

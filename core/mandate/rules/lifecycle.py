@@ -5,7 +5,7 @@ Laws
   WrongStatusError.
 - stopped, settled and cancelled are final for the agent; nothing leads back to signed or working.
 - A pause is a flag beside the status, never a status (docs/rules.md#pause).
-- A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from
+- A reorg is not a move: the rows of the lost block are reversed and the status is folded again from
   what is left, so a fold may well show an earlier status than before. The table binds callers, not
   the fold's history.
 - On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a

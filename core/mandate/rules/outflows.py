@@ -30,7 +30,7 @@ class Outflow:
 
 
 def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, ...]:
-    """Every outflow of the rows that count, in the order of the book."""
+    """Every outflow of the rows that count, in the order of the ledger."""
     counted = [row for row in effective(rows) if row.kind in (RowKind.MOVE, RowKind.BUY)]
     if facts.market_mode is MarketMode.PAPER:
         return _present(

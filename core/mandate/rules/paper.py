@@ -2,7 +2,7 @@
 beyond the own cash.
 
 Laws
-- `priced` runs in the book, under the head's lock, before the row is hashed: the state it sees is
+- `priced` runs in the ledger, under the head's lock, before the row is hashed: the state it sees is
   the one it changes.
 - A paper mandate's cash starts as its budget and never falls below 0; what it cannot pay moves no
   cash (the report stays, and is flagged).

@@ -130,7 +130,7 @@ def record_line(row: LedgerRow) -> bytes:
 
 
 def chain_faults(rows: Iterable[LedgerRow], public_id: str) -> list[str]:
-    """What is wrong with a book read from its first row on; empty means sound.
+    """What is wrong with a ledger read from its first row on; empty means sound.
 
     Finds: a gap or a doubled seq, a row that is not chained to the one before, a row whose content
     does not give its hash, a reversal that points at another row than its payload says, or at a

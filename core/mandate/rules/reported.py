@@ -19,7 +19,7 @@ from core.errors import InvalidNumberError, InvalidParameterError
 from core.mandate.rules.terms import address_from_text
 from core.money import usdc_e6_from_text
 
-# more are kept in the book and not tracked: one agent cannot make every read slow
+# more are kept in the ledger and not tracked: one agent cannot make every read slow
 MAX_OPEN_POSITIONS = 200
 MAX_WORD = 200  # characters of a name, an id or a quantity that the state keeps
 

@@ -1,4 +1,4 @@
-"""The rows of the mandate ledger: what a writer hands in, and what stands in the book."""
+"""The rows of the mandate ledger: what a writer hands in, and what stands in the ledger."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ class ReportedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRow:
-    """What a writer hands to the book.
+    """What a writer hands to the ledger.
 
     `base_key` names the fact within the mandate: `log:{tx_hash}:{log_index}` for a vault log,
     `revert:{tx_hash}` for a reverted call, `refusal:{tx_hash}` for an agent's refusal report,
     `report:{uuid}` for an agent's event, and so on. A fact whose row was reversed may come back:
-    the book then raises `incarnation`. `occurred_at` is the block's time for chain rows, the
+    the ledger then raises `incarnation`. `occurred_at` is the block's time for chain rows, the
     server's for others. `payload` holds strings, ints, booleans, None, lists and objects; no float.
     """
 
@@ -57,7 +57,7 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow(NewRow):
-    """A row as it stands in the book.
+    """A row as it stands in the ledger.
 
     `seq` counts from 1 within the mandate; hashes are 0x lower-case hex.
 

@@ -1,4 +1,4 @@
-"""The state of a mandate: what the fold of its book says, and its JSON for the head row.
+"""The state of a mandate: what the fold of its ledger says, and its JSON for the head row.
 
 Amounts are USDC base units, times aware UTC. `None` is unknown, never zero.
 
@@ -21,11 +21,11 @@ UNSEEN = "unseen"
 
 
 class StateVersionError(ValueError):
-    """A head row was written by another version of the fold: fold the book again."""
+    """A head row was written by another version of the fold: fold the ledger again."""
 
     def __init__(self, got: Any) -> None:
         super().__init__(
-            f"state version {got!r}, this fold writes {STATE_VERSION}; fold the book again"
+            f"state version {got!r}, this fold writes {STATE_VERSION}; fold the ledger again"
         )
 
 
@@ -104,7 +104,7 @@ class LastBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class MandateState:
-    """What the book says.
+    """What the ledger says.
 
     `changed` gives the next one; no slots, so that it can copy fifty fields at once.
     """
@@ -214,7 +214,7 @@ EMPTY_STATE = MandateState()
 
 
 def changed(state: MandateState, **changes: Any) -> MandateState:
-    """The state with these fields set anew.
+    """The state with these fields set again.
 
     As dataclasses.replace, twenty times faster: a fold does little else.
 

@@ -1,4 +1,4 @@
-"""The statement of a week (docs/statements.md), from the rows of the book alone.
+"""The statement of a week (docs/statements.md), from the rows of the ledger alone.
 
 The identity of a statement, to the last micro-USDC:
 
@@ -128,7 +128,7 @@ class WeekStatement:
 
     @property
     def unexplained_usdc_e6(self) -> int:
-        """0, or the book does not balance."""
+        """0, or the ledger does not balance."""
         return self.end.cash_usdc_e6 - self.start.cash_usdc_e6 - self.flows.net_usdc_e6
 
 
@@ -137,7 +137,7 @@ def week_statement(
 ) -> WeekStatement:
     """The statement of a week that has begun.
 
-    `rows`: the whole book, oldest first, reversals included.
+    `rows`: the whole ledger, oldest first, reversals included.
     """
     until_end = [row for row in effective(rows) if row.occurred_at < week.end_at]
     return WeekStatement(

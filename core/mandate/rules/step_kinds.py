@@ -1,4 +1,4 @@
-"""What each row of the book is called as a step: kind, code, note, target and params.
+"""What each row of the ledger is called as a step: kind, code, note, target and params.
 
 Source: docs/rules.md#steps, docs/rules.md#rows. Clause numbers are those of docs/rules.md#clauses:
 1 budget, 2 per_action, 3 per_day, 4 stop_line, 5 markets, 6 asking, 7 at_stop, 8 period, 9

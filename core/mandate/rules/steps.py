@@ -1,4 +1,4 @@
-"""The record as people read it: rows of the book as steps, in groups (docs/rules.md#steps).
+"""The record as people read it: rows of the ledger as steps, in groups (docs/rules.md#steps).
 
 Laws
 - Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report
@@ -64,8 +64,8 @@ def step_groups(
 ) -> list[StepGroup]:
     """Every group of these rows, newest first. `purpose`: the owner's note, the instruction.
 
-    `rows`: oldest first, a whole book or a part that has whole transactions; `actions`: what
-    `pause_actions` says of the whole book, needed for a part.
+    `rows`: oldest first, a whole ledger or a part that has whole transactions; `actions`: what
+    `pause_actions` says of the whole ledger, needed for a part.
     """
     counted = effective(rows)
     groups: dict[str, list[_Shown]] = {}

@@ -7,7 +7,7 @@ however far apart its rows stand.
 Laws
 - Rows pair by their transaction, and only rows that count: a reversed row has told nothing.
 - The fold's state holds nothing of this. Who folds hands it in: from the rows before, or from the
-  book by its index on tx_hash.
+  ledger by its index on tx_hash.
 - The chain proves payments for tools; an agent may have reported one without its class.
 """
 

@@ -1,4 +1,4 @@
-"""An entry of the transfer book as it is hashed and as COPY takes it."""
+"""An entry of the transfer ledger as it is hashed and as COPY takes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ STATES = ("idle", "reserved", "in_transit", "delivered")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTransfer:
-    """What a writer hands to the book. `tx_hash` is 0x hex; the payload holds no float."""
+    """What a writer hands to the ledger. `tx_hash` is 0x hex; the payload holds no float."""
 
     kind: str
     base_key: str
@@ -87,7 +87,7 @@ def canonical_entry(
 
 
 class Linked(NamedTuple):
-    """An entry's place in a book."""
+    """An entry's place in a ledger."""
 
     account_id: int
     seq: int

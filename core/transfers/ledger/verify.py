@@ -1,4 +1,6 @@
-"""Whether an account's transfer book is sound: its chain, its reversals, its head and its balances."""
+"""Whether an account's transfer ledger is sound: its chain, its reversals, its head and its
+balances.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,21 +11,21 @@ from sqlalchemy.orm import Session
 from core.ledger.chain import Link, chain_faults, genesis
 from core.times import exact_instant_text
 from core.transfers.ledger.copy_rows import STATES
-from core.transfers.ledger.writer import BOOK
+from core.transfers.ledger.writer import LEDGER
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
 
-def transfer_book_faults(session: Session, account_id: int) -> list[str]:
-    """What is wrong with an account's book, its head or its balances; empty means sound."""
+def transfer_ledger_faults(session: Session, account_id: int) -> list[str]:
+    """What is wrong with an account's ledger, its head or its balances; empty means sound."""
     entries = session.scalars(
         select(TransferEntry)
         .where(TransferEntry.account_id == account_id)
         .order_by(TransferEntry.seq)
     ).all()
     links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
-    faults = chain_faults(links, genesis(BOOK, account_id)) + _reversal_faults(entries)
+    faults = chain_faults(links, genesis(LEDGER, account_id)) + _reversal_faults(entries)
     head = session.get(TransferHead, account_id, populate_existing=True)
-    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
+    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
     if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
         faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
     return faults + _balance_faults(session, account_id)

@@ -1,4 +1,4 @@
-"""The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and
+"""The transfer ledger of agent wallets: the only writer of transfer_entry, transfer_head and
 transfer_balance.
 
 An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed
@@ -52,16 +52,16 @@ from core.transfers.ledger.copy_rows import (
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
-BOOK = "transfer"
+LEDGER = "transfer"
 __all__ = [
     "NewTransfer",
     "load_balance",
     "load_balances",
     "load_sum",
     "lock_balance",
-    "lock_books",
+    "lock_ledgers",
     "post",
-    "post_books",
+    "post_ledgers",
     "reverse",
     "reverse_deposits",
     "reverse_facts",
@@ -136,34 +136,34 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
     )
 
 
-def post_books(
-    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+def post_ledgers(
+    session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
 ) -> int:
-    """Post facts to several accounts' books at once, by COPY; the number that were new.
+    """Post facts to several accounts' ledgers at once, by COPY; the number that were new.
 
     Errors: as `post`.
 
     Heads are locked by rising account id.
     """
-    tips = _lock_many(session, sorted(books), now)
-    return _copy_new(session, tips, books, _known_keys(session, books), now)
+    tips = _lock_many(session, sorted(ledgers), now)
+    return _copy_new(session, tips, ledgers, _known_keys(session, ledgers), now)
 
 
 def _copy_new(
     session: WriteSession,
     tips: Sequence[_Tip],
-    books: Mapping[int, Sequence[NewTransfer]],
+    ledgers: Mapping[int, Sequence[NewTransfer]],
     known: Mapping[int, KnownKeys],
     now: datetime,
 ) -> int:
     """Write what is not known to stand; how many entries."""
     sums: _Sums = {}
-    return _copy(session, tips, sums, _lines(tips, books, known, sums, now.astimezone(UTC)), now)
+    return _copy(session, tips, sums, _lines(tips, ledgers, known, sums, now.astimezone(UTC)), now)
 
 
 def _lines(
     tips: Sequence[_Tip],
-    books: Mapping[int, Sequence[NewTransfer]],
+    ledgers: Mapping[int, Sequence[NewTransfer]],
     known: Mapping[int, KnownKeys],
     sums: _Sums,
     created_at: datetime,
@@ -171,7 +171,7 @@ def _lines(
     """Each book's new entries as COPY takes them, chained and summed as they are asked for."""
     for head in tips:
         facts = known[head.account_id]
-        for transfer in books[head.account_id]:
+        for transfer in ledgers[head.account_id]:
             if transfer.base_key not in facts.standing:
                 facts.standing.add(transfer.base_key)
                 yield head.link(
@@ -201,8 +201,8 @@ def reverse_facts(
     cause: str,
     now: datetime,
 ) -> int:
-    """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands;
-    the number reversed.
+    """Reverse every standing entry of these facts, (tx hash, base key), in whosever ledger it
+    stands; the number reversed.
     """
     if not facts:
         return 0
@@ -219,16 +219,16 @@ def reverse_facts(
         .join(asked, same)
         .where(TransferEntry.chain_id == chain_id)
     )
-    books: dict[int, list[str]] = {}
+    ledgers: dict[int, list[str]] = {}
     for account_id, key in session.execute(query.distinct()):
-        books.setdefault(account_id, []).append(key)
-    return reverse(session, books, cause, now)
+        ledgers.setdefault(account_id, []).append(key)
+    return reverse(session, ledgers, cause, now)
 
 
 def reverse_deposits(
     session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime
 ) -> int:
-    """Reverse what the chain by itself showed of a transaction in one account's book; the number
+    """Reverse what the chain by itself showed of a transaction in one account's ledger; the number
     reversed.
     """
     place = (
@@ -244,24 +244,24 @@ def reverse_deposits(
     return reverse(session, {account_id: session.scalars(query).all()}, cause, now)
 
 
-def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime) -> None:
-    """Hold several books until the transaction ends, by rising account id."""
+def lock_ledgers(session: WriteSession, account_ids: Sequence[int], now: datetime) -> None:
+    """Hold several ledgers until the transaction ends, by rising account id."""
     _lock_many(session, account_ids, now)
 
 
 def reverse(
-    session: WriteSession, books: Mapping[int, Collection[str]], cause: str, now: datetime
+    session: WriteSession, ledgers: Mapping[int, Collection[str]], cause: str, now: datetime
 ) -> int:
-    """Reverse the standing entries of these facts, base keys by account id, the newest of a book
+    """Reverse the standing entries of these facts, base keys by account id, the newest of a ledger
     first; the number reversed.
 
     Heads are locked by rising account id.
     """
-    if not any(books.values()):
+    if not any(ledgers.values()):
         return 0
-    tips, sums, created_at = _lock_many(session, sorted(books), now), _Sums(), now.astimezone(UTC)
+    tips, sums, created_at = _lock_many(session, sorted(ledgers), now), _Sums(), now.astimezone(UTC)
     standing: dict[int, list[Row[Any]]] = {}
-    for entry in session.execute(_standing(books)):
+    for entry in session.execute(_standing(ledgers)):
         standing.setdefault(entry.account_id, []).append(entry)
     lines = (
         tip.link(_compensation(entry, cause), entry.incarnation, entry.id, created_at, sums)
@@ -271,9 +271,9 @@ def reverse(
     return _copy(session, tips, sums, lines, now)
 
 
-def _standing(books: Mapping[int, Collection[str]]) -> Select[Any]:
+def _standing(ledgers: Mapping[int, Collection[str]]) -> Select[Any]:
     """The entries of these facts that no entry reverses, a book's newest first."""
-    pairs = [(account_id, key) for account_id, keys in books.items() for key in keys]
+    pairs = [(account_id, key) for account_id, keys in ledgers.items() for key in keys]
     columns: Columns = {
         "account_id": (BigInteger, [account_id for account_id, _ in pairs]),
         "base_key": (Text, [key for _, key in pairs]),
@@ -351,7 +351,7 @@ def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> Fou
 
 
 def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
-    """The heads of several books, locked by rising account id; made when missing."""
+    """The heads of several ledgers, locked by rising account id; made when missing."""
     columns = (TransferHead.account_id, TransferHead.seq, TransferHead.row_hash)
     query = (
         select(*columns)
@@ -363,7 +363,7 @@ def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime)
     if len(found) < len(account_ids):
         missing = sorted(set(account_ids) - {row.account_id for row in found})
         empty = [
-            {"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now}
+            {"account_id": id_, "seq": 0, "row_hash": genesis(LEDGER, id_), "updated_at": now}
             for id_ in missing
         ]
         session.execute(upsert(TransferHead).values(empty).on_conflict_do_nothing())
@@ -385,19 +385,19 @@ def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> No
 
 
 def _known_keys(
-    session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
+    session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]]
 ) -> dict[int, KnownKeys]:
-    """What the books say of these facts: by transaction, since many facts share one; by key where a
-    fact has none.
+    """What the ledgers say of these facts: by transaction, since many facts share one; by key where
+    a fact has none.
     """
-    known = {account_id: KnownKeys(set(), {}) for account_id in books}
-    hashes = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
+    known = {account_id: KnownKeys(set(), {}) for account_id in ledgers}
+    hashes = {(one.chain_id, one.tx_hash) for transfers in ledgers.values() for one in transfers}
     if any(tx_hash is None for _, tx_hash in hashes):
         return known_keys(
             session,
             TransferEntry,
             TransferEntry.account_id,
-            {id_: [one.base_key for one in books[id_]] for id_ in books},
+            {id_: [one.base_key for one in ledgers[id_]] for id_ in ledgers},
         )
     reversal = aliased(TransferEntry)
     for chain_id in {chain_id for chain_id, _ in hashes}:

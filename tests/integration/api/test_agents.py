@@ -186,7 +186,7 @@ def test_mine__never_shows_an_owners_id(
 # Status and dashboard
 
 
-def test_status__is_what_the_books_say__and_not_recorded_where_there_are_none(
+def test_status__is_what_the_ledgers_say__and_not_recorded_where_there_are_none(
     client: TestClient, owner: dict[str, str]
 ) -> None:
     agent = connect(client, owner)

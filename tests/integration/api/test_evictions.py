@@ -93,7 +93,7 @@ class Robbed:
         )
 
     def linked(self) -> str | None:
-        """The agent's wallet by the books."""
+        """The agent's wallet by the ledgers."""
         with self.database.read() as session:
             found = session.scalar(
                 text("select encode(wallet_address, 'hex') from account where id = :id"),

@@ -48,7 +48,7 @@ end $$;
 
 @dataclass(slots=True)
 class Traps:
-    """The test's own connection to a database; opened anew after each restart of Postgres.
+    """The test's own connection to a database; opened again after each restart of Postgres.
 
     `application` is the name under which the processes connect, `points` are all of their commit
     points.

@@ -1,4 +1,4 @@
-"""A forger of records: alters what it is told to, then seals the book again as a cheat would,
+"""A forger of records: alters what it is told to, then seals the ledger again as a cheat would,
 hashes, numbers and totals included.
 """
 

@@ -422,7 +422,7 @@ KINDS: dict[str, Kind] = {
     ),
     "other owner": Kind("says that somebody else owns it", "terms.signature", _other_owner),
     "other mandate's id": Kind(
-        "passes the book off as another mandate's", "terms.mandate_id", _other_mandate
+        "passes the ledger off as another mandate's", "terms.mandate_id", _other_mandate
     ),
     "other factory": Kind("names another contract as the factory", "terms.digest", _other_factory),
     "other chain": Kind(
@@ -466,7 +466,7 @@ KINDS: dict[str, Kind] = {
     "wrong incarnation": Kind("hides that a fact came back", "row.incarnation", _wrong_incarnation),
     "head's count": Kind("says there are fewer rows", "head.seq", _head("seq", 14), sealed=False),
     "head's hash": Kind(
-        "says that the book ends otherwise",
+        "says that the ledger ends otherwise",
         "head.row_hash",
         _head("row_hash", WRONG_HASH),
         sealed=False,

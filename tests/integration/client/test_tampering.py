@@ -1,7 +1,7 @@
 """Every kind of tampering with a real record is found, and by its name; the table of docs/verify.md
 is what came out.
 
-`SNAPSHOT=write` writes the table anew.
+`SNAPSHOT=write` writes the table again.
 """
 
 import json

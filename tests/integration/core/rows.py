@@ -1,4 +1,4 @@
-"""Accounts, mandates and rows that the tests of the books write down.
+"""Accounts, mandates and rows that the tests of the ledgers write down.
 
 Amounts are USDC base units.
 """

@@ -1,5 +1,5 @@
 """The indexer on a real chain and a real database: issue a mandate, follow the chain, read the
-book.
+ledger.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Grou
 from tests.integration.indexer.refusing import Refusals
 from tests.personas import OWNER
 
-Book = tuple["Issued", str]  # a mandate and its vault
+SampleLedger = tuple["Issued", str]  # a mandate and its vault
 DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
 SAFE_DEPTH = 32  # slots of an epoch, as anvil counts them
 FINAL_BEHIND = 64
@@ -150,7 +150,7 @@ class Follower:
         self._tip = None
 
     def catch_up(self) -> list[TipRound]:
-        """Rounds until the cursor is the chain's head and no book is owed a note."""
+        """Rounds until the cursor is the chain's head and no ledger is owed a note."""
         rounds = [self.tip.round()]
         while self.tip.cursor.hash != self.head_hash or rounds[-1].owes_notes:
             assert len(rounds) < 50, "the indexer does not arrive at the head"
@@ -171,7 +171,7 @@ class Follower:
         assert header is not None
         return header.hash
 
-    # Mandates and their books
+    # Mandates and their ledgers
 
     def issue(
         self,
@@ -188,12 +188,12 @@ class Follower:
         )
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
-        """The whole book."""
+        """The whole ledger."""
         with self.database.read() as session:
             return mandate_ledger.load_rows(session, mandate.id)
 
     def story(self, mandate: Issued) -> list[str]:
-        """What counts in the book, as words: the kind, or the first key of a note's payload."""
+        """What counts in the ledger, as words: the kind, or the first key of a note's payload."""
         return [_word(row) for row in effective(self.rows(mandate))]
 
     def state(self, mandate: Issued) -> MandateState:
@@ -207,7 +207,7 @@ class Follower:
             return found
 
     def assert_sound(self, mandate: Issued, vault: str) -> None:
-        """The book is whole, and its totals are the vault's own at the cursor's block."""
+        """The ledger is whole, and its totals are the vault's own at the cursor's block."""
         with self.database.read() as session:
             assert mandate_ledger.verify(session, mandate.id) == []
         state, at = self.state(mandate), self.tip.cursor.hash
@@ -271,7 +271,7 @@ def refusals(follower: Follower) -> Refusals:
 
 
 @pytest.fixture
-def books(follower: Follower) -> list[Book]:
+def ledgers(follower: Follower) -> list[SampleLedger]:
     """Three mandates at work."""
     issued = [
         follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce)

@@ -1,5 +1,5 @@
 """The auditor finds what the record has wrong: a node that left a log out, rows altered by hand, a
-book that was touched.
+ledger that was touched.
 """
 
 import json
@@ -86,7 +86,7 @@ def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
 
 @pytest.fixture
 def audit(follower: Follower) -> Audit:
-    """One round over every final block and every book, against the honest node."""
+    """One round over every final block and every ledger, against the honest node."""
 
     def once(blocks: int = ALL, **changes: Any) -> Looked:
         chain = ChainContext(
@@ -137,12 +137,12 @@ def live_a_little(follower: Follower, vault: str) -> str:
 def test_a_sound_record__has_no_findings(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
-    """The donation of 3 USDC is explained; every final block and the one book are looked at."""
+    """The donation of 3 USDC is explained; every final block and the one ledger are looked at."""
     live_a_little(follower, working[1])
     looked = audit()
     head = follower.tip.cursor.number
     first = follower.deployed.start_block - 1
-    assert looked == Looked(blocks=head - FINAL_SOON - first, books=1, findings=())
+    assert looked == Looked(blocks=head - FINAL_SOON - first, ledgers=1, findings=())
     with follower.database.read() as session:
         position = findings.audit_position(session, CHAIN_ID)
         assert position is not None
@@ -153,7 +153,7 @@ def test_a_sound_record__has_no_findings(
         )
 
 
-def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(
+def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
     follower: Follower, audit: Audit
 ) -> None:
     mandate = follower.issue()
@@ -180,11 +180,11 @@ def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(
     height = follower.tip.cursor.number - FINAL_SOON
     assert others == [
         (
-            f"the book of {mandate.public_id} has 1000.000000 USDC in the vault at block "
+            f"the ledger of {mandate.public_id} has 1000.000000 USDC in the vault at block "
             f"{height}, the chain 975.000000"
         ),
         (
-            f"the book of {mandate.public_id} has 0.000000 USDC spent at block {height}, its "
+            f"the ledger of {mandate.public_id} has 0.000000 USDC spent at block {height}, its "
             "vault 25.000000"
         ),
     ]
@@ -310,13 +310,13 @@ def test_another_block_at_a_final_height__is_found(
         ),
     ],
 )
-def test_a_book_altered_by_hand__is_found(
+def test_a_ledger_altered_by_hand__is_found(
     follower: Follower, working: Working, audit: Audit, statement: str, says: str
 ) -> None:
     live_a_little(follower, working[1])
     tamper(follower.database, "mandate_event", statement)
     told = [what for kind, what in whats(audit()) if kind == "book"]
-    assert any(what.startswith(f"the book of {working[0].public_id}: {says}") for what in told), (
+    assert any(what.startswith(f"the ledger of {working[0].public_id}: {says}") for what in told), (
         told
     )
 
@@ -331,17 +331,17 @@ def test_a_head_altered_by_hand__is_found(
         "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1",
     )
     assert whats(audit()) == [
-        ("book", f"the book of {working[0].public_id}: head: spent_usdc_e6 is not the fold's")
+        ("book", f"the ledger of {working[0].public_id}: head: spent_usdc_e6 is not the fold's")
     ]
 
 
-def test_books_have_their_turn__the_longest_unverified_first(
+def test_ledgers_have_their_turn__the_longest_unverified_first(
     follower: Follower, working: Working, audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auditor_module, "BOOKS_A_ROUND", 1)
     second = follower.issue("m_second23456", nonce=2)
     for expected in ([working[0].id], [working[0].id, second.id], [second.id, working[0].id]):
-        assert audit(blocks=0).books == 1
+        assert audit(blocks=0).ledgers == 1
         with follower.database.read() as session:
             assert (
                 list(session.scalars(select(AuditBook.mandate_id).order_by(AuditBook.verified_at)))

@@ -49,7 +49,7 @@ def make_final(follower: Follower) -> None:
 
 
 def forget(follower: Follower) -> None:
-    """As on a new machine: everything but the books is gone."""
+    """As on a new machine: everything but the ledgers is gone."""
     with follower.database.write() as session:
         for table in REBUILDABLE:
             session.execute(delete(table))

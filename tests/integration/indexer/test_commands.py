@@ -66,11 +66,11 @@ def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
 def held(follower: Follower) -> tuple[Issued, Refusals]:
     """A mandate whose ledger lacks two facts."""
     mandate = follower.issue()
-    book = mandate, follower.deployed.create_vault(mandate.terms)
+    ledger = mandate, follower.deployed.create_vault(mandate.terms)
     follower.catch_up()
     refusals = Refusals(follower.database)
-    refusals.add(buy(follower, book))
-    buy(follower, book)
+    refusals.add(buy(follower, ledger))
+    buy(follower, ledger)
     follower.catch_up()
     return mandate, refusals
 
@@ -98,7 +98,7 @@ def test_retry__answers_on_stdout_and_logs_on_stderr(
     )
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] != []
     refusals.drop()
-    done = run("retry", "--book", mandate.public_id)
+    done = run("retry", "--ledger", mandate.public_id)
     assert (done.returncode, done.stdout) == (
         0,
         f"{mandate.public_id}: 2 of 2 facts are in the ledger now\n",
@@ -124,10 +124,10 @@ def test_retry__of_what_a_constraint_refuses__names_it(
 
 
 @pytest.mark.parametrize(
-    "book", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"]
+    "ledger", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"]
 )
-def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, book: str) -> None:
-    done = run("retry", "--book", book)
+def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, ledger: str) -> None:
+    done = run("retry", "--ledger", ledger)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no mandate has this public id; write one, or account:ID" in done.stderr
     assert is_silent(done)

@@ -100,7 +100,7 @@ class Watched:
             assert transfer_reports.verify(session, agent or self.agent) == []
             return transfer_ledger.load_balance(session, agent or self.agent, CHAIN_ID, "USDC")
 
-    def book(self) -> list[tuple[str, int, bool]]:
+    def ledger(self) -> list[tuple[str, int, bool]]:
         """(kind, incarnation, is a reversal) of every entry."""
         with self.follower.database.read() as session:
             entries = session.scalars(select(TransferEntry).order_by(TransferEntry.seq)).all()
@@ -242,7 +242,7 @@ def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_withi
     assert watched.words() == ["confirm"]
     assert watched.status(tx_hash) == ("confirmed", None)
     assert watched.balance() == FourStates(idle_e6=7 * USDC)
-    assert watched.book() == [
+    assert watched.ledger() == [
         ("reported", 1, False),
         ("failed", 1, False),
         ("failed", 1, True),
@@ -271,7 +271,7 @@ def test_a_reorg_before_safe__moves_no_money(watched: Watched) -> None:
     watched.look()
     assert watched.status(tx_hash) == ("reported", None)
     assert watched.balance() == FourStates(in_transit_e6=10 * USDC)
-    assert watched.book() == [("reported", 1, False)]
+    assert watched.ledger() == [("reported", 1, False)]
 
 
 @pytest.mark.row("3.3 confirmed to failed", "3.3 failed to confirmed")
@@ -291,7 +291,7 @@ def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_
     watched.chain.anvil.reorg(SAFE_BEHIND + 1, [(raw, 0)])
     assert watched.words() == ["confirm"]
     assert watched.balance() == FourStates(idle_e6=10 * USDC)
-    assert watched.book() == [
+    assert watched.ledger() == [
         ("reported", 1, False),
         ("confirmed", 1, False),
         ("confirmed", 1, True),

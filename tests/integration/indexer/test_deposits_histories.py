@@ -2,7 +2,7 @@
 sum of its rows.
 
 The chain is a list of blocks behind the reader's port, so that a history may hold reorgs of any
-depth; books, reports and blocks are in a real database. Each history has a chain id of its own.
+depth; ledgers, reports and blocks are in a real database. Each history has a chain id of its own.
 """
 
 import itertools

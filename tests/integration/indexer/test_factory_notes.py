@@ -1,4 +1,4 @@
-"""The factory's notes: who is owed them is written down with the block, the books get them in
+"""The factory's notes: who is owed them is written down with the block, the ledgers get them in
 slices, in order, once.
 """
 
@@ -10,7 +10,7 @@ from core.mandate import owed_notes
 from core.mandate.chain import calldata
 from core.mandate.tables import MandateEvent, OwedNote
 from indexer.chain import factory_notes
-from indexer.chain.books import LiveBooks
+from indexer.chain.ledgers import LiveBooks
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -53,7 +53,7 @@ def ids(five: list[tuple[Issued, str]]) -> list[int]:
     return [mandate.id for mandate, _ in five]
 
 
-def test_the_block_writes_no_book__each_round_writes_a_slice(
+def test_the_block_writes_no_ledger__each_round_writes_a_slice(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
@@ -103,7 +103,7 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
     assert noted(follower) == ids(five)
 
 
-def test_a_later_event__never_overtakes_an_earlier_one_in_a_book(
+def test_a_later_event__never_overtakes_an_earlier_one_in_a_ledger(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
@@ -165,7 +165,7 @@ def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(
         follower.assert_sound(mandate, vault)
 
 
-def test_a_reorg_that_brings_the_event_again__notes_each_book_once(
+def test_a_reorg_that_brings_the_event_again__notes_each_ledger_once(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
     raw = propose(follower)
@@ -188,7 +188,7 @@ def test_a_rescan__waits_until_nothing_is_owed(
         Rebuild(follower.chain, follower.database, now_utc)
 
 
-def test_books_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
+def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
     follower: Follower, five: list[tuple[Issued, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand are searched and held in one transaction, which takes longer than the watchdog

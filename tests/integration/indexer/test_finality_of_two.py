@@ -103,7 +103,7 @@ def test_a_range_up_to_what_two_nodes_call_final__ends_on_that_very_block(
 def test_a_finalized_that_stands_still__holds_the_mark_no_further_back_than_is_deep(
     follower: Follower, nodes: Callable[..., Clocked]
 ) -> None:
-    """The mark stood at 1, and a machine that started anew took the history block by block."""
+    """The mark stood at 1, and a machine that started again took the history block by block."""
     clocked = nodes("second", "first")
     old = clocked.ask("eth_getBlockByNumber", "0x1", False)
     clocked.wire.view = lambda call, result: (

@@ -97,7 +97,7 @@ def test_what_a_stranger_has_us_keep_of_a_name__is_bounded(follower: Follower) -
 
 
 def test_logs_of_a_strangers_vault__are_taken_as_any_others(follower: Follower) -> None:
-    """Its deposit, agent and stop are nobody's book."""
+    """Its deposit, agent and stop are nobody's ledger."""
     chain = follower.deployed
     terms = chain.terms("m_\x00", owner=STRANGER.address)
     make(chain, terms)

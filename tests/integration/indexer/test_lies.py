@@ -103,7 +103,7 @@ def is_event(name: str) -> Callable[[dict[str, Any]], bool]:
 
 
 def hidden(result: list[dict[str, Any]], topic: str) -> list[dict[str, Any]]:
-    """Receipts without the logs of a topic: counted anew, each bloom that of what is left."""
+    """Receipts without the logs of a topic: counted again, each bloom that of what is left."""
     index = 0
     for receipt in result:
         receipt["logs"] = [log for log in receipt["logs"] if log["topics"][0] != topic]

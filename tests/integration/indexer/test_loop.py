@@ -117,7 +117,7 @@ def test_what_fails_beside_a_round__keeps_nothing_else_from_being_done(
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[TipLoop]:
-    """Every loop that was opened: each reads the watch list of all vaults anew and has forgotten
+    """Every loop that was opened: each reads the watch list of all vaults again and has forgotten
     what was learnt of nodes.
     """
     made, real = list[TipLoop](), TipLoop.__init__
@@ -158,7 +158,7 @@ def test_what_fails_beside_a_round_for_good__costs_nothing_of_what_the_process_k
     assert indexer._status["error"] == "'safe'; no report; no fact"
 
 
-def test_a_book_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
+def test_a_ledger_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
     indexer: Indexer,
     metrics: IndexerMetrics,
     opened: list[TipLoop],
@@ -185,13 +185,13 @@ def test_a_new_start__tries_what_is_held_once_more(
 ) -> None:
     refusals = Refusals(follower.database)
     mandate = follower.issue()
-    book = mandate, follower.deployed.create_vault(mandate.terms)
+    ledger = mandate, follower.deployed.create_vault(mandate.terms)
     follower.catch_up()
-    refusals.add(buy(follower, book))
+    refusals.add(buy(follower, ledger))
     follower.catch_up()
     refusals.drop()
     running(indexer, lambda: "move" in follower.story(mandate))
-    follower.assert_sound(*book)
+    follower.assert_sound(*ledger)
 
 
 def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(

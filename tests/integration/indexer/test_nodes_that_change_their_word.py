@@ -1,4 +1,4 @@
-"""A node that gives a block another name, or another branch's, a moment later: the books only
+"""A node that gives a block another name, or another branch's, a moment later: the ledgers only
 grow.
 """
 
@@ -60,7 +60,7 @@ def another_name_each_time(clocked: Clocked, is_due: Any = lambda second: second
     return view
 
 
-def test_a_first_node_that_renames_its_newest_block__turns_the_books_round_once_at_most(
+def test_a_first_node_that_renames_its_newest_block__turns_the_ledgers_round_once_at_most(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
     """It made 60 reorgs in two minutes and 120 rows of one move, and what stood at the end was not

@@ -1,4 +1,4 @@
-"""USDC that reaches an agent's linked wallet is in its book without anybody's report, once,
+"""USDC that reaches an agent's linked wallet is in its ledger without anybody's report, once,
 whatever the chain does.
 """
 
@@ -48,7 +48,7 @@ def test_a_payment_to_a_linked_wallet__is_idle_and_its_log_is_kept(watched: Watc
     watched.pay(5 * USDC, to=STRANGER.address)
     watched.follower.catch_up()
     assert watched.balance() == FourStates(idle_e6=7 * USDC)
-    assert watched.book() == [("deposit", 1, False)]
+    assert watched.ledger() == [("deposit", 1, False)]
     assert kept(watched) == 1
 
 
@@ -56,7 +56,7 @@ def test_what_came_before_the_link__is_not_noted(watched: Watched) -> None:
     link(watched, now_utc() + timedelta(hours=1))
     watched.pay(7 * USDC)
     watched.follower.catch_up()
-    assert watched.book() == []
+    assert watched.ledger() == []
     assert kept(watched) == 0
 
 
@@ -78,7 +78,7 @@ def test_a_reorg__takes_it_back_and_the_same_block_again_brings_it_back(
     watched.chain.anvil.mine()
     watched.follower.catch_up()
     assert watched.balance() == FourStates(idle_e6=7 * USDC)
-    assert watched.book() == [("deposit", 1, False), ("deposit", 1, True), ("deposit", 2, False)]
+    assert watched.ledger() == [("deposit", 1, False), ("deposit", 1, True), ("deposit", 2, False)]
 
 
 def payment(watched: Watched, amount: int) -> tuple[Persona, str, str]:
@@ -135,4 +135,4 @@ def test_many_payments_far_back__are_one_entry_each_by_ranges(watched: Watched) 
     watched.follower.restart()
     assert watched.follower.catch_up()[0].written > 50
     assert watched.balance() == FourStates(idle_e6=5 * USDC)
-    assert watched.book() == [("deposit", 1, False)] * 5
+    assert watched.ledger() == [("deposit", 1, False)] * 5

@@ -27,7 +27,7 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.retry import retry_all
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Book, Follower, now_utc
+from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, counted, facts, held
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
@@ -42,17 +42,17 @@ def key_of(receipt: TransactionReceipt, vault: str) -> str:
     return f"log:{receipt.tx_hash}:{log.log_index}"
 
 
-def buy(follower: Follower, book: Book, amount: int = 10 * USDC) -> str:
+def buy(follower: Follower, pair: SampleLedger, amount: int = 10 * USDC) -> str:
     """The key of the fact."""
-    return key_of(follower.deployed.buy(book[1], amount), book[1])
+    return key_of(follower.deployed.buy(pair[1], amount), pair[1])
 
 
-def reasons(follower: Follower, book: Book) -> list[str]:
-    return [fact.reason for fact in held(follower.database, book[0].id)]
+def reasons(follower: Follower, pair: SampleLedger) -> list[str]:
+    return [fact.reason for fact in held(follower.database, pair[0].id)]
 
 
-def moves(follower: Follower, book: Book) -> int:
-    return follower.story(book[0]).count("move")
+def moves(follower: Follower, pair: SampleLedger) -> int:
+    return follower.story(pair[0]).count("move")
 
 
 def as_history(follower: Follower) -> None:
@@ -63,12 +63,16 @@ def as_history(follower: Follower) -> None:
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
 @pytest.mark.parametrize("state", ["23514", TOO_LARGE])
 def test_a_row_that_the_database_refuses__is_held_with_what_follows_and_the_others_stand(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, state: str, by_range: bool
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    state: str,
+    by_range: bool,
 ) -> None:
-    first, *others = books
+    first, *others = ledgers
     kept = buy(follower, first)
     refusals.add(bad := buy(follower, first), state)
-    after = [buy(follower, first), *(buy(follower, book) for book in others)]
+    after = [buy(follower, first), *(buy(follower, pair) for pair in others)]
     if by_range:
         as_history(follower)
     follower.catch_up()
@@ -87,9 +91,9 @@ def test_a_row_that_the_database_refuses__is_held_with_what_follows_and_the_othe
 
 
 def test_what_comes_later__queues_and_is_taken_in_order_when_the_cause_is_mended(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first, second, _ = books
+    first, second, _ = ledgers
     refusals.add(buy(follower, first))
     follower.catch_up()
     for _ in range(3):
@@ -114,9 +118,9 @@ def test_what_comes_later__queues_and_is_taken_in_order_when_the_cause_is_mended
 
 
 def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(one := buy(follower, first))
     buy(follower, first)
     refusals.add(two := buy(follower, first), TOO_LARGE)
@@ -140,9 +144,9 @@ def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
 
 
 def test_a_reorg__withdraws_what_its_blocks_had_held(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first))
     buy(follower, first)
     follower.catch_up()
@@ -158,9 +162,9 @@ def test_a_reorg__withdraws_what_its_blocks_had_held(
 
 
 def test_a_reorg_of_what_waits__leaves_the_first_one_held(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(bad := buy(follower, first))
     buy(follower, first)
     follower.catch_up()
@@ -173,9 +177,9 @@ def test_a_reorg_of_what_waits__leaves_the_first_one_held(
 
 
 def test_facts_that_were_taken_later__are_reversed_as_any_others(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first))
     follower.catch_up()
     refusals.drop()
@@ -187,9 +191,9 @@ def test_facts_that_were_taken_later__are_reversed_as_any_others(
 
 
 def test_a_reverted_call_and_a_factory_note__queue_too(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first, second, _ = books
+    first, second, _ = ledgers
     refusals.add(buy(follower, first))
     reverted = follower.deployed.buy(first[1], 500 * USDC)
     assert reverted.status == 0
@@ -210,9 +214,9 @@ def test_a_reverted_call_and_a_factory_note__queue_too(
 
 
 def test_a_full_disk__holds_nothing_back(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first), DISK_FULL)
     before = follower.tip.cursor
     with pytest.raises((OperationalError, PsycopgError), match="refused by the test"):
@@ -242,13 +246,13 @@ def forge(follower: Follower, vault: str, event: str, *words: str) -> None:
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
 def test_a_log_of_our_vault_that_makes_no_row__is_held(
     follower: Follower,
-    books: Sequence[Book],
+    ledgers: Sequence[SampleLedger],
     event: str,
     words: tuple[str, ...],
     reason: str,
     by_range: bool,
 ) -> None:
-    first, second, _ = books
+    first, second, _ = ledgers
     forge(follower, first[1], event, *words)
     buy(follower, second)
     if by_range:
@@ -319,12 +323,12 @@ def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(
 
 
 def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first, second, _ = books
-    for book in (first, second):
-        refusals.add(buy(follower, book))
-        buy(follower, book)
+    first, second, _ = ledgers
+    for pair in (first, second):
+        refusals.add(buy(follower, pair))
+        buy(follower, pair)
     follower.catch_up()
     beside = replace(
         follower.chain, epoch=0, fence=lambda session: keep_out_writes(session, "indexer")
@@ -347,10 +351,10 @@ def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
     follower.assert_sound(*second)
 
 
-@pytest.mark.parametrize("book", ["m_nobodys234", "account:x", "account:", "\x00", ""])
-def test_retry__of_a_book_that_there_is_not__is_refused(follower: Follower, book: str) -> None:
+@pytest.mark.parametrize("pair", ["m_nobodys234", "account:x", "account:", "\x00", ""])
+def test_retry__of_a_ledger_that_there_is_not__is_refused(follower: Follower, pair: str) -> None:
     with pytest.raises(InvalidParameterError, match="no mandate has this public id"):
-        retry_held(follower.chain, book, now_utc())
+        retry_held(follower.chain, pair, now_utc())
 
 
 # Who is told
@@ -364,9 +368,9 @@ def owner_alerts(follower: Follower) -> list[OwnerAlert]:
 
 
 def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first))
     follower.catch_up()
     buy(follower, first)
@@ -390,10 +394,10 @@ def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
 
 
 def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
     """The alert is of the first fact, which was taken; the reorg takes the other one back."""
-    first = books[0]
+    first = ledgers[0]
     refusals.add(bad := buy(follower, first))
     follower.deployed.anvil.mine(2)
     refusals.add(buy(follower, first))
@@ -407,10 +411,10 @@ def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(
 
 
 def test_operators__see_the_indexer_degraded(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    refusals.add(buy(follower, books[0]))
-    buy(follower, books[0])
+    refusals.add(buy(follower, ledgers[0]))
+    buy(follower, ledgers[0])
     follower.catch_up()
     with follower.database.read() as session:
         found = health.indexer_facts(session, now_utc(), follower.tip.cursor.number)
@@ -428,11 +432,11 @@ def test_operators__see_the_indexer_degraded(
 
 
 def test_a_clean_range__pays_one_savepoint_and_one_look(
-    follower: Follower, books: Sequence[Book]
+    follower: Follower, ledgers: Sequence[SampleLedger]
 ) -> None:
     for _ in range(4):
-        for book in books:
-            buy(follower, book)
+        for pair in ledgers:
+            buy(follower, pair)
     as_history(follower)
     with counted(follower.database) as sent:
         follower.catch_up()
@@ -446,38 +450,38 @@ def test_a_clean_range__pays_one_savepoint_and_one_look(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_refused__a_range_ends_and_takes_what_can_be_taken(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, seed: int
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals, seed: int
 ) -> None:
-    """Each book has exactly the rows before its first refused one; afterwards all of them."""
+    """Each ledger has exactly the rows before its first refused one; afterwards all of them."""
     chance = random.Random(seed)
-    keys: dict[int, list[str]] = {mandate.id: [] for mandate, _ in books}
+    keys: dict[int, list[str]] = {mandate.id: [] for mandate, _ in ledgers}
     for _ in range(24):
-        book = chance.choice(books)
-        keys[book[0].id].append(buy(follower, book, chance.randint(1, 5) * USDC))
-    bad = {key for of_book in keys.values() for key in of_book if chance.random() < 0.15}
+        pair = chance.choice(ledgers)
+        keys[pair[0].id].append(buy(follower, pair, chance.randint(1, 5) * USDC))
+    bad = {key for of_ledger in keys.values() for key in of_ledger if chance.random() < 0.15}
     for key in bad:
         refusals.add(key, chance.choice(["23514", TOO_LARGE]))
     if seed % 2:
         as_history(follower)
     follower.catch_up()
-    for mandate, _ in books:
+    for mandate, _ in ledgers:
         mine = keys[mandate.id]
         first_bad = next((at for at, key in enumerate(mine) if key in bad), len(mine))
         assert [row.base_key for row in follower.rows(mandate)[3:]] == mine[:first_bad]
         assert [fact.base_key for fact in held(follower.database, mandate.id)] == mine[first_bad:]
     refusals.drop()
     retry_all(follower.chain, now_utc())
-    for mandate, vault in books:
+    for mandate, vault in ledgers:
         follower.assert_sound(mandate, vault)
 
 
 def test_an_agent_whose_log_was_held__is_not_lost(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
     """The registry does not wait for the ledger: the keeper and the scan of reverted calls know the
     agent at once.
     """
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first))
     follower.catch_up()
     assert follower.tip._watch.vaults[first[1]].agents == (AGENT.address,)

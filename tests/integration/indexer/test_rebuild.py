@@ -1,5 +1,5 @@
 """Law 7: what is rebuildable is dropped and rescanned, and the canonical view is the same; the
-books are not touched.
+ledgers are not touched.
 
 `python -m scripts.rebuild` does it beside the record: it says where the two differ and changes
 nothing unless told so.
@@ -206,7 +206,7 @@ def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
 
     done = run("--accept")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "the books got 0 rows" in done.stdout
+    assert "the ledgers got 0 rows" in done.stdout
     with follower.database.read() as session:
         assert canonical_view(session, CHAIN_ID) == view
         assert mandate_ledger.load_rows(session, mandate.id) == rows
@@ -246,7 +246,7 @@ def test_rows_that_were_altered_or_invented__are_put_right(
         assert canonical_view(session, CHAIN_ID) == view
 
 
-def test_what_a_lying_node_hid__comes_back_with_the_books_rows(
+def test_what_a_lying_node_hid__comes_back_with_the_ledgers_rows(
     follower: Follower, run: Run
 ) -> None:
     mandate = follower.issue()
@@ -259,8 +259,8 @@ def test_what_a_lying_node_hid__comes_back_with_the_books_rows(
 
     done = run("--accept")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"books: the book of mandate {mandate.id} lacks log:{bought.tx_hash}:" in done.stdout
-    assert "the books got 1 rows" in done.stdout
+    assert f"ledgers: the ledger of mandate {mandate.id} lacks log:{bought.tx_hash}:" in done.stdout
+    assert "the ledgers got 1 rows" in done.stdout
     assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move", "move"], (
         "late, and last in the book"
     )
@@ -356,7 +356,7 @@ def test_a_rescan_of_a_branch_that_is_gone__has_to_begin_anew(
         pass
     follower.catch_up()
     with beside(follower, database_url) as work:
-        with pytest.raises(RebuildRefusedError, match="begin anew with --fresh"):
+        with pytest.raises(RebuildRefusedError, match="begin again with --fresh"):
             work.begin(is_fresh=False)
         assert work.begin(is_fresh=True) == follower.deployed.start_block - 1
         list(work.scan())

@@ -16,7 +16,7 @@ from core.quarantine.rules import ShortLedger
 from indexer.chain import tip
 from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Book, Follower, now_utc
+from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 
@@ -31,7 +31,7 @@ DEFECTS = [
 
 def late_and_held(
     follower: Follower,
-    book: Book,
+    ledger: SampleLedger,
     refusals: Refusals,
     monkeypatch: pytest.MonkeyPatch,
     between_s: int = 0,
@@ -41,20 +41,23 @@ def late_and_held(
     """
     with monkeypatch.context() as lagging:
         lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
-        reverted = follower.deployed.buy(book[1], 500 * USDC)
+        reverted = follower.deployed.buy(ledger[1], 500 * USDC)
         assert reverted.status == 0
         follower.catch_up()
         follower.deployed.rpc.call("evm_increaseTime", [between_s])
-        refusals.add(buy(follower, book))
+        refusals.add(buy(follower, ledger))
         follower.catch_up()
     follower.tip.round()
     return reverted
 
 
 def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     follower.tip.retry_held()
     assert not follower.tip.owes_retry
     late_and_held(follower, first, refusals, monkeypatch)
@@ -72,9 +75,12 @@ def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
 
 
 def test_a_reorg_of_the_first_fact_of_several__leaves_the_alert_until_the_record_is_whole(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     late_and_held(follower, first, refusals, monkeypatch)
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
@@ -84,10 +90,13 @@ def test_a_reorg_of_the_first_fact_of_several__leaves_the_alert_until_the_record
 
 
 def test_a_gap__begins_at_the_lowest_block_that_is_held(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was explained late stands behind a fact that came a week after it."""
-    first = books[0]
+    first = ledgers[0]
     late = late_and_held(follower, first, refusals, monkeypatch, between_s=8 * DAY_S)
     newer, older = held(follower.database, first[0].id)
     assert older.block_number == late.block_number < newer.block_number
@@ -104,9 +113,12 @@ def test_a_gap__begins_at_the_lowest_block_that_is_held(
 
 
 def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_knows(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     late = late_and_held(follower, first, refusals, monkeypatch)
     with follower.database.write() as session:
         session.execute(delete(RawLogRow).where(RawLogRow.number <= late.block_number))
@@ -118,10 +130,10 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
 
 
 def test_a_reorg_of_what_is_not_held__owes_no_try(
-    follower: Follower, books: Sequence[Book]
+    follower: Follower, ledgers: Sequence[SampleLedger]
 ) -> None:
     follower.tip.retry_held()
-    buy(follower, books[0])
+    buy(follower, ledgers[0])
     follower.catch_up()
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
@@ -130,20 +142,25 @@ def test_a_reorg_of_what_is_not_held__owes_no_try(
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: type(defect).__name__)
 def test_a_defect_in_the_writing_of_ledgers__fails_the_round_and_holds_no_ledger(
-    follower: Follower, books: Sequence[Book], monkeypatch: pytest.MonkeyPatch, defect: Exception
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    monkeypatch: pytest.MonkeyPatch,
+    defect: Exception,
 ) -> None:
     def broken(*rest: object) -> None:
         raise defect
 
-    for book in books:
-        buy(follower, book)
+    for ledger in ledgers:
+        buy(follower, ledger)
     with monkeypatch.context() as patch:
         patch.setattr(mandate_ledger, "save", broken)
         with pytest.raises(type(defect)):
             follower.catch_up()
     follower.restart()
     follower.catch_up()
-    assert [(reasons(follower, book), moves(follower, book)) for book in books] == [([], 1)] * 3
+    assert [(reasons(follower, ledger), moves(follower, ledger)) for ledger in ledgers] == [
+        ([], 1)
+    ] * 3
 
 
 UNREADABLE = {
@@ -158,11 +175,11 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("fact", UNREADABLE.values(), ids=list(UNREADABLE))
 def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_being_tried(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, fact: str
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals, fact: str
 ) -> None:
-    first, second, _ = books
-    for book in (first, second):
-        refusals.add(buy(follower, book))
+    first, second, _ = ledgers
+    for ledger in (first, second):
+        refusals.add(buy(follower, ledger))
     follower.catch_up()
     refusals.drop()
     with follower.database.write() as session:
@@ -175,12 +192,15 @@ def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_bei
 
 
 def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+    follower: Follower,
+    ledgers: Sequence[SampleLedger],
+    refusals: Refusals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*rest: object) -> None:
         raise KeyError("usdc")
 
-    refusals.add(buy(follower, books[0]))
+    refusals.add(buy(follower, ledgers[0]))
     follower.catch_up()
     refusals.drop()
     with monkeypatch.context() as patch:
@@ -196,9 +216,9 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
 
 
 def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tried(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first, second, _ = books
+    first, second, _ = ledgers
     refusals.add(slow := buy(follower, first))
     refusals.add(buy(follower, second))
     follower.catch_up()
@@ -213,9 +233,9 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
 
 
 def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     refusals.add(buy(follower, first, 1))
     for _ in range(60):
         follower.deployed.buy(first[1], 1)

@@ -12,7 +12,7 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import FINAL_BEHIND, Book, Follower, Issued, now_utc
+from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued, SampleLedger, now_utc
 from tests.integration.indexer.refusing import Refusals, facts, held
 from tests.integration.indexer.test_backfill import forget
 from tests.integration.indexer.test_deposits import Watched
@@ -53,23 +53,23 @@ def mine_elsewhere(follower: Follower, *raw: str) -> None:
     follower.deployed.anvil.mine(3)
 
 
-def held_purchase(follower: Follower, book: Book, refusals: Refusals) -> str:
+def held_purchase(follower: Follower, ledger: SampleLedger, refusals: Refusals) -> str:
     """A move that the database refuses; the transaction as it was sent."""
-    receipt = follower.deployed.buy(book[1], 10 * USDC)
-    refusals.add(key_of(receipt, book[1]))
+    receipt = follower.deployed.buy(ledger[1], 10 * USDC)
+    refusals.add(key_of(receipt, ledger[1]))
     follower.catch_up()
     return raw_transaction(follower, receipt.tx_hash)
 
 
 @pytest.mark.parametrize("comes_again", [True, False], ids=["it comes again", "it does not"])
 def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for_ever(
-    follower: Follower, books: Sequence[Book], refusals: Refusals, comes_again: bool
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals, comes_again: bool
 ) -> None:
     """No rollback withdraws it: the new machine never saw the old block.
 
     Two moves were missing, and `retry` waited without end.
     """
-    first = books[0]
+    first = ledgers[0]
     raw = held_purchase(follower, first, refusals)
     refusals.drop()
     forget(follower)
@@ -85,9 +85,9 @@ def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for
 
 
 def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_old_reason(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    first = books[0]
+    first = ledgers[0]
     raw = held_purchase(follower, first, refusals)
     forget(follower)
     mine_elsewhere(follower, raw)
@@ -99,10 +99,10 @@ def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_ol
 
 
 def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
-    follower: Follower, books: Sequence[Book], refusals: Refusals
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
     """Above the cursor nobody knows what stands there."""
-    first = books[0]
+    first = ledgers[0]
     follower.deployed.anvil.mine(2 * FINAL_BEHIND)
     refusals.add(buy(follower, first))
     follower.catch_up()

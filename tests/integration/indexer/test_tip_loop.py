@@ -44,7 +44,7 @@ def test_a_funded_vault__makes_the_mandate_work(follower: Follower, working: Wor
     follower.assert_sound(mandate, vault)
 
 
-def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(
+def test_a_mandates_life__stands_in_the_ledger_and_ends_at_nothing(
     follower: Follower, working: Working
 ) -> None:
     mandate, vault = working
@@ -376,7 +376,7 @@ def rules_kept(follower: Follower, rules: list[Any]) -> int:
     return len(row.rules)
 
 
-def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_book(
+def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_ledger(
     follower: Follower, working: Working
 ) -> None:
     """A listed adapter once put any cost into any mandate's record: the event names the vault, and

@@ -19,11 +19,11 @@ from tests.integration.indexer.refusing import facts, held
 from tests.integration.indexer.test_quarantine import as_history, owner_alerts
 from tests.personas import AGENT, DEPLOYER, STRANGER
 
-Book = tuple[Issued, str]
+SampleLedger = tuple[Issued, str]
 
 
 @pytest.fixture
-def books(follower: Follower) -> list[Book]:
+def ledgers(follower: Follower) -> list[SampleLedger]:
     """Two mandates, of which the registry refuses the first one's vault."""
     issued = [
         follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce)
@@ -59,9 +59,9 @@ def test_the_topic_that_the_registry_asks_for__is_the_contracts() -> None:
 
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
 def test_it_is_held__and_its_owner_operators_and_readers_are_told(
-    follower: Follower, books: list[Book], by_range: bool
+    follower: Follower, ledgers: list[SampleLedger], by_range: bool
 ) -> None:
-    (mandate, vault), other = books
+    (mandate, vault), other = ledgers
     if by_range:
         as_history(follower)
     follower.catch_up()
@@ -82,9 +82,9 @@ def test_it_is_held__and_its_owner_operators_and_readers_are_told(
 
 
 def test_the_keeper__watches_it_with_the_floor_of_its_terms(
-    follower: Follower, books: list[Book]
+    follower: Follower, ledgers: list[SampleLedger]
 ) -> None:
-    (mandate, vault), (_, other) = books
+    (mandate, vault), (_, other) = ledgers
     follower.catch_up()
     found = watched(follower)
     assert found.keys() == {vault, other}
@@ -100,9 +100,9 @@ def test_the_keeper__watches_it_with_the_floor_of_its_terms(
 
 
 def test_after_a_restart__its_later_logs_and_failed_calls_still_queue(
-    follower: Follower, books: list[Book]
+    follower: Follower, ledgers: list[SampleLedger]
 ) -> None:
-    mandate, vault = books[0]
+    mandate, vault = ledgers[0]
     follower.catch_up()
     follower.restart()
     follower.deployed.buy(vault, 10 * USDC)
@@ -120,8 +120,10 @@ def test_after_a_restart__its_later_logs_and_failed_calls_still_queue(
     follower.assert_sound(mandate, vault)
 
 
-def test_a_note_of_the_factory__waits_for_it_too(follower: Follower, books: list[Book]) -> None:
-    mandate, vault = books[0]
+def test_a_note_of_the_factory__waits_for_it_too(
+    follower: Follower, ledgers: list[SampleLedger]
+) -> None:
+    mandate, vault = ledgers[0]
     follower.catch_up()
     follower.deployed.succeed(
         DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address)
@@ -134,9 +136,9 @@ def test_a_note_of_the_factory__waits_for_it_too(follower: Follower, books: list
 
 
 def test_retry__says_why_it_is_refused_again_and_registers_it_when_it_is_not(
-    follower: Follower, books: list[Book]
+    follower: Follower, ledgers: list[SampleLedger]
 ) -> None:
-    mandate, vault = books[0]
+    mandate, vault = ledgers[0]
     follower.catch_up()
     [done] = retry_all(follower.chain, now_utc())
     assert (done.released, done.refusal is not None) == (0, True)
@@ -154,9 +156,9 @@ def test_retry__says_why_it_is_refused_again_and_registers_it_when_it_is_not(
     follower.assert_sound(mandate, vault)
 
 
-def test_a_reorg_of_its_block__ends_it(follower: Follower, books: list[Book]) -> None:
+def test_a_reorg_of_its_block__ends_it(follower: Follower, ledgers: list[SampleLedger]) -> None:
     follower.catch_up()
-    assert unregistered(follower) == [books[0][1]]
+    assert unregistered(follower) == [ledgers[0][1]]
     mend(follower)
     follower.deployed.anvil.reorg(3)
     follower.catch_up()

@@ -159,7 +159,7 @@ def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_
     follower: Follower, two: Clocked, working: Working
 ) -> None:
     """Each change of nodes once took back good blocks: 28 reorgs in four minutes, each a row more
-    for each row of the books.
+    for each row of the ledgers.
     """
     mandate, vault = working
     two.wire.view = a_dead_fork(two)

@@ -324,7 +324,7 @@ class Stage:
         return keeper.run()
 
     def record(self, status: str) -> None:
-        """The mandate's book says so, as the indexer would have written it."""
+        """The mandate's ledger says so, as the indexer would have written it."""
         with self.database.write() as session:
             mandate = session.scalars(select(Mandate)).one()
             mandate.status = status

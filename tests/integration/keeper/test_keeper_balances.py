@@ -1,4 +1,6 @@
-"""The slow job that reads the keeper's balances: what each key can pay for, and what blocks its nonces."""
+"""The slow job that reads the keeper's balances: what each key can pay for, and what blocks its
+nonces.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -85,8 +87,8 @@ def test_balances__layer_1_fee__is_counted_for_each_stop(
     """The code answers 1 gwei for each byte that it is asked for: calldataload(4) * 10^9."""
     oracle_that_answers(deployed, "0x600435633b9aca000260005260206000f3")
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
-    (purse,) = funds()["signers"]
-    assert (purse["stop_cost_wei"], purse["stops_left"]) == (STOP_WEI + 170 * GWEI, 19)
+    (balance,) = funds()["signers"]
+    assert (balance["stop_cost_wei"], balance["stops_left"]) == (STOP_WEI + 170 * GWEI, 19)
 
 
 @pytest.mark.parametrize("code", ["0x60006000fd", "0x00"])
@@ -99,13 +101,13 @@ def test_balances__an_oracle_that_refuses_or_says_nothing__leaves_the_cost_unkno
     assert "What a stop costs is not known" in did[ATTENTION]
 
 
-def test_balances__each_role_has_its_own_purse(
+def test_balances__each_role_has_its_own_balance(
     deployed: DeployedChain, funds: Callable[..., Any]
 ) -> None:
     set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
     set_balance(deployed, STRANGER.address, STOP_WEI)
     did = funds(keeper=KEEPER.signer, stop=STRANGER.signer)
-    assert [(purse["role"], purse["stops_left"]) for purse in did["signers"]] == [
+    assert [(balance["role"], balance["stops_left"]) for balance in did["signers"]] == [
         ("keeper", 20),
         ("stop", 1),
     ]

@@ -55,8 +55,8 @@ class Disputed:
 def test_a_node_claims_falls_to_prime_the_wait_and_then_hides_one__the_vault_is_stopped(
     stage: Stage, paths: tuple[str, ...]
 ) -> None:
-    """Each claim in vain makes the wait for the next one twice as long: for claims of that node
-    alone.
+    """Each claim without success makes the wait for the next one twice as long: for claims of that
+    node alone.
     """
     disputed = Disputed(stage, paths, {"/a": FALLEN})
     for wait_s in (60, 120, 240):

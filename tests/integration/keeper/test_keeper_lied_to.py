@@ -7,7 +7,7 @@ import pytest
 from core.chain.abi import function
 from keeper.funds import STOPS_WANTED
 from keeper.sender import REVERTS_A_DAY
-from keeper.sight import MOST_GAP
+from keeper.snapshot import MOST_GAP
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.liars import (
     Lie,
@@ -219,7 +219,7 @@ def test_every_number_is_a_lie__the_stop_goes_out_for_what_one_stop_costs(
     assert spent <= 60_000 * 3 * GWEI
 
 
-# The purse
+# The balance
 
 
 def test_marks__leave_what_stops_need(stage: Stage) -> None:

@@ -163,7 +163,7 @@ def test_jobs__show_start_period_failures_and_duration(
 def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(
     metrics: KeeperMetrics, database: Database
 ) -> None:
-    purse = {
+    balance = {
         "role": "keeper",
         "address": KEEPER.address,
         "balance_wei": 10**18,
@@ -171,8 +171,8 @@ def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(
         "stops_left": None,
         "nonce_gap": 0,
     }
-    stop = purse | {"role": "stop", "stops_left": 19, "nonce_gap": 2}
-    record(database, "balances", "ok", {"signers": [purse, stop], "is_named_by_factory": False})
+    stop = balance | {"role": "stop", "stops_left": 19, "nonce_gap": 2}
+    record(database, "balances", "ok", {"signers": [balance, stop], "is_named_by_factory": False})
     assert value(metrics, "signer_balance_wei", role="keeper") == 10**18
     assert (
         value(metrics, "stops_left", role="keeper"),

@@ -249,7 +249,7 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         queued = _outbox(session, "still queued", ("done", OLD))
         outbox_queue.add(session, queued, 84532, None, OLD)
         _outbox(session, "ended of late", ("superseded", OLD), ("done", NOW))
-        _outbox(session, "to be planned anew", ("superseded", OLD))
+        _outbox(session, "to be planned again", ("superseded", OLD))
         _outbox(session, "not planned")
     did = prune(database, batch=batch)
     assert (did["intents"], did["requests"]) == (3, 1)
@@ -265,7 +265,7 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         ]  # fmt: skip
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
-    assert keys == {"ended of late", "to be planned anew", "not planned", "still queued"}
+    assert keys == {"ended of late", "to be planned again", "not planned", "still queued"}
 
 
 @pytest.mark.parametrize("batch", [1, 5_000])

@@ -107,7 +107,7 @@ def test_a_fallen_vault_whose_mandate_ended__is_not_its_to_stop(stage: Stage) ->
 
 
 def test_a_node_refuses_marks_as_another_keepers__one_is_planned_and_waits(stage: Stage) -> None:
-    """One that is dropped on a node's word is planned anew in each tick, row by row."""
+    """One that is dropped on a node's word is planned again in each tick, row by row."""
     stage.set_price(MOVED)
     run(stage, stage.keeper(paths=TWO, wire=LyingWire({"/a": not_keeper})), 3)
     assert stage.states() == [("mark", "planned")]

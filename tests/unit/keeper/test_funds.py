@@ -11,7 +11,7 @@ COST_WEI = 400_000 * 50 * GWEI + 1_000  # at the default cap, with a layer-1 fee
 SIGNATURE_BYTES = 67  # parity, and r and s with their length
 
 
-def purse(balance_wei: int, cost_wei: int | None = COST_WEI) -> SignerBalance:
+def balance(balance_wei: int, cost_wei: int | None = COST_WEI) -> SignerBalance:
     return SignerBalance("keeper", KEEPER.address, balance_wei, cost_wei, 0)
 
 
@@ -36,22 +36,25 @@ def test_stop_cost__layer_1_fee_unknown__is_unknown_and_not_zero() -> None:
     ],
 )
 def test_stops_left__is_rounded_down(balance_wei: int, left: int, missing_wei: int) -> None:
-    assert (purse(balance_wei).stops_left, purse(balance_wei).missing_wei) == (left, missing_wei)
+    assert (balance(balance_wei).stops_left, balance(balance_wei).missing_wei) == (
+        left,
+        missing_wei,
+    )
 
 
 def test_attention__too_little__says_what_to_send_where() -> None:
-    assert purse(19 * COST_WEI).attention() == (
+    assert balance(19 * COST_WEI).attention() == (
         f"Send at least 0.020001 ETH to {KEEPER.address} (keeper): its balance pays for 19 "
         "stops, 20 are wanted."
     )
 
 
 def test_attention__enough__is_none() -> None:
-    assert purse(20 * COST_WEI).attention() is None
+    assert balance(20 * COST_WEI).attention() is None
 
 
 def test_attention__cost_unknown__says_so() -> None:
-    told = purse(10**18, None)
+    told = balance(10**18, None)
     assert (told.stops_left, told.missing_wei) == (None, None)
     assert "not known" in (told.attention() or "")
 

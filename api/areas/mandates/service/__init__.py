@@ -5,6 +5,6 @@ views       how a mandate is shown             limits_now  limits as the ledger 
 drafts      create, update, assign             signing     terms, sign, cancel
 owner_calls calls that the owner signs         venues      positions that an adapter reads, unwind-call
 acting      accept, execute-call, stop         reports     events and refusals
-reading     one mandate, lists, the book       statements  statements, close-all plan
+reading     one mandate, lists, the ledger       statements  statements, close-all plan
 door        what a mandate is
 """

@@ -151,7 +151,7 @@ def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer
 
 
 def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer[Drafted]:
-    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's
+    """Designate the agent of a draft; its terms are frozen again, since they name the agent's
     wallet.
 
     Errors: InvalidParameterError when the functions that the draft names would come to other rules

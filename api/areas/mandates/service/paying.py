@@ -99,7 +99,8 @@ def paying_call(
     temporarily_unavailable without a guard; InvalidParameterError, InvalidNumberError.
     """
     own = OwnService(
-        call.deps.base_url, None if call.deps.rails is None else call.deps.rails.pay_to
+        call.deps.base_url,
+        None if call.deps.payment_config is None else call.deps.payment_config.pay_to,
     )
     pay_to = _payee(command, own, resource)
     _require_allowed(call, standing, own, resource, pay_to)

@@ -217,7 +217,7 @@ def _steps(
 def ledger(
     call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery
 ) -> Answer[LedgerEvents]:
-    """The raw book, newest first, reversed rows and reversals included."""
+    """The raw ledger, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
     page = page_of(call, "mandates.ledger", command)
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
@@ -229,8 +229,8 @@ def ledger(
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Lines]:
-    """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each
-    row, the head (docs/verify.md).
+    """The whole ledger to be verified by anyone, as a stream of canonical JSON lines: the terms,
+    each row, the head (docs/verify.md).
     """
     mandate = readable_by(call, caller, command.id)
     found = mandate_record.opening(call.db, mandate, call.deps.contracts["factory"])

@@ -47,7 +47,7 @@ UNSEEN_NOTICE = (
 
 
 def event_view(row: LedgerRow) -> LedgerEvent:
-    """A row of the book as the API shows it. `id` is the row's number in its mandate's book."""
+    """A row of the ledger as the API shows it. `id` is the row's number in its mandate's ledger."""
     return LedgerEvent(
         id=row.seq,
         kind=row.kind,

@@ -101,7 +101,7 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer
     next_status(current.status, MandateMove.CANCEL, facts)
     stop_call = None
     if current.status is Status.DRAFT:
-        # A draft has no book yet: nothing was signed that a row could tell of.
+        # A draft has no ledger yet: nothing was signed that a row could tell of.
         current.require_known()
         mandate.status, mandate.ended_at, mandate.updated_at = (
             Status.CANCELLED.value,

@@ -1,4 +1,4 @@
-"""The record in steps, a page at a time: what is read grows with the page, not with the book
+"""The record in steps, a page at a time: what is read grows with the page, not with the ledger
 (docs/rules.md#steps).
 """
 

@@ -115,7 +115,7 @@ def chain_now(call: Call, mandate: Mandate) -> int:
 
 
 def row_view(row: LedgerRow) -> dict[str, Any]:
-    """A row of the book as it is hashed, with its place in the chain of hashes."""
+    """A row of the ledger as it is hashed, with its place in the chain of hashes."""
     return {"id": row.seq, **row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash}
 
 

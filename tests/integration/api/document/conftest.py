@@ -1,5 +1,5 @@
-"""The mandate wallet's document, row by row: on a stage whose chain speaks through the book, and on
-a real chain.
+"""The mandate wallet's document, row by row: on a stage whose chain speaks through the ledger, and
+on a real chain.
 """
 
 from collections.abc import Iterator

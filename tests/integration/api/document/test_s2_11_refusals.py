@@ -39,7 +39,7 @@ def reverted(
 
 
 def notes(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
-    """Rows of refusals in the raw book, oldest first."""
+    """Rows of refusals in the raw ledger, oldest first."""
     events = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, limit=200)["events"]
     return [one for one in reversed(events) if "refusal" in one["payload"]]
 

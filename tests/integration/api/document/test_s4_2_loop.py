@@ -17,7 +17,7 @@ PAUSER_ROLE = "0x" + keccak(text="PAUSER_ROLE").hex()
 
 
 def events(world: World) -> list[dict[str, Any]]:
-    """The raw book, oldest first."""
+    """The raw ledger, oldest first."""
     found: list[dict[str, Any]] = world.stage.get(
         f"{world.path}/ledger", world.stage.agent, limit=200
     )["events"]

@@ -1,9 +1,9 @@
 """People and a mandate on stage: an owner, the owner's agent, a stranger, and a chain that speaks
-through the book.
+through the ledger.
 
 The chain is a fake at the reader's port: it knows the adapters and predicts addresses; what it
-would say in logs is appended to the book by `chain_says`, through the same mapping that the indexer
-uses.
+would say in logs is appended to the ledger by `chain_says`, through the same mapping that the
+indexer uses.
 """
 
 from dataclasses import dataclass, field

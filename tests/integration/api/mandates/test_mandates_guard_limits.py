@@ -1,4 +1,6 @@
-"""What the guard signed counts against the limits of the agent's key, until it is mined or lapses."""
+"""What the guard signed counts against the limits of the agent's key, until it is mined or
+lapses.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What is read in parts equals what the whole book says: steps by page, statements by week."""
+"""What is read in parts equals what the whole ledger says: steps by page, statements by week."""
 
 import random
 from collections.abc import Iterator
@@ -142,7 +142,7 @@ WRITERS = (executed, executed, reported, reported, refusal, reverted, control, f
 
 
 def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
-    """A book in which transactions are told of by several rows, in any order, weeks apart, and
+    """A ledger in which transactions are told of by several rows, in any order, weeks apart, and
     blocks are reversed.
     """
     luck = random.Random(seed)
@@ -175,7 +175,7 @@ def call_of(session: WriteSession) -> Call:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_steps__page_by_page__are_those_of_the_whole_book(write: WriteSession, seed: int) -> None:
+def test_steps__page_by_page__are_those_of_the_whole_ledger(write: WriteSession, seed: int) -> None:
     mandate = filled(write, seed, 90)
     groups = step_groups(mandate_ledger.load_rows(write, mandate.id), mandate.purpose)
     cursor: str | None = None
@@ -189,7 +189,7 @@ def test_steps__page_by_page__are_those_of_the_whole_book(write: WriteSession, s
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_statement__of_each_week__is_that_of_the_whole_book(
+def test_statement__of_each_week__is_that_of_the_whole_ledger(
     write: WriteSession, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mandate = filled(write, seed, 90)

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
-from api.kernel.payments.rails import Rails
+from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
@@ -54,7 +54,7 @@ THEIR_TARGETS = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIR
 
 @pytest.fixture
 def paying(deps: Deps, deployed: DeployedChain) -> Deps:
-    rails = Rails(
+    payment_config = PaymentConfig(
         settler=settler_in_process(STRANGER.private_key, deployed.reader, NETWORK, GAS),
         network=NETWORK,
         asset=deployed.contracts["usdc"],
@@ -66,7 +66,7 @@ def paying(deps: Deps, deployed: DeployedChain) -> Deps:
         deps,
         chain=deployed.reader,
         contracts=deployed.contracts,
-        rails=rails,
+        payment_config=payment_config,
         guard=GUARD.signer,
         limits=limits,
     )

@@ -18,7 +18,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, Ve
 
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
-from api.kernel.payments.rails import GasBudget, Rails, Settler
+from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
@@ -196,12 +196,12 @@ def shop_on(chain: DeployedChain, deps: Deps, gas: GasBudget = GAS) -> Shop:
     payer, till = Account.create(), Account.create().address
     chain.mint(payer.address, USDC)
     settler = WilfulSettler(settler_in_process(STRANGER.private_key, chain.reader, NETWORK, gas))
-    rails = Rails(
+    payment_config = PaymentConfig(
         settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till, gas=gas
     )
     return Shop(
         chain,
-        replace(deps, rails=rails, chain=chain.reader, contracts=chain.contracts),
+        replace(deps, payment_config=payment_config, chain=chain.reader, contracts=chain.contracts),
         settler,
         till,
         payer,

@@ -15,7 +15,7 @@ from sqlalchemy import func, select, update
 
 from api.kernel.operation import Deps
 from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
-from api.kernel.payments.rails import GasBudget
+from api.kernel.payments.payment_config import GasBudget
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.db.engine import Database
 from core.mandate.chain import calldata
@@ -190,9 +190,9 @@ def test_the_fee_of_layer_1__is_part_of_what_gas_costs(shop: Shop) -> None:
 
 
 def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
-    assert shop.deps.rails is not None
+    assert shop.deps.payment_config is not None
     shop.settler.real = OwnSettler(STRANGER.signer, shop.chain.reader, NETWORK, gas)
-    shop.deps = replace(shop.deps, rails=replace(shop.deps.rails, gas=gas))
+    shop.deps = replace(shop.deps, payment_config=replace(shop.deps.payment_config, gas=gas))
     shop.open()
     return shop
 
@@ -243,9 +243,11 @@ def test_what_all_processes_send_at_once__stays_within_the_budget(
         tight.pay_to,
         tight.payer,
     )
-    assert second.deps.rails is not None
+    assert second.deps.payment_config is not None
     other_key = OwnSettler(OPERATOR.signer, tight.chain.reader, NETWORK, gas)
-    second.deps = replace(second.deps, rails=replace(second.deps.rails, settler=other_key))
+    second.deps = replace(
+        second.deps, payment_config=replace(second.deps.payment_config, settler=other_key)
+    )
     second.open()
     before = ether(tight) + tight.chain.reader.balance_wei(OPERATOR.address)
     height = tight.chain.reader.block_number()
@@ -480,8 +482,8 @@ def test_what_stands_beside_an_authorization__is_not_settled(shop: Shop) -> None
 
 
 def test_a_facilitator__has_no_budget_of_ours_and_its_failures_count(shop: Shop) -> None:
-    assert shop.deps.rails is not None
-    shop.deps = replace(shop.deps, rails=replace(shop.deps.rails, gas=None))
+    assert shop.deps.payment_config is not None
+    shop.deps = replace(shop.deps, payment_config=replace(shop.deps.payment_config, gas=None))
     shop.open()
     assert shop.get(shop.payment()).status_code == 200
     shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")

@@ -157,7 +157,7 @@ def test_without_key_and_payment__the_402_is_payable(shop: Shop) -> None:
 
 
 def test_without_a_payee__no_offer_is_made_and_credits_still_work(shop: Shop) -> None:
-    object.__setattr__(shop.deps, "rails", None)
+    object.__setattr__(shop.deps, "payment_config", None)
     shop.open(free_reads_per_day=0)
     assert "accepts" not in shop.get().json()
     assert shop.get(headers=shop.agent()).status_code == 200

@@ -102,7 +102,7 @@ def test_a_payment_of_long_ago__that_keeps_failing__is_sent_three_times_an_hour_
     assert len(sent) <= 1 + 3
 
 
-def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
+def test_a_balance_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
     spends_it(shop, USDC - PRICE)
     all_made = [shop.payment() for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -131,7 +131,7 @@ def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Sh
 def test_money_that_leaves_while_it_is_looked_at__pays_once(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other payment settles between the look at the purse and the look at its nonce."""
+    """The other payment settles between the look at the balance and the look at its nonce."""
     spends_it(shop, USDC - PRICE)
     first, late = shop.payment(), list[Callable[[], Any]]()
 

@@ -352,7 +352,7 @@ def test_eight_reports_of_one_transaction_at_once__one_is_taken(
 def test_one_transaction_in_and_out_at_once__one_is_taken_and_none_waits_for_ever(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
-    """In used to insert before it held the book, out after: each could wait for the other."""
+    """In used to insert before it held the ledger, out after: each could wait for the other."""
     funded(client, database, clock, agent, "100")
     for number in range(6):
         with ThreadPoolExecutor(8) as pool:

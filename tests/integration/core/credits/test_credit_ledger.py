@@ -1,4 +1,4 @@
-"""The credit book: each key once, no bucket below zero but by a debt, a chain that verifies."""
+"""The credit ledger: each key once, no bucket below zero but by a debt, a chain that verifies."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

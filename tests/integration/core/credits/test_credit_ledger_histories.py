@@ -1,4 +1,4 @@
-"""Random histories of several accounts through the book in Postgres: it adds up after each,
+"""Random histories of several accounts through the ledger in Postgres: it adds up after each,
 whatever was refused on the way.
 
 `HYPOTHESIS_PROFILE=deep` looks at 2,000 histories.

@@ -145,7 +145,7 @@ def test_spend_alone__one_more_than_there_is__moves_nothing_and_says_what_there_
     assert balance(database, account) == Credits()
 
 
-def test_spend_alone__without_a_book__is_refused(database: Database) -> None:
+def test_spend_alone__without_a_ledger__is_refused(database: Database) -> None:
     with database.write() as session:
         account = add_account(session, "agent")
     assert not alone(database, account, 1, "buy")

@@ -1,4 +1,4 @@
-"""The mandate book: one chain a mandate, each fact once, reversals as rows, head and projections
+"""The mandate ledger: one chain a mandate, each fact once, reversals as rows, head and projections
 with every row.
 """
 
@@ -171,7 +171,7 @@ def test_append__beside_writers_that_hold_the_mandate_first__does_not_deadlock(
 # Reorganisations
 
 
-def test_reverse_blocks__equals_a_book_without_the_block(write: WriteSession) -> None:
+def test_reverse_blocks__equals_a_ledger_without_the_block(write: WriteSession) -> None:
     mandate_id, untouched = add_mandate(write), add_mandate(write, "m_bbbbbbbbbb")
     mandate_ledger.append_many(
         write, mandate_id, [signed(), vault_created(), note(1), deposited(), note(2)], NOW
@@ -204,12 +204,12 @@ def test_reverse_blocks__a_second_time__finds_nothing(write: WriteSession) -> No
     assert [mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) for _ in range(2)] == [1, 0]
 
 
-def test_reverse_blocks__reaches_every_book_of_the_block(write: WriteSession) -> None:
-    books = [add_mandate(write, f"m_{letter * 10}") for letter in "abc"]
-    for mandate_id in books:
+def test_reverse_blocks__reaches_every_ledger_of_the_block(write: WriteSession) -> None:
+    ledgers = [add_mandate(write, f"m_{letter * 10}") for letter in "abc"]
+    for mandate_id in ledgers:
         mandate_ledger.append_many(write, mandate_id, [vault_created(), deposited()], NOW)
     assert mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) == 6
-    assert [mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 for mandate_id in books] == [
+    assert [mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 for mandate_id in ledgers] == [
         0,
         0,
         0,

@@ -1,5 +1,5 @@
-"""The mandate book under rollbacks, pairs of rows and failed savepoints: whatever comes in whatever
-order, the head is the fold.
+"""The mandate ledger under rollbacks, pairs of rows and failed savepoints: whatever comes in
+whatever order, the head is the fold.
 """
 
 import random
@@ -106,7 +106,7 @@ def test_two_hundred_payments_in_any_order__count_each_once_however_they_are_app
 ) -> None:
     mandate_id, rows = add_mandate(write), payments(seed)
     for index in range(0, len(rows), at_once):
-        mandate_ledger.append_books(write, {mandate_id: rows[index : index + at_once]}, LATER)
+        mandate_ledger.append_ledgers(write, {mandate_id: rows[index : index + at_once]}, LATER)
     assert fees(write, mandate_id) == PAYMENTS * USDC
     assert mandate_ledger.verify(write, mandate_id) == []
 
@@ -178,7 +178,7 @@ def test_a_late_proof__is_paired_in_every_later_week_and_only_there(write: Write
 def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds(
     write: WriteSession, seed: int
 ) -> None:
-    luck, books = random.Random(seed), [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
+    luck, ledgers = random.Random(seed), [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
     for step in range(40):
         at, number = MONDAY + timedelta(hours=luck.randrange(-100, 500)), luck.randrange(1, 12)
         kind, by = (
@@ -201,25 +201,25 @@ def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds
                     LATER,
                 )
             case 1:
-                mandate_ledger.append_books(write, {book: [one] for book in books}, LATER)
+                mandate_ledger.append_ledgers(write, {ledger: [one] for ledger in ledgers}, LATER)
             case 2 if step % 3 == 0:
                 mandate_ledger.forget_final(write, luck.randrange(1, 12))
             case _:
-                mandate_ledger.append(write, luck.choice(books), one, LATER)
-    assert [fault for book in books for fault in mandate_ledger.verify(write, book)] == []
-    assert [seq for book in books for seq in undo_faults(write, book)] == []
+                mandate_ledger.append(write, luck.choice(ledgers), one, LATER)
+    assert [fault for ledger in ledgers for fault in mandate_ledger.verify(write, ledger)] == []
+    assert [seq for ledger in ledgers for seq in undo_faults(write, ledger)] == []
 
 
 def grown_at_the_tip(session: WriteSession, rows: int) -> int:
-    """A book with that many rows, the last one in a block of its own."""
+    """A ledger with that many rows, the last one in a block of its own."""
     mandate_id = add_mandate(session, f"m_{rows:010d}")
     at = [MONDAY + timedelta(seconds=n) for n in range(rows)]
     old = [
         row(RowKind.DEPOSIT, n, by=ReportedBy.CHAIN, at=at[n], block_number=1_000 + n % 2)
         for n in range(rows - 1)
     ]
-    mandate_ledger.append_books(session, {mandate_id: old}, LATER)
-    mandate_ledger.append_books(
+    mandate_ledger.append_ledgers(session, {mandate_id: old}, LATER)
+    mandate_ledger.append_ledgers(
         session,
         {mandate_id: [row(RowKind.DEPOSIT, rows, by=ReportedBy.CHAIN, at=at[-1], block_number=9)]},
         LATER,
@@ -241,7 +241,7 @@ def rows_read(session: WriteSession, block_number: int) -> int:
     return sum(read)
 
 
-def test_a_rollback__reads_as_much_of_a_long_book_as_of_a_short_one(database: Database) -> None:
+def test_a_rollback__reads_as_much_of_a_long_ledger_as_of_a_short_one(database: Database) -> None:
     read = []
     for rows in (10, 1_000):
         with database.write() as session:
@@ -252,17 +252,17 @@ def test_a_rollback__reads_as_much_of_a_long_book_as_of_a_short_one(database: Da
     assert read[0] == read[1]
 
 
-def test_a_rollback__sends_as_many_statements_for_many_books_as_for_one(
+def test_a_rollback__sends_as_many_statements_for_many_ledgers_as_for_one(
     write: WriteSession,
 ) -> None:
     counts = []
     for number, count in ((1, 1), (2, 30)):
-        books = [add_mandate(write, f"m_{number}{n:09d}") for n in range(count)]
+        ledgers = [add_mandate(write, f"m_{number}{n:09d}") for n in range(count)]
         rows = {
-            book: [row(RowKind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)]
-            for book in books
+            ledger: [row(RowKind.DEPOSIT, 1, by=ReportedBy.CHAIN, at=MONDAY, block_number=number)]
+            for ledger in ledgers
         }
-        mandate_ledger.append_books(write, rows, LATER)
+        mandate_ledger.append_ledgers(write, rows, LATER)
         sent: list[str] = []
         connection = write.connection()
 
@@ -312,16 +312,16 @@ def bad(number: int) -> NewRow:
 def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_were_the_first(
     write: WriteSession, is_held: bool, late: bool
 ) -> None:
-    books = [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
-    for book in books:
+    ledgers = [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
+    for ledger in ledgers:
         mandate_ledger.append(
             write,
-            book,
+            ledger,
             row(RowKind.FEE, 1, by=ReportedBy.AGENT, at=MONDAY + timedelta(days=8)),
             LATER,
         )
     held: Sequence[Any] = (
-        [write.get_one(table, book) for table in (Mandate, MandateHead) for book in books]
+        [write.get_one(table, ledger) for table in (Mandate, MandateHead) for ledger in ledgers]
         if is_held
         else []
     )
@@ -339,11 +339,11 @@ def test_a_failed_append_in_a_savepoint__then_without_the_bad_row__is_as_if_it_w
         [*good, replace(good[2], base_key="float", payload={"worth": 0.1})],
     ):
         with pytest.raises((NumericValueOutOfRange, InvalidParameterError)), write.begin_nested():
-            mandate_ledger.append_books(write, {books[0]: good, books[1]: failing}, LATER)
-    assert mandate_ledger.append_books(write, dict.fromkeys(books, good), LATER).rows == 6
-    states = [mandate_ledger.load_head(write, book) for book in books]
+            mandate_ledger.append_ledgers(write, {ledgers[0]: good, ledgers[1]: failing}, LATER)
+    assert mandate_ledger.append_ledgers(write, dict.fromkeys(ledgers, good), LATER).rows == 6
+    states = [mandate_ledger.load_head(write, ledger) for ledger in ledgers]
     assert [(state.fees_usdc_e6, state.cash_usdc_e6) for state in states] == [(USDC, USDC)] * 2
-    assert [fault for book in books for fault in mandate_ledger.verify(write, book)] == []
+    assert [fault for ledger in ledgers for fault in mandate_ledger.verify(write, ledger)] == []
     assert len(held) == 4 * is_held
 
 
@@ -360,7 +360,7 @@ def test_an_append_that_succeeded_in_a_savepoint_that_is_rolled_back__leaves_hel
     one = replace(
         row(RowKind.NOTE, 7, by=ReportedBy.CHAIN, at=MONDAY, block_number=4), payload=created
     )
-    mandate_ledger.append_books(write, {mandate_id: [one]}, LATER)
+    mandate_ledger.append_ledgers(write, {mandate_id: [one]}, LATER)
     assert (mandate.status, head.seq) == ("signed", 2)
     nested.rollback()
     assert (mandate.status, mandate.vault_address, head.seq) == ("draft", None, 1)

@@ -1,4 +1,4 @@
-"""Checkpoints of a book at the start of each week: whatever comes in whatever order, they are the
+"""Checkpoints of a ledger at the start of each week: whatever comes in whatever order, they are the
 fold of the rows before.
 """
 
@@ -116,7 +116,7 @@ def test_any_order_of_rows_copies_and_reversals__the_checkpoints_are_the_folds(
             case 0:
                 mandate_ledger.reverse_blocks(write, [f"0x{luck.randrange(1, 9):064x}"], LATER)
             case 1:
-                mandate_ledger.append_books(
+                mandate_ledger.append_ledgers(
                     write, {mandate.id: [row, deposit(1_000 + key, row.occurred_at + WEEK)]}, LATER
                 )
             case _:
@@ -141,7 +141,7 @@ def test_late_row_over_checkpoints_of_another_version__folds_them_again(
     rows = [deposit(1, MONDAY), deposit(2, MONDAY + WEEK), deposit(3, MONDAY + 2 * WEEK)]
     mandate_ledger.append_many(write, mandate.id, rows, LATER)
     write.execute(update(MandateWeek).values(state={"version": 0}))
-    mandate_ledger.append_books(
+    mandate_ledger.append_ledgers(
         write, {mandate.id: [deposit(4, MONDAY + timedelta(days=1), 5_000_000)]}, LATER
     )
     assert [cash_before(write, mandate, MONDAY + n * WEEK) for n in (1, 2)] == [
@@ -167,11 +167,11 @@ def test_more_late_rows_than_a_chunk_over_a_weeks_border__do_not_hang_the_copy(
 
     def write_them() -> None:
         with database.write() as session:
-            written.append(mandate_ledger.append_books(session, rows, LATER).rows)
+            written.append(mandate_ledger.append_ledgers(session, rows, LATER).rows)
 
     writer = Thread(target=write_them, daemon=True)
     writer.start()
     writer.join(60)
     assert written == [301]
     with database.read() as after:
-        assert [fault for book in rows for fault in mandate_ledger.verify(after, book)] == []
+        assert [fault for ledger in rows for fault in mandate_ledger.verify(after, ledger)] == []

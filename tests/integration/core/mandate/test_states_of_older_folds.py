@@ -1,5 +1,5 @@
-"""A database that an older fold filled, two weeks a book: the migrations keep what still holds, and
-the rest is folded again.
+"""A database that an older fold filled, two weeks a ledger: the migrations keep what still holds,
+and the rest is folded again.
 """
 
 import json
@@ -53,8 +53,8 @@ def fee(number: int, by: ReportedBy, days: float) -> NewRow:
 
 
 def fill(database: Database, public_id: str, payments: int) -> int:
-    """A book over two weeks: all payments reported in the first, half of them shown by the chain in
-    the second.
+    """A ledger over two weeks: all payments reported in the first, half of them shown by the chain
+    in the second.
     """
     with database.write() as session:
         mandate = add_mandate(session, public_id)
@@ -116,7 +116,7 @@ def rewind(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("payments", [2, 42])
-def test_a_book_that_told_of_no_more_than_was_remembered__keeps_its_states_in_head_and_weeks(
+def test_a_ledger_that_told_of_no_more_than_was_remembered__keeps_its_states_in_head_and_weeks(
     database: Database, database_url: str, payments: int
 ) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", payments)
@@ -128,7 +128,7 @@ def test_a_book_that_told_of_no_more_than_was_remembered__keeps_its_states_in_he
     assert states(database, mandate) == before
 
 
-def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(
+def test_a_ledger_that_told_of_more__is_folded_again_when_it_is_read(
     database: Database, database_url: str
 ) -> None:
     payments = HELD + 1
@@ -143,7 +143,7 @@ def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(
 
 
 @pytest.mark.parametrize("payments", [10, HELD + 1])
-def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_book(
+def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_ledger(
     database: Database, database_url: str, payments: int
 ) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", payments)
@@ -170,19 +170,19 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
     rewind(database_url)
     migrate.upgrade(database_url)
     with database.read() as session:
-        assert mandate_refold.older_books(session) == [mandate]
+        assert mandate_refold.older_ledgers(session) == [mandate]
         assert mandate_ledger.verify(session, mandate) == []
     with database.write() as session:
         mandate_refold.refold(session, mandate)
     assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
     with database.read() as session:
-        assert (mandate_refold.older_books(session), mandate_ledger.verify(session, mandate)) == (
+        assert (mandate_refold.older_ledgers(session), mandate_ledger.verify(session, mandate)) == (
             [],
             [],
         )
 
 
-def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(
+def test_one_more_row_of_such_a_ledger__heals_its_weeks_as_well(
     database: Database, database_url: str
 ) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
@@ -218,7 +218,7 @@ def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and
     rewind(database_url)
     migrate.upgrade(database_url)
     with database.write() as session:
-        assert mandate_refold.older_books(session) == [mandate]
+        assert mandate_refold.older_ledgers(session) == [mandate]
         mandate_refold.refold(session, mandate)
     with database.read() as session:
         row = session.execute(

@@ -1,4 +1,6 @@
-"""The transfer book: four states, each the sum of its entries; facts once, reversals as entries."""
+"""The transfer ledger: four states, each the sum of its entries; facts once, reversals as
+entries.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,7 +12,7 @@ from sqlalchemy import event, text
 from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.transfers.ledger import writer as transfer_ledger
-from core.transfers.ledger.verify import transfer_book_faults
+from core.transfers.ledger.verify import transfer_ledger_faults
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.rules import FourStates
 from tests.integration.core.rows import CHAIN, NOW, add_account
@@ -37,7 +39,7 @@ def test_post__a_fact_twice__counts_once(write: WriteSession) -> None:
     first, second = (transfer_ledger.post(write, account, _in("tx:1", 5), NOW) for _ in range(2))
     assert (first.is_new, second.is_new, second.id) == (True, False, first.id)
     assert _balance(write, account) == FourStates(idle_e6=5)
-    assert transfer_book_faults(write, account) == []
+    assert transfer_ledger_faults(write, account) == []
 
 
 def test_post__two_assets__have_balances_of_their_own(write: WriteSession) -> None:
@@ -67,7 +69,7 @@ def test_reverse__then_the_fact_again__is_the_next_incarnation(write: WriteSessi
     again = transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
     assert (again.incarnation, again.seq, again.is_new) == (2, 3, True)
     assert _balance(write, account) == FourStates(idle_e6=5)
-    assert transfer_book_faults(write, account) == []
+    assert transfer_ledger_faults(write, account) == []
 
 
 def test_post__from_eight_threads__leaves_no_gap_and_the_sum(database: Database) -> None:
@@ -82,7 +84,7 @@ def test_post__from_eight_threads__leaves_no_gap_and_the_sum(database: Database)
         list(pool.map(report, range(16)))
     with database.write() as session:
         assert _balance(session, account).idle_e6 == 16
-        assert transfer_book_faults(session, account) == []
+        assert transfer_ledger_faults(session, account) == []
 
 
 @pytest.mark.parametrize(
@@ -115,14 +117,16 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
     write.execute(text("set local session_replication_role = replica"))
     write.execute(text(change))
     write.expire_all()
-    assert named in transfer_book_faults(write, account)
+    assert named in transfer_ledger_faults(write, account)
 
 
-def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: WriteSession) -> None:
+def test_reverse_facts__of_many_ledgers__is_as_many_statements_as_of_one(
+    write: WriteSession,
+) -> None:
     counts = []
     for count in (1, 30):
         accounts = [add_account(write, "agent") for _ in range(count)]
-        transfer_ledger.post_books(
+        transfer_ledger.post_ledgers(
             write,
             {account: [_in(f"tx:{count}", 5), _in(f"other:{count}", 2)] for account in accounts},
             NOW,
@@ -143,7 +147,7 @@ def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: Wr
         event.remove(connection, "before_cursor_execute", note)
         assert {_balance(write, account).idle_e6 for account in accounts} == {2}
         assert [
-            fault for account in accounts for fault in transfer_book_faults(write, account)
+            fault for account in accounts for fault in transfer_ledger_faults(write, account)
         ] == []
         counts.append(len(sent))
     assert counts[0] == counts[1]
@@ -156,4 +160,4 @@ def test_post__a_payload_that_is_not_json__is_refused_and_the_transaction_goes_o
     with pytest.raises(InvalidParameterError):
         transfer_ledger.post(write, account, replace(_in("tx:1", 5), payload={"share": 0.5}), NOW)
     assert transfer_ledger.post(write, account, _in("tx:2", 7), NOW).seq == 1
-    assert transfer_book_faults(write, account) == []
+    assert transfer_ledger_faults(write, account) == []

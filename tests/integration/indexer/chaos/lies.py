@@ -122,7 +122,7 @@ def _provable(logs: Sequence[Body]) -> list[Body]:
 
 
 def _without(receipts: Sequence[Body], left_out: Body) -> Body:
-    """Take the log out and count the later ones anew; the receipt that had it."""
+    """Take the log out and count the later ones again; the receipt that had it."""
     (owner,) = (receipt for receipt in receipts if left_out in receipt["logs"])
     owner["logs"].remove(left_out)
     for number, log in enumerate(log for receipt in receipts for log in receipt["logs"]):

@@ -103,7 +103,7 @@ class Crowd:
 
     def populate(self, luck: random.Random, count: int) -> list[Deed]:
         """So many mandates with empty vaults: what befalls the factory befalls all of their
-        books.
+        ledgers.
         """
         return [deed for _ in range(count) for deed in self.open(luck, fund=False)]
 

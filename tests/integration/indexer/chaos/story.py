@@ -34,7 +34,7 @@ DATABASE_S = 15.0
 SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 2
 # Points that a new block passes; the others need a reorg, a finalized height, or a process that
 # comes to lead.
-PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.BOOKS, Point.REASON, Point.BEAT)
+PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.LEDGERS, Point.REASON, Point.BEAT)
 
 
 def due(seed: int) -> tuple[Point, bool]:
@@ -271,7 +271,7 @@ class Story:
 
     def _cut(self) -> str:
         """The connection is cut at a commit; the process lives and can't know what became of it."""
-        point, said = self.luck.choice((Point.BLOCK, Point.BOOKS, Point.REASON)), list[str]()
+        point, said = self.luck.choice((Point.BLOCK, Point.LEDGERS, Point.REASON)), list[str]()
         sprung = self.traps.spring(
             point, lambda: said.append(self._work()), lambda: None, commits=False, wait_s=UNSURE_S
         )

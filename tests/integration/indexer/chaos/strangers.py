@@ -53,7 +53,7 @@ class Harm(StrEnum):
     EMPTY_TRANSFERS = "transfers of nothing to a linked wallet"
     FAILING_CALLS = "calls to a vault of its own that fail"
     BAD_ADAPTER = "an adapter that is none"
-    # honest, so that there is a book which the harm may reach
+    # honest, so that there is a ledger which the harm may reach
     PAYMENT = "a payment to a linked wallet"
 
 

@@ -11,7 +11,7 @@ from tests.integration.chaos.traps import VIOLATIONS, hold_function
 
 
 class Point(StrEnum):
-    """`books` stands in the middle of a transaction, the others at its commit."""
+    """`ledgers` stands in the middle of a transaction, the others at its commit."""
 
     START = "start"  # the first position
     BLOCK = "block"
@@ -20,7 +20,7 @@ class Point(StrEnum):
     REASON = "reason"  # a reverted call explained
     LEAD = "lead"  # the epoch raised
     BEAT = "beat"
-    BOOKS = "books"
+    LEDGERS = "books"
 
 
 SETUP = f"""

@@ -15,8 +15,8 @@ PATIENCE_S = 15.0
 
 
 class Record:
-    """Vaults and books as the chain has them, whenever it is asked; begun anew after each crash of
-    Postgres.
+    """Vaults and ledgers as the chain has them, whenever it is asked; begun again after each crash
+    of Postgres.
     """
 
     def __init__(self, chain: DeployedChain, database: Database, url: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from api.kernel.payments.own_settler import BELIEVED_S, OwnSettler
-from api.kernel.payments.rails import GasBudget
+from api.kernel.payments.payment_config import GasBudget
 from core.chain.signer import LocalKeySigner
 from tests.personas import STRANGER
 

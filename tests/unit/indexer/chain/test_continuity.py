@@ -34,7 +34,7 @@ BUDGET = 1_000
 
 @dataclass
 class Vault:
-    """The contract's books, and what it emits; one height a step."""
+    """The contract's ledgers, and what it emits; one height a step."""
 
     luck: random.Random
     totals: VaultTotals = NOTHING
@@ -264,7 +264,7 @@ def test_the_last_word_on_agent_or_mark_left_out__is_noticed(event: VaultEvent) 
     assert gap_in(before, after, [at(3, executed(4, 90))], (1, 9), USDC) is not None
 
 
-def test_a_change_of_payee__is_no_part_of_the_books() -> None:
+def test_a_change_of_payee__is_no_part_of_the_ledgers() -> None:
     before = VaultPosition(NOTHING, AGENT, 0)
     assert gap_in(before, before, [at(3, PayeeChanged(OWNER, AGENT))], (1, 9), USDC) is None
 

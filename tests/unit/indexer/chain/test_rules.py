@@ -48,7 +48,7 @@ class Failing(Nodes):
 
 
 def test_many_adapters_whose_code_fails__take_as_many_rounds_as_one() -> None:
-    """Each was waited for anew whenever another one failed: ten of them took three to the power of
+    """Each was waited for again whenever another one failed: ten of them took three to the power of
     ten rounds.
     """
     adapters = [f"0x{number:040X}" for number in range(1, 11)]

@@ -11,7 +11,7 @@ import pytest
 from core.chain.abi import function
 from core.chain.rpc import Rpc
 from core.mandate.chain.reader import VaultReader
-from core.mandate.chain.vault_sight import VIEWS
+from core.mandate.chain.vault_snapshot import VIEWS
 from core.mandate.rules.lifecycle import Status
 
 VAULT = "0x" + "11" * 20

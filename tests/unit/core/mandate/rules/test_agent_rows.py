@@ -17,7 +17,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.refusals import RefusalReason, RefusalReport
 from core.mandate.rules.violations import Violation
-from tests.unit.core.mandate.rules.books import PAPER, START, VENUE, e6, stopped, tx, working
+from tests.unit.core.mandate.rules.ledgers import PAPER, START, VENUE, e6, stopped, tx, working
 
 
 def _event(**changes: Any) -> NewRow:
@@ -95,9 +95,9 @@ def test_refusal_note__is_the_agents_word_until_proven() -> None:
 
 
 def test_after_stop_note__is_confirmed_and_counts() -> None:
-    book = working(PAPER)
-    book.chain(stopped())
-    book.add(
+    ledger = working(PAPER)
+    ledger.chain(stopped())
+    ledger.add(
         after_stop_note(
             kind=RowKind.BUY,
             amount_usdc_e6=e6("5"),
@@ -107,27 +107,27 @@ def test_after_stop_note__is_confirmed_and_counts() -> None:
             now=START,
         )
     )
-    refusal = book.rows[-1].payload["refusal"]
+    refusal = ledger.rows[-1].payload["refusal"]
     assert (refusal["reason"], refusal["code"], refusal["server_check"]) == (
         "MandateStopped",
         "mandate_stopped",
         "confirmed",
     )
     assert (
-        book.state.refusals_count,
-        book.state.refusals_confirmed_count,
-        book.state.reverts_count,
+        ledger.state.refusals_count,
+        ledger.state.refusals_confirmed_count,
+        ledger.state.reverts_count,
     ) == (1, 1, 0)
 
 
 def test_guard_refusal_note__is_confirmed_and_counts() -> None:
-    book = working()
-    book.add(guard_refusal_note(detail="host not listed", fact="u-5", now=START))
-    assert (book.state.refusals_count, book.state.refusals_confirmed_count) == (1, 1)
+    ledger = working()
+    ledger.add(guard_refusal_note(detail="host not listed", fact="u-5", now=START))
+    assert (ledger.state.refusals_count, ledger.state.refusals_confirmed_count) == (1, 1)
 
 
 def test_stop_request__is_a_note_and_stops_nothing() -> None:
-    book = working()
-    before = book.state.status
-    row = book.add(stop_request_note(why="done", fact="u-6", now=START))
-    assert (book.state.status, book.state.stop_requested_at) == (before, row.occurred_at)
+    ledger = working()
+    before = ledger.state.status
+    row = ledger.add(stop_request_note(why="done", fact="u-6", now=START))
+    assert (ledger.state.status, ledger.state.stop_requested_at) == (before, row.occurred_at)

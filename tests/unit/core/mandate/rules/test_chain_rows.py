@@ -12,7 +12,7 @@ from core.mandate.rules import events as ev
 from core.mandate.rules.chain_rows import ROLE_NAMES, bytes32_word
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, revert_note, row_from_event
 from core.mandate.rules.record import canonical_row
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     KEEPER,
     OWNER,
@@ -21,7 +21,7 @@ from tests.unit.core.mandate.rules.books import (
     VAULT,
     VENUE,
     X402,
-    Book,
+    SampleLedger,
     created,
     e6,
     executed,
@@ -327,12 +327,12 @@ def _sample(event_type: type) -> Any:
 
 
 def test_row_from_event__every_event_of_the_contracts__is_settled_and_can_be_hashed() -> None:
-    book = Book()
+    ledger = SampleLedger()
     for event_type in typing.get_args(ev.ChainEvent):
         row = row_from_event(_sample(event_type), REF, KEEPER, OWNER, AGENT, usdc=USDC)
         assert (row is None) == (event_type in (ev.AdapterListed, ev.AdapterDelisted))
         if row is not None:
-            assert canonical_row(book.add(dataclasses.replace(row, base_key=event_type.__name__)))
+            assert canonical_row(ledger.add(dataclasses.replace(row, base_key=event_type.__name__)))
 
 
 def test_stop_by_anyone__is_the_chains() -> None:

@@ -14,14 +14,14 @@ from core.mandate.rules.close_plan import (
     close_all_plan,
 )
 from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     PAPER,
     START,
     STRANGER,
     VAULT,
     VENUE,
     X402,
-    Book,
+    SampleLedger,
     e6,
     executed,
     settled,
@@ -51,11 +51,11 @@ RELAYED = AdapterPosition(
 )
 
 
-def _plan(book: Book, *positions: AdapterPosition, **changes: Any) -> dict[str, Any]:
+def _plan(ledger: SampleLedger, *positions: AdapterPosition, **changes: Any) -> dict[str, Any]:
     facts = PlanFacts(
-        facts=book.facts,
+        facts=ledger.facts,
         terms=terms(),
-        state=book.state,
+        state=ledger.state,
         positions=positions,
         relay_positions_read=True,
         stop_call=STOP,
@@ -66,10 +66,10 @@ def _plan(book: Book, *positions: AdapterPosition, **changes: Any) -> dict[str, 
     return close_all_plan(replace(facts, **changes))
 
 
-def _out() -> Book:
-    book = working()
-    book.chain(executed("100"), 60)
-    return book
+def _out() -> SampleLedger:
+    ledger = working()
+    ledger.chain(executed("100"), 60)
+    return ledger
 
 
 @pytest.mark.row(
@@ -137,8 +137,8 @@ def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None
 
 @pytest.mark.row("2.18 exit_cost_est", "2.18 gets_back_est", "2.18 closes", "2.18 kept_at_venue")
 def test_plan__sums__costs_up_and_the_agents_fee_taken_off() -> None:
-    book = _out()
-    plan = _plan(book, HELD, RELAYED)
+    ledger = _out()
+    plan = _plan(ledger, HELD, RELAYED)
     assert (plan["exit_cost_est"], plan["exit_cost_reason"]) == ("0.650001", None)
     assert plan["gets_back_est"] == "1026.415000"  # 900 + 129.35 - 10 % of the gain of 29.35
     assert (
@@ -155,11 +155,11 @@ def test_plan__a_loss__owes_no_fee() -> None:
 
 @pytest.mark.row("2.18 steps in order")
 def test_plan__after_a_stop__has_no_stop_step() -> None:
-    book = _out()
-    book.chain(stopped())
-    assert [step["type"] for step in _plan(book, HELD)["steps"]] == ["unwind", "withdraw"]
-    book.chain(settled("0"))
-    assert [step["type"] for step in _plan(book)["steps"]] == ["withdraw"]
+    ledger = _out()
+    ledger.chain(stopped())
+    assert [step["type"] for step in _plan(ledger, HELD)["steps"]] == ["unwind", "withdraw"]
+    ledger.chain(settled("0"))
+    assert [step["type"] for step in _plan(ledger)["steps"]] == ["withdraw"]
 
 
 @pytest.mark.row("3.1 owner stop in the settle grace is refused")
@@ -181,23 +181,23 @@ def test_plan__settle_grace__begins_at_the_end_and_lasts_a_day(
 
 
 def test_plan__stopped_inside_the_grace__is_no_grace() -> None:
-    book = working()
-    book.chain(stopped())
-    assert _plan(book, now=terms().ends_at)["reason"] is None
+    ledger = working()
+    ledger.chain(stopped())
+    assert _plan(ledger, now=terms().ends_at)["reason"] is None
 
 
 @pytest.mark.row(
     "2.18 positions that the agent reported are kept", "2.18 reason", "2.18 kept_at_venue"
 )
 def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
-    book = _out()
-    book.report(
+    ledger = _out()
+    ledger.report(
         RowKind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER}
     )
-    book.report(
+    ledger.report(
         RowKind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
     )
-    plan = _plan(book, HELD)
+    plan = _plan(ledger, HELD)
     kept = plan["steps"][2]
     assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "unwind", "withdraw"]
     assert (kept["action"], kept["reason"]) == ("keep", "no_known_exit_adapter")
@@ -269,24 +269,24 @@ def test_plan__nothing_out__costs_nothing() -> None:
 
 
 def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "5", payload={"position": {"id": "p9"}})
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "5", payload={"position": {"id": "p9"}})
     calls = {"stop_call": None, "withdraw_call": None}
-    assert [(step["type"], step["data"]) for step in _plan(book, **calls)["steps"]] == [
+    assert [(step["type"], step["data"]) for step in _plan(ledger, **calls)["steps"]] == [
         ("stop", None),
         ("unwind", None),
     ]
-    book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    assert _plan(book, **calls)["steps"] == []
+    ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
+    assert _plan(ledger, **calls)["steps"] == []
 
 
 @pytest.mark.row("2.18 position_label")
 def test_plan__agents_words__stand_in_the_label_alone() -> None:
-    book = working()
-    book.report(
+    ledger = working()
+    ledger.report(
         RowKind.BUY,
         "5",
         payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER},
     )
-    step = _plan(book)["steps"][1]
+    step = _plan(ledger)["steps"][1]
     assert [key for key, value in step.items() if "dead" in str(value)] == ["position_label"]

@@ -7,7 +7,7 @@ import pytest
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import ReportedBy, RowKind, fold, mark_note, priced, stop_row
 from core.mandate.rules.lifecycle import Status
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,
     TESTNET,
@@ -28,27 +28,29 @@ from tests.unit.core.mandate.rules.books import (
 
 
 def test_cash__whole_life_to_the_last_micro_usdc() -> None:
-    book = working()
-    book.chain(executed("100", nonce=0))
-    book.chain(executed("0", "130.000001", nonce=1))
-    book.chain(executed("50", nonce=2))
-    book.chain(stopped())
-    book.chain(unwound("49.5"))
-    book.chain(ev.ProceedsReceived(X402, e6("2"), 0))
-    book.chain(settled("3.15", "31.500001"))
-    state = book.state
+    ledger = working()
+    ledger.chain(executed("100", nonce=0))
+    ledger.chain(executed("0", "130.000001", nonce=1))
+    ledger.chain(executed("50", nonce=2))
+    ledger.chain(stopped())
+    ledger.chain(unwound("49.5"))
+    ledger.chain(ev.ProceedsReceived(X402, e6("2"), 0))
+    ledger.chain(settled("3.15", "31.500001"))
+    state = ledger.state
     assert (state.spent_usdc_e6, state.received_usdc_e6) == (e6("150"), e6("181.500001"))
     assert state.cash_usdc_e6 == e6("1028.350001")
-    book.chain(withdrawn("1028.350001"))
-    assert (book.state.cash_usdc_e6, book.state.withdrawn_usdc_e6) == (0, e6("1028.350001"))
+    ledger.chain(withdrawn("1028.350001"))
+    assert (ledger.state.cash_usdc_e6, ledger.state.withdrawn_usdc_e6) == (0, e6("1028.350001"))
 
 
 def test_cash__testnet_report_moves_none_whatever_delta_it_carries() -> None:
-    book = working()
-    row = book.report(RowKind.BUY, "100", 9)
+    ledger = working()
+    row = ledger.report(RowKind.BUY, "100", 9)
     assert row.cash_delta_usdc_e6 == 0
-    assert priced(replace(row, cash_delta_usdc_e6=-1), book.state, TESTNET).cash_delta_usdc_e6 == 0
-    assert (book.state.cash_usdc_e6, book.state.spent_usdc_e6, book.state.moves_count) == (
+    assert (
+        priced(replace(row, cash_delta_usdc_e6=-1), ledger.state, TESTNET).cash_delta_usdc_e6 == 0
+    )
+    assert (ledger.state.cash_usdc_e6, ledger.state.spent_usdc_e6, ledger.state.moves_count) == (
         e6("1000"),
         0,
         0,
@@ -56,10 +58,10 @@ def test_cash__testnet_report_moves_none_whatever_delta_it_carries() -> None:
 
 
 def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
-    book = working()
-    book.chain(stopped())
-    book.chain(withdrawn("1005"))
-    state = book.state
+    ledger = working()
+    ledger.chain(stopped())
+    ledger.chain(withdrawn("1005"))
+    state = ledger.state
     assert (state.cash_usdc_e6, state.withdrawn_usdc_e6, state.donated_usdc_e6) == (
         0,
         e6("1000"),
@@ -68,17 +70,17 @@ def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
 
 
 def test_cash__another_token_moves_none_and_has_no_amount() -> None:
-    book = working()
-    row = book.chain(withdrawn("7", token=VENUE))
+    ledger = working()
+    row = ledger.chain(withdrawn("7", token=VENUE))
     assert (row.amount_usdc_e6, row.cash_delta_usdc_e6) == (None, 0)
     assert row.payload["withdrawn"]["amount_raw"] == "7000000"
-    assert (book.state.cash_usdc_e6, book.state.donated_usdc_e6) == (e6("1000"), 0)
+    assert (ledger.state.cash_usdc_e6, ledger.state.donated_usdc_e6) == (e6("1000"), 0)
 
 
-def test_cash__a_call_that_took_and_brought__books_both_gross() -> None:
-    book = working()
-    row = book.chain(executed("80", "30"))
-    state = book.state
+def test_cash__a_call_that_took_and_brought__ledgers_both_gross() -> None:
+    ledger = working()
+    row = ledger.chain(executed("80", "30"))
+    state = ledger.state
     assert (row.amount_usdc_e6, row.cash_delta_usdc_e6) == (e6("80"), -e6("50"))
     assert (state.cash_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6) == (
         e6("950"),
@@ -91,9 +93,9 @@ def test_cash__a_call_that_took_and_brought__books_both_gross() -> None:
 def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_largest_move() -> (
     None
 ):
-    book = working()
-    book.chain(executed("100", "100"))
-    state = book.state
+    ledger = working()
+    ledger.chain(executed("100", "100"))
+    state = ledger.state
     assert (state.cash_usdc_e6, state.spent_usdc_e6, state.largest_move_usdc_e6) == (
         e6("1000"),
         e6("100"),
@@ -102,26 +104,26 @@ def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_
 
 
 def test_moves__calls_of_one_batch_are_one_action_for_the_largest_move() -> None:
-    book = working()
-    book.chain(executed("30", nonce=4), 50)
-    book.chain(executed("40", nonce=4), 50)
-    book.chain(executed("60", nonce=5), 51)
-    assert book.state.largest_move_usdc_e6 == e6("70")
+    ledger = working()
+    ledger.chain(executed("30", nonce=4), 50)
+    ledger.chain(executed("40", nonce=4), 50)
+    ledger.chain(executed("60", nonce=5), 51)
+    assert ledger.state.largest_move_usdc_e6 == e6("70")
 
 
 # Paper
 
 
 def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
-    book = working(PAPER)
-    book.report(
+    ledger = working(PAPER)
+    ledger.report(
         RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH", "qty": "0.05"}}
     )
-    assert book.state.cash_usdc_e6 == e6("900")
-    book.report(RowKind.SELL, "70", payload={"position": {"id": "p1"}})
-    resolve = book.report(RowKind.RESOLVE, "20", payload={"position": {"id": "p1"}})
+    assert ledger.state.cash_usdc_e6 == e6("900")
+    ledger.report(RowKind.SELL, "70", payload={"position": {"id": "p1"}})
+    resolve = ledger.report(RowKind.RESOLVE, "20", payload={"position": {"id": "p1"}})
     assert resolve.cash_delta_usdc_e6 == e6("50")
-    state = book.state
+    state = ledger.state
     assert (state.cash_usdc_e6, state.positions, state.realized_usdc_e6) == (
         e6("1020"),
         (),
@@ -130,21 +132,21 @@ def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
 
 
 def test_paper__cash_never_falls_below_zero() -> None:
-    book = working(PAPER)
-    row = book.report(RowKind.BUY, "1000.000001")
+    ledger = working(PAPER)
+    row = ledger.report(RowKind.BUY, "1000.000001")
     assert row.cash_delta_usdc_e6 == -e6("1000")
-    assert book.report(RowKind.FEE, "1").cash_delta_usdc_e6 == 0
-    assert book.state.cash_usdc_e6 == 0
+    assert ledger.report(RowKind.FEE, "1").cash_delta_usdc_e6 == 0
+    assert ledger.state.cash_usdc_e6 == 0
 
 
 def test_paper__what_was_never_paid__does_not_come_back() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "1500", payload={"position": {"id": "p1"}})
-    book.report(RowKind.BUY, "1", payload={"position": {"id": "p2", "cost_usdc": "700"}})
-    assert [position.cost_usdc_e6 for position in book.state.positions] == [e6("1000"), 0]
-    resolve = book.report(RowKind.RESOLVE, "0", payload={"position": {"id": "p2"}})
-    stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, book.state.cash_usdc_e6) == (
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "1500", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.BUY, "1", payload={"position": {"id": "p2", "cost_usdc": "700"}})
+    assert [position.cost_usdc_e6 for position in ledger.state.positions] == [e6("1000"), 0]
+    resolve = ledger.report(RowKind.RESOLVE, "0", payload={"position": {"id": "p2"}})
+    stop = ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
+    assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, ledger.state.cash_usdc_e6) == (
         0,
         e6("1000"),
         e6("1000"),
@@ -152,34 +154,34 @@ def test_paper__what_was_never_paid__does_not_come_back() -> None:
 
 
 def test_paper__a_loss_beyond_the_cost_brings_nothing_back() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
     assert (
-        book.report(RowKind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6
+        ledger.report(RowKind.RESOLVE, "-12", payload={"position": {"id": "p1"}}).cash_delta_usdc_e6
         == 0
     )
 
 
 def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
-    book.report(RowKind.SELL, "30", payload={"position": {"id": "p1"}})
-    stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
+    ledger.report(RowKind.SELL, "30", payload={"position": {"id": "p1"}})
+    stop = ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
     assert stop.cash_delta_usdc_e6 == e6("70")
     assert stop.payload["positions_void"] == [
         {"id": "p1", "name": "ETH", "cost_returned": "70.000000"}
     ]
-    assert (book.state.status, book.state.cash_usdc_e6) == (Status.STOPPED, e6("1000"))
+    assert (ledger.state.status, ledger.state.cash_usdc_e6) == (Status.STOPPED, e6("1000"))
 
 
 def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
-    before = book.state
-    book.report(RowKind.RESOLVE, "50", payload={"position": {"id": "p1"}})
-    book.report(RowKind.BUY, "50", payload={"position": {"id": "p2"}})
-    after = book.state
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    ledger.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=ledger.clock))
+    before = ledger.state
+    ledger.report(RowKind.RESOLVE, "50", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.BUY, "50", payload={"position": {"id": "p2"}})
+    after = ledger.state
     assert (after.cash_usdc_e6, after.positions, after.realized_usdc_e6) == (
         before.cash_usdc_e6,
         before.positions,
@@ -188,9 +190,9 @@ def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
 
 
 def test_priced__twice__is_the_same_row() -> None:
-    book = working(PAPER)
-    row = book.report(RowKind.BUY, "10")
-    before = fold(book.rows[:-1], PAPER)
+    ledger = working(PAPER)
+    row = ledger.report(RowKind.BUY, "10")
+    before = fold(ledger.rows[:-1], PAPER)
     assert priced(row, before, PAPER) == row
 
 
@@ -198,7 +200,7 @@ def test_priced__twice__is_the_same_row() -> None:
 
 
 def test_fees__by_class_and_unclassified_counted() -> None:
-    book = working()
+    ledger = working()
     for fee_kind, amount in [
         ("x402", "1"),
         ("tools", "2"),
@@ -207,10 +209,10 @@ def test_fees__by_class_and_unclassified_counted() -> None:
         ("gas", "5"),
         ("network", "6"),
     ]:
-        book.report(RowKind.FEE, amount, payload={"fee_kind": fee_kind})
-    book.report(RowKind.FEE, "7")
-    book.report(RowKind.FEE, "8", payload={"fee_kind": "swap"})
-    state = book.state
+        ledger.report(RowKind.FEE, amount, payload={"fee_kind": fee_kind})
+    ledger.report(RowKind.FEE, "7")
+    ledger.report(RowKind.FEE, "8", payload={"fee_kind": "swap"})
+    state = ledger.state
     assert (state.fees_tools_usdc_e6, state.fees_venue_usdc_e6, state.fees_network_usdc_e6) == (
         e6("6"),
         e6("4"),
@@ -225,13 +227,13 @@ def test_fees__by_class_and_unclassified_counted() -> None:
 def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount(
     chain_first: bool, payload: dict[str, str]
 ) -> None:
-    book = working()
+    ledger = working()
     if chain_first:
-        book.chain(paid("0.01"), 70)
-    book.report(RowKind.FEE, "0.02", 70, payload)
+        ledger.chain(paid("0.01"), 70)
+    ledger.report(RowKind.FEE, "0.02", 70, payload)
     if not chain_first:
-        book.chain(paid("0.01"), 70)
-    state = book.state
+        ledger.chain(paid("0.01"), 70)
+    state = ledger.state
     assert (state.fees_usdc_e6, state.fees_tools_usdc_e6, state.fees_unclassified_count) == (
         e6("0.01"),
         e6("0.01"),
@@ -240,17 +242,20 @@ def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount
 
 
 def test_fees__a_venue_fee_of_the_same_transaction__stays_beside_the_payment() -> None:
-    book = working()
-    book.report(RowKind.FEE, "0.5", 70, {"fee_kind": "venue"})
-    book.chain(paid("0.01"), 70)
-    assert (book.state.fees_venue_usdc_e6, book.state.fees_tools_usdc_e6) == (e6("0.5"), e6("0.01"))
+    ledger = working()
+    ledger.report(RowKind.FEE, "0.5", 70, {"fee_kind": "venue"})
+    ledger.chain(paid("0.01"), 70)
+    assert (ledger.state.fees_venue_usdc_e6, ledger.state.fees_tools_usdc_e6) == (
+        e6("0.5"),
+        e6("0.01"),
+    )
 
 
 def test_fees__x402_payment__is_a_cost_and_no_position() -> None:
-    book = working()
-    book.chain(paid("0.01"), 70)
-    book.chain(executed("0.01", target=X402), 70)
-    state = book.state
+    ledger = working()
+    ledger.chain(paid("0.01"), 70)
+    ledger.chain(executed("0.01", target=X402), 70)
+    state = ledger.state
     assert (state.cash_usdc_e6, state.positions_basis_usdc_e6, state.fees_tools_usdc_e6) == (
         e6("999.99"),
         0,
@@ -263,17 +268,17 @@ def test_fees__x402_payment__is_a_cost_and_no_position() -> None:
 
 
 def test_positions__opened_marked_and_closed() -> None:
-    book = working()
-    book.report(RowKind.MOVE, "40", 9, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE})
-    book.report(RowKind.BUY, "10", 10, {"position": {"id": "p1", "cost_usdc": "9.5"}})
-    position = book.state.positions[0]
+    ledger = working()
+    ledger.report(RowKind.MOVE, "40", 9, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE})
+    ledger.report(RowKind.BUY, "10", 10, {"position": {"id": "p1", "cost_usdc": "9.5"}})
+    position = ledger.state.positions[0]
     assert (position.cost_usdc_e6, position.mark_usdc_e6, position.mark_source) == (
         e6("49.5"),
         e6("49.5"),
         "cost",
     )
     assert position.target == {"kind": "contract", "chain_id": None, "address": VENUE}
-    book.report(
+    ledger.report(
         RowKind.NOTE,
         payload={
             "marks": [
@@ -282,48 +287,48 @@ def test_positions__opened_marked_and_closed() -> None:
             ]
         },
     )
-    assert (book.state.positions[0].mark_usdc_e6, book.state.positions[0].mark_source) == (
+    assert (ledger.state.positions[0].mark_usdc_e6, ledger.state.positions[0].mark_source) == (
         e6("60.000001"),
         "agent_mark",
     )
-    book.report(RowKind.RESOLVE, "10.5", payload={"position": {"id": "p1"}})
-    assert (book.state.positions, book.state.resolved_usdc_e6) == ((), e6("10.5"))
+    ledger.report(RowKind.RESOLVE, "10.5", payload={"position": {"id": "p1"}})
+    assert (ledger.state.positions, ledger.state.resolved_usdc_e6) == ((), e6("10.5"))
 
 
 def test_marks__an_older_one_does_not_replace_a_newer_and_the_future_is_cut_off() -> None:
-    book = working()
-    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
-    future, past = (book.clock + DAY).isoformat(), (book.clock - DAY).isoformat()
-    book.report(
+    ledger = working()
+    ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
+    future, past = (ledger.clock + DAY).isoformat(), (ledger.clock - DAY).isoformat()
+    ledger.report(
         RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "12", "at": future}}
     )
-    assert book.state.positions[0].mark_at == book.clock
-    book.report(
+    assert ledger.state.positions[0].mark_at == ledger.clock
+    ledger.report(
         RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "3", "at": past}}
     )
-    assert book.state.positions[0].mark_usdc_e6 == e6("12")
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "13"}})
-    assert book.state.positions[0].mark_usdc_e6 == e6("13")
+    assert ledger.state.positions[0].mark_usdc_e6 == e6("12")
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "13"}})
+    assert ledger.state.positions[0].mark_usdc_e6 == e6("13")
 
 
 @pytest.mark.parametrize("worth", ["12,5", "", None, True, ["1"], "-1", "1e3", "1.0000001"])
 def test_marks__unusable_number__reads_as_zero_with_data_issue(worth: object) -> None:
-    book = working()
-    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": worth}})
-    assert (book.state.positions[0].mark_usdc_e6, book.state.data_issue) == (0, True)
+    ledger = working()
+    ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": worth}})
+    assert (ledger.state.positions[0].mark_usdc_e6, ledger.state.data_issue) == (0, True)
 
 
 def test_marks__the_keepers_counts_whole_and_moves_at_cost_since() -> None:
-    book = working()
-    book.chain(executed("100"))
-    book.chain(marked("990"))
-    assert book.state.positions_basis_usdc_e6 == e6("90")
-    book.chain(executed("10"))
-    book.add(
-        mark_note(worth_usdc_e6=e6("985"), as_of_block=77, source="chain_view", now=book.clock)
+    ledger = working()
+    ledger.chain(executed("100"))
+    ledger.chain(marked("990"))
+    assert ledger.state.positions_basis_usdc_e6 == e6("90")
+    ledger.chain(executed("10"))
+    ledger.add(
+        mark_note(worth_usdc_e6=e6("985"), as_of_block=77, source="chain_view", now=ledger.clock)
     )
-    state = book.state
+    state = ledger.state
     assert state.positions_basis_usdc_e6 == e6("95")
     assert state.mark is not None
     assert (state.mark.worth_usdc_e6, state.mark.as_of_block) == (e6("985"), 77)

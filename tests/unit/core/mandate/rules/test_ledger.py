@@ -30,7 +30,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.told import ReportedFacts
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     KEEPER,
     OWNER,
@@ -40,7 +40,7 @@ from tests.unit.core.mandate.rules.books import (
     USDC,
     VAULT,
     VENUE,
-    Book,
+    SampleLedger,
     created,
     deposited,
     e6,
@@ -59,16 +59,16 @@ from tests.unit.core.mandate.rules.books import (
 
 
 def test_status__testnet__works_when_the_vault_holds_the_budget_and_not_before() -> None:
-    book = Book()
-    assert book.state == EMPTY_STATE
-    book.sign()
-    assert (book.state.status, book.state.cash_usdc_e6) == (Status.SIGNED, 0)
-    book.chain(created())
-    book.chain(deposited("999.999999"))
-    assert book.state.status is Status.SIGNED
-    book.chain(deposited("0.000001"))
-    assert (book.state.status, book.state.deposited_usdc_e6) == (Status.WORKING, e6("1000"))
-    assert (book.state.vault_address, book.state.agent_on_chain, book.state.agent_known) == (
+    ledger = SampleLedger()
+    assert ledger.state == EMPTY_STATE
+    ledger.sign()
+    assert (ledger.state.status, ledger.state.cash_usdc_e6) == (Status.SIGNED, 0)
+    ledger.chain(created())
+    ledger.chain(deposited("999.999999"))
+    assert ledger.state.status is Status.SIGNED
+    ledger.chain(deposited("0.000001"))
+    assert (ledger.state.status, ledger.state.deposited_usdc_e6) == (Status.WORKING, e6("1000"))
+    assert (ledger.state.vault_address, ledger.state.agent_on_chain, ledger.state.agent_known) == (
         VAULT,
         AGENT,
         True,
@@ -76,18 +76,18 @@ def test_status__testnet__works_when_the_vault_holds_the_budget_and_not_before()
 
 
 def test_status__deposit_log_before_the_vaults_own__works_all_the_same() -> None:
-    book = Book()
-    book.sign()
-    book.chain(deposited("1000"))
-    assert book.state.status.value == "signed"
-    book.chain(created())
-    assert book.state.status.value == "working"
+    ledger = SampleLedger()
+    ledger.sign()
+    ledger.chain(deposited("1000"))
+    assert ledger.state.status.value == "signed"
+    ledger.chain(created())
+    assert ledger.state.status.value == "working"
 
 
 def test_status__a_vault_for_an_unsigned_draft__is_signed_by_the_chain() -> None:
-    book = Book()
-    row = book.chain(created())
-    assert (book.state.status, book.state.signed_at) == (Status.SIGNED, row.occurred_at)
+    ledger = SampleLedger()
+    row = ledger.chain(created())
+    assert (ledger.state.status, ledger.state.signed_at) == (Status.SIGNED, row.occurred_at)
 
 
 def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() -> None:
@@ -104,9 +104,9 @@ def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() ->
     [(KEEPER, "keeper"), (OWNER.lower(), "owner"), (AGENT, "agent"), (STRANGER, "chain")],
 )
 def test_stop__says_who_why_and_at_what_worth(by: str, reported_by: str) -> None:
-    book = working()
-    row = book.chain(stopped(by, worth="799.5"))
-    state = book.state
+    ledger = working()
+    row = ledger.chain(stopped(by, worth="799.5"))
+    state = ledger.state
     assert (state.status, state.stopped_at, state.ended_at) == (
         Status.STOPPED,
         row.occurred_at,
@@ -121,18 +121,18 @@ def test_stop__says_who_why_and_at_what_worth(by: str, reported_by: str) -> None
 
 
 def test_stop__without_a_known_worth__worth_is_unknown_not_zero() -> None:
-    book = working()
-    book.chain(stopped(OWNER, "owner"))
-    assert book.state.stop_worth_usdc_e6 is None
+    ledger = working()
+    ledger.chain(stopped(OWNER, "owner"))
+    assert ledger.state.stop_worth_usdc_e6 is None
 
 
 def test_settled__stays_settled_and_ended_when_it_first_ended() -> None:
-    book = working()
-    stop = book.chain(stopped())
-    first = book.chain(settled("5"))
-    book.chain(unwound("10"))
-    book.chain(settled("1"))
-    state = book.state
+    ledger = working()
+    stop = ledger.chain(stopped())
+    first = ledger.chain(settled("5"))
+    ledger.chain(unwound("10"))
+    ledger.chain(settled("1"))
+    state = ledger.state
     assert (state.status, state.ended_at, state.settled_at) == (
         Status.SETTLED,
         stop.occurred_at,
@@ -142,9 +142,9 @@ def test_settled__stays_settled_and_ended_when_it_first_ended() -> None:
 
 
 def test_settled__after_the_end_without_a_stop__ends_then() -> None:
-    book = working()
-    row = book.chain(settled("0"))
-    assert (book.state.status, book.state.ended_at, book.state.stopped_at) == (
+    ledger = working()
+    row = ledger.chain(settled("0"))
+    assert (ledger.state.status, ledger.state.ended_at, ledger.state.stopped_at) == (
         Status.SETTLED,
         row.occurred_at,
         None,
@@ -152,10 +152,10 @@ def test_settled__after_the_end_without_a_stop__ends_then() -> None:
 
 
 def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> None:
-    book = Book()
-    book.sign()
-    row = book.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
-    assert (book.state.status, book.state.unfunded_end_block) == (
+    ledger = SampleLedger()
+    ledger.sign()
+    row = ledger.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
+    assert (ledger.state.status, ledger.state.unfunded_end_block) == (
         Status.CANCELLED,
         row.block_number,
     )
@@ -168,32 +168,35 @@ def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
     """Older records stopped and cancelled terms that could still become a vault; the vault then
     worked, and its record said stopped.
     """
-    book = Book()
-    book.sign()
+    ledger = SampleLedger()
+    ledger.sign()
     cancelled = NewRow(
         kind=RowKind.NOTE,
         reported_by=ReportedBy.OWNER,
-        occurred_at=book.clock,
+        occurred_at=ledger.clock,
         base_key="cancelled",
         payload={"cancelled": True},
     )
-    book.add(cancelled)
-    book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
-    state = book.state
+    ledger.add(cancelled)
+    ledger.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=ledger.clock))
+    state = ledger.state
     assert (state.status, state.stopped_at, state.ended_at) == (Status.SIGNED, None, None)
-    book.chain(created(AGENT))
-    book.chain(deposited("1000"))
-    assert book.state.status is Status.WORKING
+    ledger.chain(created(AGENT))
+    ledger.chain(deposited("1000"))
+    assert ledger.state.status is Status.WORKING
 
 
 def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working_vault_does_not() -> (
     None
 ):
-    book = Book()
-    book.sign()
-    book.chain(created(AGENT))
-    row = book.chain(stopped(OWNER, "owner"))
-    assert (book.state.status, book.state.unfunded_end_block) == (Status.STOPPED, row.block_number)
+    ledger = SampleLedger()
+    ledger.sign()
+    ledger.chain(created(AGENT))
+    row = ledger.chain(stopped(OWNER, "owner"))
+    assert (ledger.state.status, ledger.state.unfunded_end_block) == (
+        Status.STOPPED,
+        row.block_number,
+    )
     funded = working()
     funded.chain(stopped(OWNER, "owner"))
     assert (funded.state.status, funded.state.unfunded_end_block) == (Status.STOPPED, None)
@@ -202,28 +205,28 @@ def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working
 def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_takes_it_back() -> (
     None
 ):
-    book = Book()
-    book.sign()
-    row = book.add(expired_note(book.clock, safe_block=7))
-    assert (book.state.status, book.state.ended_at, book.state.unfunded_end_block) == (
+    ledger = SampleLedger()
+    ledger.sign()
+    row = ledger.add(expired_note(ledger.clock, safe_block=7))
+    assert (ledger.state.status, ledger.state.ended_at, ledger.state.unfunded_end_block) == (
         Status.CANCELLED,
         row.occurred_at,
         None,
     )
-    book.chain(created(AGENT))
-    assert (book.state.status, book.state.ended_at) == (Status.SIGNED, None)
+    ledger.chain(created(AGENT))
+    assert (ledger.state.status, ledger.state.ended_at) == (Status.SIGNED, None)
 
 
 def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
-    book = working()
-    removed = book.chain(ev.AgentRemoved(AGENT, OWNER))
-    assert (book.state.paused, book.state.paused_at, book.state.agent_on_chain) == (
+    ledger = working()
+    removed = ledger.chain(ev.AgentRemoved(AGENT, OWNER))
+    assert (ledger.state.paused, ledger.state.paused_at, ledger.state.agent_on_chain) == (
         True,
         removed.occurred_at,
         None,
     )
-    back = book.chain(ev.AgentSet(STRANGER))
-    state = book.state
+    back = ledger.chain(ev.AgentSet(STRANGER))
+    state = ledger.state
     assert (state.paused, state.paused_at) == (False, None)
     assert (state.last_paused_at, state.last_resumed_at) == (removed.occurred_at, back.occurred_at)
     assert (state.agent_on_chain, state.last_agent_set, state.status) == (
@@ -234,20 +237,20 @@ def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
 
 
 def test_pause__first_agent_of_an_open_board_vault__is_no_resume() -> None:
-    book = Book()
-    book.sign()
-    book.chain(created("0x0000000000000000000000000000000000000000"))
-    assert (book.state.agent_on_chain, book.state.agent_known) == (None, True)
-    book.chain(ev.AgentSet(AGENT))
-    assert (book.state.agent_on_chain, book.state.last_resumed_at) == (AGENT, None)
+    ledger = SampleLedger()
+    ledger.sign()
+    ledger.chain(created("0x0000000000000000000000000000000000000000"))
+    assert (ledger.state.agent_on_chain, ledger.state.agent_known) == (None, True)
+    ledger.chain(ev.AgentSet(AGENT))
+    assert (ledger.state.agent_on_chain, ledger.state.last_resumed_at) == (AGENT, None)
 
 
 def test_pause__after_a_stop__neither_pauses_nor_resumes() -> None:
-    book = working()
-    book.chain(ev.AgentRemoved(AGENT, OWNER))
-    book.chain(stopped())
-    book.chain(ev.AgentSet(AGENT))
-    assert book.state.last_resumed_at is None
+    ledger = working()
+    ledger.chain(ev.AgentRemoved(AGENT, OWNER))
+    ledger.chain(stopped())
+    ledger.chain(ev.AgentSet(AGENT))
+    assert ledger.state.last_resumed_at is None
     other = working()
     other.chain(stopped())
     other.chain(ev.AgentRemoved(AGENT, OWNER))
@@ -258,22 +261,22 @@ def test_pause__after_a_stop__neither_pauses_nor_resumes() -> None:
 
 
 def _revert(
-    book: Book, number: int, reason: str = "OverPerTxCap", proves: int | None = None
+    ledger: SampleLedger, number: int, reason: str = "OverPerTxCap", proves: int | None = None
 ) -> LedgerRow:
     note = revert_note(
         chain_id=84532,
         tx_hash=tx(number),
         block_number=number,
         block_hash=tx(number),
-        at=int(book.clock.timestamp()),
+        at=int(ledger.clock.timestamp()),
         reason=reason,
         proves_event_id=proves,
     )
-    return book.add(note)
+    return ledger.add(note)
 
 
-def _refusal(book: Book, number: int | None) -> LedgerRow:
-    return book.report(
+def _refusal(ledger: SampleLedger, number: int | None) -> LedgerRow:
+    return ledger.report(
         RowKind.NOTE,
         tx_number=number,
         payload={"refusal": {"reason": "OverPerTxCap", "source": "agent"}},
@@ -284,28 +287,28 @@ def _refusal(book: Book, number: int | None) -> LedgerRow:
 
 
 def test_effective__leaves_out_the_reversed_row_and_its_reversal() -> None:
-    book = working()
-    lost = book.chain(executed("10"))
-    kept = book.chain(executed("20"))
-    book.reverse(lost)
-    assert [row.seq for row in effective(book.rows)] == [1, 2, 3, kept.seq]
+    ledger = working()
+    lost = ledger.chain(executed("10"))
+    kept = ledger.chain(executed("20"))
+    ledger.reverse(lost)
+    assert [row.seq for row in effective(ledger.rows)] == [1, 2, 3, kept.seq]
 
 
 def test_apply__a_reversal__asks_for_a_fold() -> None:
-    book = working()
-    reversal = book.reverse(book.chain(executed("10")))
+    ledger = working()
+    reversal = ledger.reverse(ledger.chain(executed("10")))
     with pytest.raises(ValueError, match="fold the effective rows"):
-        apply(book.state, reversal, TESTNET, ReportedFacts())
+        apply(ledger.state, reversal, TESTNET, ReportedFacts())
 
 
 def test_reversal__of_the_stop__the_mandate_works_again() -> None:
-    book = working()
-    before = book.state
-    mark, stop = book.chain(marked("799"), 80), book.chain(stopped(worth="799"), 80)
-    assert book.state.status is Status.STOPPED
-    book.reverse(stop)
-    book.reverse(mark)
-    assert book.state == before
+    ledger = working()
+    before = ledger.state
+    mark, stop = ledger.chain(marked("799"), 80), ledger.chain(stopped(worth="799"), 80)
+    assert ledger.state.status is Status.STOPPED
+    ledger.reverse(stop)
+    ledger.reverse(mark)
+    assert ledger.state == before
 
 
 # Every fold
@@ -339,38 +342,38 @@ STEP = st.one_of(
 )
 
 
-def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
+def _play(ledger: SampleLedger, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
     word, amount, other, number = step
     text = f"{'-' if amount < 0 else ''}{abs(amount) // 10**6}.{abs(amount) % 10**6:06d}"
     match word:
         case "executed":
-            return book.chain(executed(text, f"0.{other % 10**6:06d}", nonce=number), number)
+            return ledger.chain(executed(text, f"0.{other % 10**6:06d}", nonce=number), number)
         case "buy" | "sell" | "resolve":
-            return book.report(
+            return ledger.report(
                 RowKind(word),
                 text,
                 number,
                 {"position": {"id": other}, "violation": {"codes": [word], "detail": {}}},
             )
         case "mark":
-            return book.report(
+            return ledger.report(
                 RowKind.NOTE,
                 None,
                 None,
                 {"mark": {"position_id": other, "worth_usdc": text}, "next_at": "soon"},
             )
         case "fee":
-            return book.report(RowKind.FEE, text, number, {"fee_kind": other})
+            return ledger.report(RowKind.FEE, text, number, {"fee_kind": other})
         case "refusal":
-            return _refusal(book, number)
+            return _refusal(ledger, number)
         case "revert":
-            return _revert(book, number)
+            return _revert(ledger, number)
         case "agent":
-            return book.chain(
+            return ledger.chain(
                 ev.AgentSet(AGENT) if amount else ev.AgentRemoved(AGENT, OWNER), number
             )
         case "stop":
-            return book.chain(stopped(), number)
+            return ledger.chain(stopped(), number)
         case _:
             events: dict[str, Any] = {
                 "paid": paid,
@@ -379,7 +382,7 @@ def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
                 "settled": settled,
                 "withdrawn": withdrawn,
             }
-            return book.chain(events[word](text), number)
+            return ledger.chain(events[word](text), number)
 
 
 def _identity(state: MandateState) -> int:
@@ -391,19 +394,19 @@ def _identity(state: MandateState) -> int:
 def test_fold__split_anywhere_and_stored_in_between__is_the_same(
     steps: list[tuple], cut: int, is_paper: bool
 ) -> None:  # type: ignore[type-arg]
-    book = working(PAPER if is_paper else TESTNET)
+    ledger = working(PAPER if is_paper else TESTNET)
     for step in steps:
-        _play(book, step)
-    whole = fold(book.rows, book.facts)
-    told = ToldByTx(book.rows[:cut])
-    state = fold(book.rows[:cut], book.facts)
-    for row in book.rows[cut:]:
+        _play(ledger, step)
+    whole = fold(ledger.rows, ledger.facts)
+    told = ToldByTx(ledger.rows[:cut])
+    state = fold(ledger.rows[:cut], ledger.facts)
+    for row in ledger.rows[cut:]:
         state = fold_on(
-            state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], book.facts, told
+            state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], ledger.facts, told
         )
     assert state == whole
     assert (
-        whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in book.rows)
+        whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in ledger.rows)
     )
 
 
@@ -434,9 +437,9 @@ def test_reversal__is_as_if_the_rows_had_never_happened(
 
 
 def test_state_json__of_a_full_state__comes_back_the_same() -> None:
-    book = working()
-    book.chain(executed("10"), 60)
-    book.report(
+    ledger = working()
+    ledger.chain(executed("10"), 60)
+    ledger.report(
         RowKind.BUY,
         "10",
         60,
@@ -446,29 +449,29 @@ def test_state_json__of_a_full_state__comes_back_the_same() -> None:
             "next_at": "2026-02-03T00:00:00Z",
         },
     )
-    book.report(RowKind.FEE, "1", 61, {"fee_kind": "gas"})
-    _refusal(book, 62)
-    book.chain(marked("995"))
-    book.chain(ev.AgentRemoved(AGENT, OWNER))
-    book.chain(stopped())
-    book.chain(settled("0"))
-    stored = json.loads(json.dumps(state_to_json(book.state)))
-    assert state_from_json(stored) == book.state
+    ledger.report(RowKind.FEE, "1", 61, {"fee_kind": "gas"})
+    _refusal(ledger, 62)
+    ledger.chain(marked("995"))
+    ledger.chain(ev.AgentRemoved(AGENT, OWNER))
+    ledger.chain(stopped())
+    ledger.chain(settled("0"))
+    stored = json.loads(json.dumps(state_to_json(ledger.state)))
+    assert state_from_json(stored) == ledger.state
 
 
 def test_state_json__of_another_version__asks_for_a_new_fold() -> None:
-    with pytest.raises(StateVersionError, match="fold the book again"):
+    with pytest.raises(StateVersionError, match="fold the ledger again"):
         state_from_json({**state_to_json(EMPTY_STATE), "version": 0})
 
 
 def test_last_row_at__is_the_latest_time_not_the_last_row() -> None:
-    book = working()
-    latest = book.report(RowKind.NOTE, at=book.clock + timedelta(hours=1))
-    book.chain(executed("1"))
-    assert book.state.last_row_at == latest.occurred_at
+    ledger = working()
+    latest = ledger.report(RowKind.NOTE, at=ledger.clock + timedelta(hours=1))
+    ledger.chain(executed("1"))
+    assert ledger.state.last_row_at == latest.occurred_at
 
 
 def test_withdrawn__usdc_in_any_case__is_usdc() -> None:
-    book = working()
-    row = book.chain(withdrawn("1", token=USDC.lower()))
+    ledger = working()
+    row = ledger.chain(withdrawn("1", token=USDC.lower()))
     assert row.cash_delta_usdc_e6 == -e6("1")

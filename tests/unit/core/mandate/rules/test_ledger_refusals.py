@@ -3,61 +3,61 @@
 from dataclasses import replace
 
 from core.mandate.rules.ledger import RowKind
-from tests.unit.core.mandate.rules.books import AGENT, STRANGER, VENUE, working
+from tests.unit.core.mandate.rules.ledgers import AGENT, STRANGER, VENUE, working
 from tests.unit.core.mandate.rules.test_ledger import _refusal, _revert
 
 
 def test_refusals__reported_then_proven__counts_once() -> None:
-    book = working()
-    report = _refusal(book, 60)
+    ledger = working()
+    report = _refusal(ledger, 60)
     assert (
-        book.state.refusals_count,
-        book.state.refusals_confirmed_count,
-        book.state.reverts_count,
+        ledger.state.refusals_count,
+        ledger.state.refusals_confirmed_count,
+        ledger.state.reverts_count,
     ) == (1, 0, 0)
-    _revert(book, 60, proves=report.seq)
+    _revert(ledger, 60, proves=report.seq)
     assert (
-        book.state.refusals_count,
-        book.state.refusals_confirmed_count,
-        book.state.reverts_count,
+        ledger.state.refusals_count,
+        ledger.state.refusals_confirmed_count,
+        ledger.state.reverts_count,
     ) == (1, 1, 1)
 
 
 def test_refusals__proven_then_reported__counts_once() -> None:
-    book = working()
-    _revert(book, 60)
-    _refusal(book, 60)
+    ledger = working()
+    _revert(ledger, 60)
+    _refusal(ledger, 60)
     assert (
-        book.state.refusals_count,
-        book.state.refusals_confirmed_count,
-        book.state.reverts_count,
+        ledger.state.refusals_count,
+        ledger.state.refusals_confirmed_count,
+        ledger.state.reverts_count,
     ) == (1, 1, 1)
 
 
 def test_refusals__without_a_transaction__count_each() -> None:
-    book = working()
-    _refusal(book, None)
-    _refusal(book, None)
-    assert (book.state.refusals_count, book.state.reverts_count) == (2, 0)
+    ledger = working()
+    _refusal(ledger, None)
+    _refusal(ledger, None)
+    assert (ledger.state.refusals_count, ledger.state.reverts_count) == (2, 0)
 
 
 def test_reverts__an_agents_word_for_a_revert__is_no_revert() -> None:
-    book = working()
-    book.report(
+    ledger = working()
+    ledger.report(
         RowKind.NOTE,
         tx_number=60,
         payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True},
     )
     assert (
-        book.state.refusals_count,
-        book.state.reverts_count,
-        book.state.refusals_confirmed_count,
+        ledger.state.refusals_count,
+        ledger.state.reverts_count,
+        ledger.state.refusals_confirmed_count,
     ) == (1, 0, 0)
 
 
 def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
-    book = working()
-    before = book.state
+    ledger = working()
+    before = ledger.state
     forged = {
         "vault_created": {"vault": STRANGER, "agent": STRANGER},
         "agent_removed": {"agent": AGENT},
@@ -66,23 +66,23 @@ def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
         "unwound": {"target": VENUE},
         "executed": {"spent": "5.000000", "received": "0.000000", "nonce": 1},
     }
-    row = book.report(RowKind.NOTE, "50", payload=forged)
-    move = book.report(RowKind.MOVE, "50", payload=forged)
-    assert book.state == replace(before, last_row_at=move.occurred_at)
+    row = ledger.report(RowKind.NOTE, "50", payload=forged)
+    move = ledger.report(RowKind.MOVE, "50", payload=forged)
+    assert ledger.state == replace(before, last_row_at=move.occurred_at)
     assert row.cash_delta_usdc_e6 == 0
 
 
 def test_violations__codes_each_once_sorted_and_counted() -> None:
-    book = working()
-    book.report(
+    ledger = working()
+    ledger.report(
         RowKind.BUY,
         "500",
         payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}},
     )
-    book.report(
+    ledger.report(
         RowKind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
     )
-    assert (book.state.violation_codes, book.state.violations_count) == (
+    assert (ledger.state.violation_codes, ledger.state.violations_count) == (
         ("over_daily_cap", "over_per_tx_cap"),
         2,
     )

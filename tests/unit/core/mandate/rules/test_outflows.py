@@ -5,7 +5,7 @@ from datetime import timedelta
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.limits import Spend
 from core.mandate.rules.outflows import Outflow, busiest_day, outflows, spend_window
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,
     START,
@@ -20,41 +20,41 @@ AT = int(START.timestamp())
 
 
 def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
-    book = working()
-    book.chain(executed("30", nonce=1), 50, START)
-    book.chain(executed("0", "5", nonce=1), 50, START)
-    book.chain(executed("40", nonce=1), 50, START)
-    book.report(RowKind.MOVE, "70", 50)
-    book.report(RowKind.BUY, "9", 51, at=START)
-    book.report(RowKind.SELL, "9", 52)
-    assert outflows(book.rows, TESTNET) == (
+    ledger = working()
+    ledger.chain(executed("30", nonce=1), 50, START)
+    ledger.chain(executed("0", "5", nonce=1), 50, START)
+    ledger.chain(executed("40", nonce=1), 50, START)
+    ledger.report(RowKind.MOVE, "70", 50)
+    ledger.report(RowKind.BUY, "9", 51, at=START)
+    ledger.report(RowKind.SELL, "9", 52)
+    assert outflows(ledger.rows, TESTNET) == (
         Outflow(AT, e6("70"), tx(50), True),
         Outflow(AT, e6("9"), tx(51), False),
     )
-    assert spend_window(book.rows, TESTNET).entries == (Spend(AT, e6("70")),)
+    assert spend_window(ledger.rows, TESTNET).entries == (Spend(AT, e6("70")),)
 
 
 def test_outflows__a_call_that_took_and_brought__counts_what_it_took() -> None:
-    book = working()
-    book.chain(executed("80", "30", nonce=1), 50, START)
-    book.chain(executed("20", "20", nonce=2), 51, START)
-    assert [outflow.amount_usdc_e6 for outflow in outflows(book.rows, TESTNET)] == [
+    ledger = working()
+    ledger.chain(executed("80", "30", nonce=1), 50, START)
+    ledger.chain(executed("20", "20", nonce=2), 51, START)
+    assert [outflow.amount_usdc_e6 for outflow in outflows(ledger.rows, TESTNET)] == [
         e6("80"),
         e6("20"),
     ]
-    assert spend_window(book.rows, TESTNET).spent_usdc_e6(AT) == e6("100")
+    assert spend_window(ledger.rows, TESTNET).spent_usdc_e6(AT) == e6("100")
 
 
 def test_outflows__a_reversed_call__never_left() -> None:
-    book = working()
-    book.reverse(book.chain(executed("30")))
-    assert outflows(book.rows, TESTNET) == ()
+    ledger = working()
+    ledger.reverse(ledger.chain(executed("30")))
+    assert outflows(ledger.rows, TESTNET) == ()
 
 
 def test_outflows__paper__is_what_the_report_really_moved() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "1200", 60, at=START)
-    assert outflows(book.rows, PAPER) == (Outflow(AT, e6("1000"), tx(60), True),)
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "1200", 60, at=START)
+    assert outflows(ledger.rows, PAPER) == (Outflow(AT, e6("1000"), tx(60), True),)
 
 
 def test_busiest_day__window_may_begin_before_the_week_and_ends_with_an_outflow() -> None:
@@ -69,9 +69,9 @@ def test_busiest_day__window_may_begin_before_the_week_and_ends_with_an_outflow(
 
 
 def test_spend_window__counts_as_the_contract_does() -> None:
-    book = working()
-    book.chain(executed("100"), at=START)
-    book.chain(executed("50"), at=START + timedelta(hours=1))
-    window = spend_window(book.rows, TESTNET)
+    ledger = working()
+    ledger.chain(executed("100"), at=START)
+    ledger.chain(executed("50"), at=START + timedelta(hours=1))
+    window = spend_window(ledger.rows, TESTNET)
     assert window.spent_usdc_e6(AT + 3600) == e6("150")
     assert window.spent_usdc_e6(int((START + DAY).timestamp())) == e6("50")

@@ -19,7 +19,7 @@ from core.mandate.rules.worth import (
     worth_of,
 )
 from core.times import utc_text
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,
     START,
@@ -27,7 +27,7 @@ from tests.unit.core.mandate.rules.books import (
     VAULT,
     VENUE,
     X402,
-    Book,
+    SampleLedger,
     e6,
     executed,
     marked,
@@ -44,9 +44,10 @@ from tests.unit.core.mandate.rules.worked import table
 NOW = int(START.timestamp()) + 3600
 
 
-def _progress(book: Book, now: int = NOW, spread_bps: int | None = 50) -> dict[str, Any]:
+def _progress(ledger: SampleLedger, now: int = NOW, spread_bps: int | None = 50) -> dict[str, Any]:
     return progress_block(
-        book.state, ProgressFacts(facts=book.facts, terms=terms(), spread_bps=spread_bps, now=now)
+        ledger.state,
+        ProgressFacts(facts=ledger.facts, terms=terms(), spread_bps=spread_bps, now=now),
     )
 
 
@@ -54,59 +55,71 @@ def _progress(book: Book, now: int = NOW, spread_bps: int | None = 50) -> dict[s
 
 
 def test_worth__sources_in_their_order() -> None:
-    book = working()
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+    ledger = working()
+    assert (
+        worth_of(ledger.state, TESTNET).worth_usdc_e6,
+        worth_of(ledger.state, TESTNET).source,
+    ) == (
         e6("1000"),
         "cash",
     )
-    book.chain(executed("100"))
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+    ledger.chain(executed("100"))
+    assert (
+        worth_of(ledger.state, TESTNET).worth_usdc_e6,
+        worth_of(ledger.state, TESTNET).source,
+    ) == (
         e6("1000"),
         "cost",
     )
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
+    assert (
+        worth_of(ledger.state, TESTNET).worth_usdc_e6,
+        worth_of(ledger.state, TESTNET).source,
+    ) == (
         e6("1010"),
         "agent_mark",
     )
-    book.chain(marked("985.5"))
-    assert (worth_of(book.state, TESTNET).worth_usdc_e6, worth_of(book.state, TESTNET).source) == (
+    ledger.chain(marked("985.5"))
+    assert (
+        worth_of(ledger.state, TESTNET).worth_usdc_e6,
+        worth_of(ledger.state, TESTNET).source,
+    ) == (
         e6("985.5"),
         "chain_mark",
     )
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
-    assert worth_of(book.state, TESTNET).worth_usdc_e6 == e6("985.5")
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
+    assert worth_of(ledger.state, TESTNET).worth_usdc_e6 == e6("985.5")
 
 
 def test_worth__after_everything_was_unwound_and_withdrawn__is_nothing() -> None:
-    book = working()
-    book.chain(executed("100"))
-    book.chain(marked("790"))
-    book.chain(stopped(worth="790"))
-    book.chain(unwound("100"))
-    book.chain(withdrawn("1000"))
-    assert worth_of(book.state, TESTNET).worth_usdc_e6 == 0
+    ledger = working()
+    ledger.chain(executed("100"))
+    ledger.chain(marked("790"))
+    ledger.chain(stopped(worth="790"))
+    ledger.chain(unwound("100"))
+    ledger.chain(withdrawn("1000"))
+    assert worth_of(ledger.state, TESTNET).worth_usdc_e6 == 0
 
 
 def test_agent_fee_reserved__bps_of_the_gain_rounded_down_less_what_was_paid() -> None:
-    book = working()
-    book.chain(executed("100"))
-    book.chain(executed("0", "130.000009", nonce=1))
-    state = book.state
+    ledger = working()
+    ledger.chain(executed("100"))
+    ledger.chain(executed("0", "130.000009", nonce=1))
+    state = ledger.state
     worth = worth_of(state, TESTNET)
     assert gain_est_usdc_e6(state, worth) == e6("30.000009")
     assert agent_fee_reserved_usdc_e6(state, worth, 1000) == e6("3")
-    book.chain(stopped())
-    book.chain(settled("3"))
-    assert agent_fee_reserved_usdc_e6(book.state, worth_of(book.state, TESTNET), 1000) == 0
+    ledger.chain(stopped())
+    ledger.chain(settled("3"))
+    assert agent_fee_reserved_usdc_e6(ledger.state, worth_of(ledger.state, TESTNET), 1000) == 0
 
 
 def test_agent_fee_reserved__deposits_and_losses_are_no_gain() -> None:
-    book = working()
-    assert agent_fee_reserved_usdc_e6(book.state, worth_of(book.state, TESTNET), 1000) == 0
-    book.chain(marked("900"))
-    assert agent_fee_reserved_usdc_e6(book.state, worth_of(book.state, TESTNET), 1000) == 0
+    ledger = working()
+    assert agent_fee_reserved_usdc_e6(ledger.state, worth_of(ledger.state, TESTNET), 1000) == 0
+    ledger.chain(marked("900"))
+    assert agent_fee_reserved_usdc_e6(ledger.state, worth_of(ledger.state, TESTNET), 1000) == 0
 
 
 @pytest.mark.parametrize(
@@ -121,14 +134,14 @@ def test_exit_cost__is_rounded_up(amount: int, bps: int, cost: int) -> None:
 
 
 def test_fees_block__exact() -> None:
-    book = working()
-    book.chain(paid("0.5"), 70)
-    book.chain(executed("0.5", target=X402), 70)
-    book.report(RowKind.FEE, "0.25", payload={"fee_kind": "venue"})
-    book.report(RowKind.FEE, "0.125")
-    book.chain(stopped())
-    book.chain(settled("2"))
-    block = fees_block(book.state, worth_of(book.state, TESTNET), 1000)
+    ledger = working()
+    ledger.chain(paid("0.5"), 70)
+    ledger.chain(executed("0.5", target=X402), 70)
+    ledger.report(RowKind.FEE, "0.25", payload={"fee_kind": "venue"})
+    ledger.report(RowKind.FEE, "0.125")
+    ledger.chain(stopped())
+    ledger.chain(settled("2"))
+    block = fees_block(ledger.state, worth_of(ledger.state, TESTNET), 1000)
     assert block == {
         "tools": "0.500000",
         "venue": "0.250000",
@@ -163,10 +176,10 @@ def test_pct_text__two_decimals_towards_zero(part: int, whole: int, text: str | 
 
 
 def test_progress__a_working_mandate() -> None:
-    book = working()
-    book.chain(executed("100"))
-    book.chain(marked("990"))
-    block = _progress(book)
+    ledger = working()
+    ledger.chain(executed("100"))
+    ledger.chain(marked("990"))
+    block = _progress(ledger)
     assert {
         key: block[key]
         for key in (
@@ -213,35 +226,37 @@ def test_progress__a_working_mandate() -> None:
 
 
 def test_progress__unknown_spread__is_null_while_money_is_out() -> None:
-    book = working()
-    assert _progress(book, spread_bps=None)["leave_now_est"] == "1000.000000"
-    book.chain(executed("100"))
-    block = _progress(book, spread_bps=None)
+    ledger = working()
+    assert _progress(ledger, spread_bps=None)["leave_now_est"] == "1000.000000"
+    ledger.chain(executed("100"))
+    block = _progress(ledger, spread_bps=None)
     assert (block["leave_now_est"], block["exit_cost_est"]) == (None, None)
 
 
 def test_progress__data_issue__is_said() -> None:
-    book = working()
-    book.report(RowKind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
-    block = _progress(book)
+    ledger = working()
+    ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
+    block = _progress(ledger)
     assert (block["data_issue"], block["positions"][0]["cost_usdc"]) == (True, "0.000000")
 
 
 def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
-    book = working()
-    book.chain(executed("100"), 60)
-    book.report(
+    ledger = working()
+    ledger.chain(executed("100"), 60)
+    ledger.report(
         RowKind.MOVE, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
     )
-    assert [(one["id"], one["source"]) for one in _progress(book)["positions"]] == [("p1", "agent")]
+    assert [(one["id"], one["source"]) for one in _progress(ledger)["positions"]] == [
+        ("p1", "agent")
+    ]
 
 
 def test_progress__stop_line__is_broken_by_the_stop_at_it() -> None:
-    book = working()
-    book.chain(marked("800"), 80)
-    book.chain(stopped(worth="800"), 80)
-    book.chain(withdrawn("1000"))
-    assert [rule["key"] for rule in _progress(book)["rules"] if not rule["ok"]] == ["stop_line"]
+    ledger = working()
+    ledger.chain(marked("800"), 80)
+    ledger.chain(stopped(worth="800"), 80)
+    ledger.chain(withdrawn("1000"))
+    assert [rule["key"] for rule in _progress(ledger)["rules"] if not rule["ok"]] == ["stop_line"]
 
 
 @pytest.mark.parametrize(
@@ -253,25 +268,25 @@ def test_day__counts_from_one_and_stays_within_the_horizon(after_s: int, day: in
 
 
 def test_day__before_the_signature__is_unknown_and_after_the_end__stands_still() -> None:
-    assert _progress(Book())["day"] is None
-    book = working()
-    book.chain(stopped(), at=START + 3 * DAY)
-    assert _progress(book, now=NOW + 20 * 86_400)["day"] == 4
+    assert _progress(SampleLedger())["day"] is None
+    ledger = working()
+    ledger.chain(stopped(), at=START + 3 * DAY)
+    assert _progress(ledger, now=NOW + 20 * 86_400)["day"] == 4
 
 
 def test_next_event__what_the_agent_announced_then_the_end_then_the_grace() -> None:
-    book = working()
+    ledger = working()
     ends_at = terms().ends_at
-    book.report(RowKind.NOTE, payload={"next_at": "2026-02-02T12:00:00+00:00"})
-    assert _progress(book)["next_event"] == {"code": "agent_next", "at": "2026-02-02T12:00:00Z"}
-    assert _progress(book, now=NOW + 86_400)["next_event"]["code"] == "ends"
-    assert _progress(book, now=ends_at)["next_event"] == {
+    ledger.report(RowKind.NOTE, payload={"next_at": "2026-02-02T12:00:00+00:00"})
+    assert _progress(ledger)["next_event"] == {"code": "agent_next", "at": "2026-02-02T12:00:00Z"}
+    assert _progress(ledger, now=NOW + 86_400)["next_event"]["code"] == "ends"
+    assert _progress(ledger, now=ends_at)["next_event"] == {
         "code": "settle_grace_ends",
         "at": "2026-03-05T09:00:00Z",
     }
-    assert _progress(book, now=ends_at + 86_400)["next_event"] is None
-    book.chain(stopped())
-    assert _progress(book)["next_event"] is None
+    assert _progress(ledger, now=ends_at + 86_400)["next_event"] is None
+    ledger.chain(stopped())
+    assert _progress(ledger)["next_event"] is None
 
 
 @pytest.mark.parametrize(
@@ -280,20 +295,20 @@ def test_next_event__what_the_agent_announced_then_the_end_then_the_grace() -> N
 def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the_end(
     next_at: str,
 ) -> None:
-    book = working()
-    book.report(RowKind.NOTE, payload={"next_at": next_at})
-    assert _progress(book)["next_event"]["code"] == "ends"
+    ledger = working()
+    ledger.report(RowKind.NOTE, payload={"next_at": next_at})
+    assert _progress(ledger)["next_event"]["code"] == "ends"
 
 
 # Paper after a stop
 
 
 def test_paper_after_a_stop__positions_are_void_and_their_cost_is_cash() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "400"}})
-    book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    block = _progress(book)
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1", "name": "ETH"}})
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "400"}})
+    ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
+    block = _progress(ledger)
     assert block["positions"] == []
     assert block["positions_void"] == [
         {"id": "p1", "name": "ETH", "status": "void", "cost_returned": "100.000000"}
@@ -306,9 +321,9 @@ def test_paper_after_a_stop__positions_are_void_and_their_cost_is_cash() -> None
 
 
 def test_paper_after_a_stop__without_positions__has_no_void_list() -> None:
-    book = working(PAPER)
-    book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    assert "positions_void" not in _progress(book)
+    ledger = working(PAPER)
+    ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
+    assert "positions_void" not in _progress(ledger)
 
 
 # agent_status
@@ -350,7 +365,7 @@ def test_agent_status__active_and_ended_newest_first_at_most_ten() -> None:
     }
 
 
-def test_worth__of_an_empty_book__is_nothing() -> None:
+def test_worth__of_an_empty_ledger__is_nothing() -> None:
     assert worth_of(EMPTY_STATE, TESTNET).worth_usdc_e6 == 0
 
 
@@ -359,27 +374,27 @@ def test_worth__of_an_empty_book__is_nothing() -> None:
 
 def _worked() -> list[tuple[str, dict[str, Any]]]:
     """The rows of docs/progress.md by their names, and progress after each."""
-    book = working()
+    ledger = working()
     acts: dict[str, Callable[[], object]] = {
         "deposit 1000": lambda: None,  # `working` has it
-        "executed, spent 100": lambda: book.chain(executed("100"), 60),
-        "agent marks its position 110": lambda: _agent_marks(book),
-        "keeper marks 985.5": lambda: book.chain(marked("985.5"), 61),
-        "executed, received 130": lambda: book.chain(executed("0", "130", nonce=1), 62),
-        "stop": lambda: book.chain(stopped(), 63),
-        "settled, fee 3": lambda: book.chain(settled("3", "30"), 64),
-        "withdrawn 1027": lambda: book.chain(withdrawn("1027"), 65),
+        "executed, spent 100": lambda: ledger.chain(executed("100"), 60),
+        "agent marks its position 110": lambda: _agent_marks(ledger),
+        "keeper marks 985.5": lambda: ledger.chain(marked("985.5"), 61),
+        "executed, received 130": lambda: ledger.chain(executed("0", "130", nonce=1), 62),
+        "stop": lambda: ledger.chain(stopped(), 63),
+        "settled, fee 3": lambda: ledger.chain(settled("3", "30"), 64),
+        "withdrawn 1027": lambda: ledger.chain(withdrawn("1027"), 65),
     }
     found = []
     for name, act in acts.items():
         act()
-        found.append((name, _progress(book)))
+        found.append((name, _progress(ledger)))
     return found
 
 
-def _agent_marks(book: Book) -> None:
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
+def _agent_marks(ledger: SampleLedger) -> None:
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
 
 
 def test_worked_numbers__row_by_row__are_progress() -> None:
@@ -419,8 +434,8 @@ def test_worked_numbers__of_the_stop_line__are_progress() -> None:
     rows = table("progress.md", "stop line")
     assert len(rows) == 2
     for worth, ok in rows:
-        book = working()
-        book.chain(marked(worth), 60)
-        assert {rule["key"]: rule["ok"] for rule in _progress(book)["rules"]}["stop_line"] is (
+        ledger = working()
+        ledger.chain(marked(worth), 60)
+        assert {rule["key"]: rule["ok"] for rule in _progress(ledger)["rules"]}["stop_line"] is (
             ok == "yes"
         ), worth

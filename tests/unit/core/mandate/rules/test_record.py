@@ -21,15 +21,15 @@ from core.mandate.rules.record import (
 )
 from core.money import UsdcE6
 from core.times import exact_instant_text
-from tests.unit.core.mandate.rules.books import PUBLIC_ID, Book, executed, working
+from tests.unit.core.mandate.rules.ledgers import PUBLIC_ID, SampleLedger, executed, working
 
 
-def _book() -> Book:
-    book = working()
-    lost = book.chain(executed("10"))
-    book.report(RowKind.NOTE, payload={"text": "gross", "n": 3})
-    book.reverse(lost)
-    return book
+def _ledger() -> SampleLedger:
+    ledger = working()
+    lost = ledger.chain(executed("10"))
+    ledger.report(RowKind.NOTE, payload={"text": "gross", "n": 3})
+    ledger.reverse(lost)
+    return ledger
 
 
 def test_genesis__is_the_hash_of_the_public_id() -> None:
@@ -41,7 +41,7 @@ def test_genesis__is_the_hash_of_the_public_id() -> None:
 
 def test_record__read_by_a_stranger_with_sha256_and_rfc_8785_alone__holds() -> None:
     prev = hashlib.sha256(b"mandate-ledger:v1:" + PUBLIC_ID.encode()).digest()
-    for line in [record_line(row) for row in _book().rows]:
+    for line in [record_line(row) for row in _ledger().rows]:
         entry = json.loads(line)
         assert entry["prev_hash"] == "0x" + prev.hex()
         prev = hashlib.sha256(prev + rfc8785.dumps(entry["body"])).digest()
@@ -49,7 +49,7 @@ def test_record__read_by_a_stranger_with_sha256_and_rfc_8785_alone__holds() -> N
 
 
 def test_body__has_money_and_times_as_text_and_no_ids() -> None:
-    row = _book().rows[2]
+    row = _ledger().rows[2]
     body = json.loads(canonical_row(row))
     assert (body["amount_usdc"], body["cash_delta_usdc"]) == ("1000.000000", "1000.000000")
     assert body["occurred_at"] == "2026-02-02T09:03:00.000000Z"
@@ -57,7 +57,7 @@ def test_body__has_money_and_times_as_text_and_no_ids() -> None:
 
 
 def test_body__of_a_reversal__names_the_seq_it_reverses() -> None:
-    rows = _book().rows
+    rows = _ledger().rows
     assert json.loads(canonical_row(rows[-1]))["reverses_seq"] == 4
     with pytest.raises(ValueError, match="reverses_seq"):
         canonical_row(replace(rows[-1], payload={}))
@@ -65,7 +65,7 @@ def test_body__of_a_reversal__names_the_seq_it_reverses() -> None:
 
 def test_canonical_row__a_float_in_the_payload__is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"payload\.mark"):
-        canonical_row(replace(_book().rows[0], payload={"mark": 1.5}))
+        canonical_row(replace(_ledger().rows[0], payload={"mark": 1.5}))
 
 
 def test_utc_text__the_same_instant_in_any_zone__is_the_same_text() -> None:
@@ -77,8 +77,8 @@ def test_utc_text__the_same_instant_in_any_zone__is_the_same_text() -> None:
     )
 
 
-def test_chain_faults__a_sound_book__has_none() -> None:
-    assert chain_faults(_book().rows, PUBLIC_ID) == []
+def test_chain_faults__a_sound_ledger__has_none() -> None:
+    assert chain_faults(_ledger().rows, PUBLIC_ID) == []
 
 
 CHANGES: list[dict[str, Any]] = [
@@ -96,13 +96,13 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_chain_faults__any_changed_field__is_found(change: dict[str, Any]) -> None:
-    rows = _book().rows
+    rows = _ledger().rows
     rows[2] = replace(rows[2], **change)
     assert any(fault.startswith("seq 3: row_hash") for fault in chain_faults(rows, PUBLIC_ID))
 
 
 def test_chain_faults__a_row_dropped_or_rehashed_or_moved__is_found() -> None:
-    rows = _book().rows
+    rows = _ledger().rows
     assert chain_faults(rows[:2] + rows[3:], PUBLIC_ID)[0] == "seq 4: expected seq 3"
     assert chain_faults([rows[1], rows[0], *rows[2:]], PUBLIC_ID)
     forged = replace(rows[2], amount_usdc_e6=UsdcE6(1))
@@ -113,12 +113,12 @@ def test_chain_faults__a_row_dropped_or_rehashed_or_moved__is_found() -> None:
     )
 
 
-def test_chain_faults__another_mandates_book__is_found_at_its_first_row() -> None:
-    assert chain_faults(_book().rows, "m_zzzzzzzzzz")[0].startswith("seq 1: prev_hash")
+def test_chain_faults__another_mandates_ledger__is_found_at_its_first_row() -> None:
+    assert chain_faults(_ledger().rows, "m_zzzzzzzzzz")[0].startswith("seq 1: prev_hash")
 
 
 def test_chain_faults__a_reversal_that_points_elsewhere__is_found() -> None:
-    rows = _book().rows
+    rows = _ledger().rows
     moved: list[LedgerRow] = [*rows[:-1], replace(rows[-1], reverses_id=rows[2].id)]
     assert chain_faults(moved, PUBLIC_ID) == ["seq 6: reverses seq 3, its payload says 4"]
 
@@ -126,7 +126,7 @@ def test_chain_faults__a_reversal_that_points_elsewhere__is_found() -> None:
 def test_docs_record__the_example_line__is_what_this_code_writes_and_holds() -> None:
     page = (Path(__file__).parents[5] / "docs" / "record.md").read_text()
     line = page.split("```json\n")[1].split("\n```")[0]
-    book = Book()
-    book.sign()
-    assert line.encode() == record_line(book.rows[0])
-    assert chain_faults(book.rows, PUBLIC_ID) == []
+    ledger = SampleLedger()
+    ledger.sign()
+    assert line.encode() == record_line(ledger.rows[0])
+    assert chain_faults(ledger.rows, PUBLIC_ID) == []

@@ -1,4 +1,4 @@
-"""The week's statement: exact values, and the identity of cash for every week of every book."""
+"""The week's statement: exact values, and the identity of cash for every week of every ledger."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from core.mandate.rules.statement import (
     week_statement,
 )
 from core.mandate.rules.weeks import IsoWeek
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     MONDAY,
     PAPER,
@@ -25,7 +25,7 @@ from tests.unit.core.mandate.rules.books import (
     TESTNET,
     VAULT,
     X402,
-    Book,
+    SampleLedger,
     e6,
     executed,
     paid,
@@ -138,18 +138,18 @@ def test_statement__the_second_week__begins_where_the_first_ended() -> None:
 
 
 def test_statement__a_log_at_the_weeks_last_second_and_at_monday__fall_apart() -> None:
-    book = working()
-    book.chain(executed("1", nonce=0), 60, WEEK.end_at - timedelta(seconds=1))
-    book.chain(executed("2", nonce=1), 61, WEEK.end_at)
-    assert week_statement(book.rows, about(), WEEK, LATER).flows.spent_usdc_e6 == e6("1")
-    assert week_statement(book.rows, about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
+    ledger = working()
+    ledger.chain(executed("1", nonce=0), 60, WEEK.end_at - timedelta(seconds=1))
+    ledger.chain(executed("2", nonce=1), 61, WEEK.end_at)
+    assert week_statement(ledger.rows, about(), WEEK, LATER).flows.spent_usdc_e6 == e6("1")
+    assert week_statement(ledger.rows, about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
 
 
 def test_statement__a_call_that_took_and_brought__is_gross_in_flows_and_against_the_caps() -> None:
-    book = working()
-    book.chain(executed("80", "30", nonce=0), 60, MONDAY + DAY)
-    book.chain(executed("60", "60", nonce=1), 61, MONDAY + DAY)
-    shown = statement_json(week_statement(book.rows, about(), WEEK, LATER))
+    ledger = working()
+    ledger.chain(executed("80", "30", nonce=0), 60, MONDAY + DAY)
+    ledger.chain(executed("60", "60", nonce=1), 61, MONDAY + DAY)
+    shown = statement_json(week_statement(ledger.rows, about(), WEEK, LATER))
     flows, used = shown["flows"], shown["allowed_vs_used"]
     assert (flows["spent"], flows["received"], flows["unexplained"]) == (
         "140.000000",
@@ -169,20 +169,20 @@ def test_statement__the_running_week__is_as_of_now_and_not_complete() -> None:
 
 
 def test_statement__a_row_reversed_a_week_later__is_in_no_week() -> None:
-    book = working()
-    lost = book.chain(executed("50"), 60)
-    book.clock = NEXT.start_at + DAY
-    book.reverse(lost)
+    ledger = working()
+    lost = ledger.chain(executed("50"), 60)
+    ledger.clock = NEXT.start_at + DAY
+    ledger.reverse(lost)
     for week in (WEEK, NEXT):
-        statement = week_statement(book.rows, about(), week, LATER)
+        statement = week_statement(ledger.rows, about(), week, LATER)
         assert (statement.flows.spent_usdc_e6, statement.unexplained_usdc_e6) == (0, 0)
 
 
 def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
-    book = working()
-    book.chain(stopped())
-    book.chain(withdrawn("1005"))
-    statement = week_statement(book.rows, about(), WEEK, LATER)
+    ledger = working()
+    ledger.chain(stopped())
+    ledger.chain(withdrawn("1005"))
+    statement = week_statement(ledger.rows, about(), WEEK, LATER)
     assert (statement.flows.withdrawals_usdc_e6, statement.flows.donated_usdc_e6) == (
         e6("1000"),
         e6("5"),
@@ -191,10 +191,10 @@ def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
 
 
 def test_statement__paper_stop__what_void_positions_return_is_received() -> None:
-    book = working(PAPER)
-    book.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    statement = week_statement(book.rows, about(PAPER), WEEK, LATER)
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
+    statement = week_statement(ledger.rows, about(PAPER), WEEK, LATER)
     assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (
         e6("100"),
         e6("100"),
@@ -267,15 +267,15 @@ STEPS = st.lists(
 )
 
 
-def _play(book: Book, word: str, amount: int, hours: int) -> Any:
+def _play(ledger: SampleLedger, word: str, amount: int, hours: int) -> Any:
     at, text = MONDAY + timedelta(hours=hours), f"{amount // 10**6}.{amount % 10**6:06d}"
     match word:
         case "buy" | "sell" | "fee":
-            return book.report(RowKind(word), text, payload={"position": {"id": "p1"}}, at=at)
+            return ledger.report(RowKind(word), text, payload={"position": {"id": "p1"}}, at=at)
         case "proceeds":
-            return book.chain(ev.ProceedsReceived(X402, amount, 0), at=at)
+            return ledger.chain(ev.ProceedsReceived(X402, amount, 0), at=at)
         case "executed":
-            return book.chain(executed(text, "1.5"), at=at)
+            return ledger.chain(executed(text, "1.5"), at=at)
         case _:
             event: Any = {
                 "paid": paid,
@@ -283,7 +283,7 @@ def _play(book: Book, word: str, amount: int, hours: int) -> Any:
                 "settled": settled,
                 "withdrawn": withdrawn,
             }[word](text)
-            return book.chain(event, at=at)
+            return ledger.chain(event, at=at)
 
 
 def _balances(statement: WeekStatement) -> None:
@@ -295,23 +295,23 @@ def _balances(statement: WeekStatement) -> None:
 
 
 @given(steps=STEPS, is_paper=st.booleans())
-def test_statement__every_week_of_any_book__balances_to_the_last_micro_usdc(
+def test_statement__every_week_of_any_ledger__balances_to_the_last_micro_usdc(
     steps: list[tuple[str, int, int, bool]], is_paper: bool
 ) -> None:
     facts = PAPER if is_paper else TESTNET
-    book = working(facts)
+    ledger = working(facts)
     for word, amount, hours, is_lost in steps:
-        row = _play(book, word, amount, hours)
+        row = _play(ledger, word, amount, hours)
         if is_lost and not is_paper and row.block_hash:
-            book.reverse(row)
+            ledger.reverse(row)
     weeks = [IsoWeek(2026, number) for number in range(5, 11)]
-    statements = [week_statement(book.rows, about(facts), week, LATER) for week in weeks]
+    statements = [week_statement(ledger.rows, about(facts), week, LATER) for week in weeks]
     for statement in statements:
         _balances(statement)
     assert [one.start.cash_usdc_e6 for one in statements[1:]] == [
         one.end.cash_usdc_e6 for one in statements[:-1]
     ]
-    assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in book.rows)
+    assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in ledger.rows)
 
 
 def figure(statement: Mapping[str, Any], name: str) -> str:

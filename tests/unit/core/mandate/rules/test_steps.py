@@ -7,13 +7,13 @@ import pytest
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import RowKind, mark_note, revert_note, stop_request_note
 from core.mandate.rules.steps import step_groups, steps_page
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,
     PAPER,
     VENUE,
     X402,
-    Book,
+    SampleLedger,
     created,
     deposited,
     e6,
@@ -31,25 +31,25 @@ from tests.unit.core.mandate.rules.books import (
 PURPOSE = "Buy ETH slowly"
 
 
-def _steps(book: Book) -> list[dict[str, Any]]:
-    return [step for group in step_groups(book.rows, PURPOSE) for step in group.steps]
+def _steps(ledger: SampleLedger) -> list[dict[str, Any]]:
+    return [step for group in step_groups(ledger.rows, PURPOSE) for step in group.steps]
 
 
-def _brief(book: Book) -> list[tuple[str, str]]:
-    return [(step["kind"], step["code"]) for step in _steps(book)]
+def _brief(ledger: SampleLedger) -> list[tuple[str, str]]:
+    return [(step["kind"], step["code"]) for step in _steps(ledger)]
 
 
 def test_steps__a_life__newest_group_first_and_reading_order_inside() -> None:
-    book = working()
-    book.report(RowKind.MOVE, "100", 60, {"why": "dip", "target": VENUE, "text": "bought"})
-    book.chain(executed("100"), 60)
-    book.chain(marked("800"), 61)
-    book.chain(stopped(worth="800"), 61)
-    book.chain(unwound("80"), 62)
-    book.chain(ev.ProceedsReceived(X402, e6("1"), 0), 63)
-    book.chain(settled("0"), 64)
-    book.chain(withdrawn("981"), 65)
-    assert _brief(book) == [
+    ledger = working()
+    ledger.report(RowKind.MOVE, "100", 60, {"why": "dip", "target": VENUE, "text": "bought"})
+    ledger.chain(executed("100"), 60)
+    ledger.chain(marked("800"), 61)
+    ledger.chain(stopped(worth="800"), 61)
+    ledger.chain(unwound("80"), 62)
+    ledger.chain(ev.ProceedsReceived(X402, e6("1"), 0), 63)
+    ledger.chain(settled("0"), 64)
+    ledger.chain(withdrawn("981"), 65)
+    assert _brief(ledger) == [
         ("funding", "funding_withdraw"),
         ("outcome", "outcome_payout"),
         ("outcome", "outcome_proceeds"),
@@ -90,15 +90,15 @@ def test_step__an_instruction__is_the_owners_purpose_with_all_ten_clauses() -> N
 
 
 def test_step__a_report_that_the_chain_confirmed() -> None:
-    book = working()
-    book.report(
+    ledger = working()
+    ledger.report(
         RowKind.MOVE,
         "100",
         60,
         {"why": "dip", "target": {"address": VENUE, "market": "ETH"}, "clause": 2},
     )
-    book.chain(executed("100"), 60)
-    action, outcome = _steps(book)[:2]
+    ledger.chain(executed("100"), 60)
+    action, outcome = _steps(ledger)[:2]
     assert (action["kind"], action["status"], action["confirmed_on_chain"], action["est"]) == (
         "action",
         "confirmed",
@@ -123,9 +123,9 @@ def test_step__a_report_that_the_chain_confirmed() -> None:
 
 
 def test_step__executed_without_a_report__is_the_action() -> None:
-    book = working()
-    book.chain(executed("100"), 60)
-    step = _steps(book)[0]
+    ledger = working()
+    ledger.chain(executed("100"), 60)
+    step = _steps(ledger)[0]
     assert (step["kind"], step["code"], step["status"], step["why"]) == (
         "action",
         "action_executed",
@@ -135,33 +135,33 @@ def test_step__executed_without_a_report__is_the_action() -> None:
 
 
 def test_step__a_report_that_the_chain_does_not_know__is_an_estimate() -> None:
-    book = working()
-    book.report(RowKind.BUY, "100", 60, {"target": VENUE})
-    step = _steps(book)[0]
+    ledger = working()
+    ledger.report(RowKind.BUY, "100", 60, {"target": VENUE})
+    step = _steps(ledger)[0]
     assert (step["status"], step["confirmed_on_chain"], step["est"]) == ("reported", False, True)
 
 
 def test_step__a_flagged_report__names_the_clauses_it_breaks() -> None:
-    book = working()
+    ledger = working()
     violation = {
         "codes": ["target_not_allowed", "over_per_tx_cap"],
         "detail": {"target_detail": "not_on_the_list"},
     }
-    book.report(RowKind.BUY, "500", None, {"target": VENUE, "violation": violation})
-    step = _steps(book)[0]
+    ledger.report(RowKind.BUY, "500", None, {"target": VENUE, "violation": violation})
+    step = _steps(ledger)[0]
     assert (step["status"], step["breached"], step["allowed_by"]) == ("flagged", [2, 5], [1, 3, 8])
     assert step["params"]["codes"] == ["target_not_allowed", "over_per_tx_cap"]
 
 
-def _revert(book: Book, number: int, proves: int | None = None) -> None:
+def _revert(ledger: SampleLedger, number: int, proves: int | None = None) -> None:
     attempted = {"target": VENUE, "selector": "0xd96a094a", "amount_usdc": "150.000000"}
-    book.add(
+    ledger.add(
         revert_note(
             chain_id=84532,
             tx_hash=tx(number),
             block_number=number,
             block_hash=tx(number),
-            at=int(book.clock.timestamp()),
+            at=int(ledger.clock.timestamp()),
             reason="OverPerTxCap",
             attempted=attempted,
             proves_event_id=proves,
@@ -170,9 +170,9 @@ def _revert(book: Book, number: int, proves: int | None = None) -> None:
 
 
 def test_refusal__found_by_the_block_scan_alone() -> None:
-    book = working()
-    _revert(book, 60)
-    step = _steps(book)[0]
+    ledger = working()
+    _revert(ledger, 60)
+    step = _steps(ledger)[0]
     assert (step["kind"], step["code"], step["status"], step["reported_by"]) == (
         "action",
         "refused",
@@ -196,17 +196,17 @@ def test_refusal__found_by_the_block_scan_alone() -> None:
 def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(
     report_first: bool,
 ) -> None:
-    book = working()
+    ledger = working()
     payload = {
         "refusal": {"reason": "OverPerTxCap", "source": "agent", "check": "reported"},
         "why": "tried",
     }
     if report_first:
-        book.report(RowKind.NOTE, tx_number=60, payload=payload)
-    _revert(book, 60, proves=book.rows[-1].seq if report_first else None)
+        ledger.report(RowKind.NOTE, tx_number=60, payload=payload)
+    _revert(ledger, 60, proves=ledger.rows[-1].seq if report_first else None)
     if not report_first:
-        book.report(RowKind.NOTE, tx_number=60, payload=payload)
-    steps = [step for step in _steps(book) if step["code"] == "refused"]
+        ledger.report(RowKind.NOTE, tx_number=60, payload=payload)
+    steps = [step for step in _steps(ledger) if step["code"] == "refused"]
     assert len(steps) == 1
     assert (steps[0]["params"]["source"], steps[0]["params"]["check"], steps[0]["why"]) == (
         "chain",
@@ -216,16 +216,16 @@ def test_refusal__reported_and_proven__is_shown_once_with_the_agents_why(
 
 
 def test_payment__reported_and_proven__is_one_research_step_before_its_call() -> None:
-    book = working()
-    book.report(
+    ledger = working()
+    ledger.report(
         RowKind.FEE,
         "0.01",
         70,
         {"fee_kind": "x402", "resource": "https://a.example/x", "why": "news"},
     )
-    book.chain(paid("0.01"), 70)
-    book.chain(executed("0.01", target=X402), 70)
-    steps = _steps(book)[:2]
+    ledger.chain(paid("0.01"), 70)
+    ledger.chain(executed("0.01", target=X402), 70)
+    steps = _steps(ledger)[:2]
     assert [(step["kind"], step["code"]) for step in steps] == [
         ("research", "research_paid"),
         ("action", "action_executed"),
@@ -247,38 +247,38 @@ def test_payment__reported_and_proven__is_one_research_step_before_its_call() ->
 def test_fee__with_a_resource_is_research_and_without_is_a_note(
     payload: dict[str, str], kind: str, code: str
 ) -> None:
-    book = working()
-    book.report(RowKind.FEE, "1", payload=payload)
-    assert _brief(book)[0] == (kind, code)
+    ledger = working()
+    ledger.report(RowKind.FEE, "1", payload=payload)
+    assert _brief(ledger)[0] == (kind, code)
 
 
 def test_agents_notes__text_check_mark_and_stop_request() -> None:
-    book = working()
-    book.report(RowKind.NOTE, payload={"text": "hello"})
-    book.report(RowKind.NOTE, payload={"check": "price above 2000"})
-    book.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "1"}})
-    book.report(RowKind.RESOLVE, "-1", payload={"position": {"id": "p1"}})
-    book.add(stop_request_note(why="done", fact="u", now=book.clock))
-    assert _brief(book)[:5] == [
+    ledger = working()
+    ledger.report(RowKind.NOTE, payload={"text": "hello"})
+    ledger.report(RowKind.NOTE, payload={"check": "price above 2000"})
+    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "1"}})
+    ledger.report(RowKind.RESOLVE, "-1", payload={"position": {"id": "p1"}})
+    ledger.add(stop_request_note(why="done", fact="u", now=ledger.clock))
+    assert _brief(ledger)[:5] == [
         ("control", "control_stoprequested"),
         ("outcome", "outcome_resolve"),
         ("outcome", "outcome_mark"),
         ("verify", "verify_check"),
         ("note", "note_text"),
     ]
-    assert [step["est"] for step in _steps(book)[:5]] == [False, True, True, False, False]
+    assert [step["est"] for step in _steps(ledger)[:5]] == [False, True, True, False, False]
 
 
 def test_pause_and_resume__keep_their_codes_and_say_what_they_did() -> None:
-    book = working()
-    book.chain(ev.AgentSet(AGENT))
-    book.chain(ev.AgentRemoved(AGENT, OWNER))
-    book.chain(ev.AgentSet(AGENT))
-    book.chain(stopped())
-    book.chain(ev.AgentSet(AGENT))
+    ledger = working()
+    ledger.chain(ev.AgentSet(AGENT))
+    ledger.chain(ev.AgentRemoved(AGENT, OWNER))
+    ledger.chain(ev.AgentSet(AGENT))
+    ledger.chain(stopped())
+    ledger.chain(ev.AgentSet(AGENT))
     told = [
         (step["code"], step["params"]["action"], step["note"])
-        for step in _steps(book)
+        for step in _steps(ledger)
         if "agent" in step["code"]
     ]
     assert told == [
@@ -290,10 +290,12 @@ def test_pause_and_resume__keep_their_codes_and_say_what_they_did() -> None:
 
 
 def test_keepers_marks__on_chain_and_beside__are_outcomes_and_estimates() -> None:
-    book = working()
-    book.chain(marked("990"))
-    book.add(mark_note(worth_usdc_e6=e6("991"), as_of_block=9, source="chain_view", now=book.clock))
-    newest, older = _steps(book)[:2]
+    ledger = working()
+    ledger.chain(marked("990"))
+    ledger.add(
+        mark_note(worth_usdc_e6=e6("991"), as_of_block=9, source="chain_view", now=ledger.clock)
+    )
+    newest, older = _steps(ledger)[:2]
     assert [step["code"] for step in (newest, older)] == ["outcome_mark"] * 2
     assert [
         (step["est"], step["confirmed_on_chain"], step["params"]["worth_usdc"])
@@ -305,9 +307,9 @@ def test_keepers_marks__on_chain_and_beside__are_outcomes_and_estimates() -> Non
 
 
 def test_factory_event__is_a_note() -> None:
-    book = working()
-    book.chain(ev.KeeperProposed(OWNER, 5))
-    step = _steps(book)[0]
+    ledger = working()
+    ledger.chain(ev.KeeperProposed(OWNER, 5))
+    step = _steps(ledger)[0]
     assert (step["kind"], step["code"], step["params"]["event"]) == (
         "note",
         "note_factory",
@@ -316,20 +318,20 @@ def test_factory_event__is_a_note() -> None:
 
 
 def test_reversed_row__never_was() -> None:
-    book = working()
-    before = _steps(book)
-    lost = book.chain(executed("10"))
-    book.reverse(lost)
-    assert _steps(book) == before
+    ledger = working()
+    before = _steps(ledger)
+    lost = ledger.chain(executed("10"))
+    ledger.reverse(lost)
+    assert _steps(ledger) == before
 
 
 def test_a_late_report__joins_its_group_and_moves_nothing() -> None:
-    book = working()
-    book.chain(executed("10"), 60)
-    book.chain(executed("20", nonce=1), 61)
-    places = [group.place for group in step_groups(book.rows, PURPOSE)]
-    book.report(RowKind.MOVE, "10", 60, {"target": VENUE})
-    groups = step_groups(book.rows, PURPOSE)
+    ledger = working()
+    ledger.chain(executed("10"), 60)
+    ledger.chain(executed("20", nonce=1), 61)
+    places = [group.place for group in step_groups(ledger.rows, PURPOSE)]
+    ledger.report(RowKind.MOVE, "10", 60, {"target": VENUE})
+    groups = step_groups(ledger.rows, PURPOSE)
     assert [group.place for group in groups] == places
     assert [step["code"] for step in groups[1].steps] == ["action_move", "action_executed"]
 
@@ -344,27 +346,27 @@ def test_paper__deposit_of_the_budget_is_funding() -> None:
 # Pages
 
 
-def _long() -> Book:
-    book = Book()
-    book.sign()
-    book.chain(created(), 1)
-    book.chain(deposited("1000"), 1)
+def _long() -> SampleLedger:
+    ledger = SampleLedger()
+    ledger.sign()
+    ledger.chain(created(), 1)
+    ledger.chain(deposited("1000"), 1)
     for n in range(6):
-        book.report(RowKind.NOTE, payload={"text": str(n)})
-    return book
+        ledger.report(RowKind.NOTE, payload={"text": str(n)})
+    return ledger
 
 
 def test_pages__whole_groups__cover_everything_once_though_rows_come_in_between() -> None:
-    book = _long()
-    everything = [step["id"] for step in _steps(book)]
+    ledger = _long()
+    everything = [step["id"] for step in _steps(ledger)]
     seen: list[int] = []
     cursor: int | None = None
     for _ in range(10):
-        steps, cursor = steps_page(step_groups(book.rows, PURPOSE), cursor, limit=3)
+        steps, cursor = steps_page(step_groups(ledger.rows, PURPOSE), cursor, limit=3)
         seen += [step["id"] for step in steps]
         if cursor is None:
             break
-        book.report(RowKind.NOTE, payload={"text": "new"})
+        ledger.report(RowKind.NOTE, payload={"text": "new"})
     assert seen == everything
 
 

@@ -1,5 +1,5 @@
 """A payment and its report, a refusal and its proof: each counts once, however far apart in the
-book.
+ledger.
 """
 
 import random
@@ -21,7 +21,7 @@ from core.mandate.rules.ledger import (
     fold_on,
 )
 from core.mandate.rules.state import EMPTY_STATE
-from tests.unit.core.mandate.rules.books import START, TESTNET, tx
+from tests.unit.core.mandate.rules.ledgers import START, TESTNET, tx
 
 USDC = 1_000_000
 PAYMENTS = 200

@@ -20,14 +20,14 @@ from core.mandate.rules.unvalued import (
     went_out_after,
 )
 from core.money import usdc_e6_from_text, usdc_text
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     PAPER,
     START,
     VAULT,
     VENUE,
     X402,
-    Book,
+    SampleLedger,
     e6,
     executed,
     stopped,
@@ -75,13 +75,15 @@ MODEL = VaultModel(
 )
 
 
-def moved(book: Book, spent: str, received: str, target: str, selector: str = BUY) -> None:
-    book.chain(replace(executed(spent, received, target=target), selector=selector))
+def moved(
+    ledger: SampleLedger, spent: str, received: str, target: str, selector: str = BUY
+) -> None:
+    ledger.chain(replace(executed(spent, received, target=target), selector=selector))
 
 
-def public_stop(book: Book, now: int = AT) -> dict[str, Any]:
-    about = ProgressFacts(facts=book.facts, terms=terms(), spread_bps=50, now=now)
-    shown: dict[str, Any] = progress_block(book.state, about)["public_stop"]
+def public_stop(ledger: SampleLedger, now: int = AT) -> dict[str, Any]:
+    about = ProgressFacts(facts=ledger.facts, terms=terms(), spread_bps=50, now=now)
+    shown: dict[str, Any] = progress_block(ledger.state, about)["public_stop"]
     return shown
 
 
@@ -151,7 +153,7 @@ STEPS = (
 def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> None:
     rows = table("limits.md", "money unvalued")
     assert len(rows) == len(STEPS)
-    vault, book, at_a = MODEL, working(FACTS), e6("100")
+    vault, ledger, at_a = MODEL, working(FACTS), e6("100")
     for (target, selector, spent, received), (words, cash, out, worth, at_cost) in zip(
         STEPS, rows, strict=True
     ):
@@ -161,11 +163,12 @@ def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> No
         after = after_call(vault, AGENT, [call], [Effect(taken, income - taken)], AT)
         assert isinstance(after, VaultModel), words
         vault = after
-        moved(book, spent, received, target, selector)
+        moved(ledger, spent, received, target, selector)
         assert (vault.cash, vault.unvalued_out) == (e6(cash), e6(out)), words
-        assert (book.state.cash_usdc_e6, book.state.unvalued_out_usdc_e6) == (e6(cash), e6(out)), (
-            words
-        )
+        assert (ledger.state.cash_usdc_e6, ledger.state.unvalued_out_usdc_e6) == (
+            e6(cash),
+            e6(out),
+        ), words
         assert (
             "WorthUnknown"
             if vault.unvalued_out
@@ -175,16 +178,16 @@ def test_worked_numbers__of_money_unvalued__are_the_models_and_the_folds() -> No
 
 
 def test_fold__an_unwind_brings_it_home() -> None:
-    book = working(FACTS)
-    moved(book, "60", "0", B)
-    book.chain(replace(unwound("45"), target=B))
-    assert book.state.unvalued_out_usdc_e6 == e6("15")
+    ledger = working(FACTS)
+    moved(ledger, "60", "0", B)
+    ledger.chain(replace(unwound("45"), target=B))
+    assert ledger.state.unvalued_out_usdc_e6 == e6("15")
 
 
 def test_fold__a_reversed_row__never_went_out() -> None:
-    book = working(FACTS)
-    book.reverse(book.chain(executed("60", target=B)))
-    assert book.state.unvalued_out_usdc_e6 == 0
+    ledger = working(FACTS)
+    ledger.reverse(ledger.chain(executed("60", target=B)))
+    assert ledger.state.unvalued_out_usdc_e6 == 0
 
 
 # When money went out
@@ -194,10 +197,10 @@ def outings(*steps: tuple[str, int]) -> list[int]:
     """What was out at each row by which money went out; `steps`: block hash and what is out after
     the row.
     """
-    book, before = working(FACTS), 0
+    ledger, before = working(FACTS), 0
     went: tuple[WentOut, ...] = ()
     for block_hash, out in steps:
-        row = replace(book.chain(executed("1")), block_hash=block_hash)
+        row = replace(ledger.chain(executed("1")), block_hash=block_hash)
         went = went_out_after(went, row, before_usdc_e6=before, out_usdc_e6=out)
         before = out
     return [one.out_usdc_e6 for one in went]
@@ -222,21 +225,21 @@ def test_public_stop__on_with_nothing_out() -> None:
 
 
 def test_public_stop__off_while_money_is_out_and_on_again_when_it_is_back() -> None:
-    book = working(FACTS)
-    moved(book, "60", "0", B)
-    assert public_stop(book) == {
+    ledger = working(FACTS)
+    moved(ledger, "60", "0", B)
+    assert public_stop(ledger) == {
         "on": False,
         "reason": "money_out_unvalued",
         "at_cost_usdc": "60.000000",
     }
-    moved(book, "0", "60", B, SELL)
-    assert public_stop(book)["on"] is True
+    moved(ledger, "0", "60", B, SELL)
+    assert public_stop(ledger)["on"] is True
 
 
 def test_public_stop__from_the_end_on__is_nobodys() -> None:
-    book, ends_at = working(FACTS), terms().ends_at
-    assert public_stop(book, ends_at - 1)["on"] is True
-    assert public_stop(book, ends_at) == {
+    ledger, ends_at = working(FACTS), terms().ends_at
+    assert public_stop(ledger, ends_at - 1)["on"] is True
+    assert public_stop(ledger, ends_at) == {
         "on": None,
         "reason": "mandate_ended",
         "at_cost_usdc": "0.000000",
@@ -244,10 +247,10 @@ def test_public_stop__from_the_end_on__is_nobodys() -> None:
 
 
 def test_public_stop__of_a_stopped_mandate__still_says_what_is_out() -> None:
-    book = working(FACTS)
-    moved(book, "60", "0", B)
-    book.chain(stopped())
-    assert public_stop(book) == {
+    ledger = working(FACTS)
+    moved(ledger, "60", "0", B)
+    ledger.chain(stopped())
+    assert public_stop(ledger) == {
         "on": None,
         "reason": "mandate_not_working",
         "at_cost_usdc": "60.000000",

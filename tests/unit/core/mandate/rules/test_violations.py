@@ -21,7 +21,7 @@ from core.mandate.rules.violations import (
 )
 from core.mandate.rules.worth import Worth
 from core.money import UsdcE6
-from tests.unit.core.mandate.rules.books import START, STRANGER, VAULT, VENUE, e6, terms, tx
+from tests.unit.core.mandate.rules.ledgers import START, STRANGER, VAULT, VENUE, e6, terms, tx
 
 NOW = int(START.timestamp()) + 10 * 86_400
 CANONICAL = {"kind": "contract", "chain_id": 84532, "address": VENUE}

@@ -6,14 +6,14 @@ from typing import Any
 from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.statement import StatementOf
 from core.mandate.rules.weeks import IsoWeek
-from tests.unit.core.mandate.rules.books import (
+from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     MONDAY,
     PUBLIC_ID,
     TESTNET,
     VAULT,
     X402,
-    Book,
+    SampleLedger,
     executed,
     marked,
     paid,
@@ -41,22 +41,22 @@ def about(facts: MandateFacts = TESTNET, **changes: Any) -> StatementOf:
     return StatementOf(**standard | changes)
 
 
-def story() -> Book:
+def story() -> SampleLedger:
     """Week 6: funded, spends 100, pays 0.01, is marked 970.
 
     Week 7: gets 130 back, stops, fee 2.999, withdraws half.
     """
-    book = working()
-    book.chain(executed("100", nonce=0), 60)
-    book.chain(paid("0.01"), 61)
-    book.chain(executed("0.01", nonce=1, target=X402), 61)
-    book.chain(marked("970"), 62)
-    book.report(
+    ledger = working()
+    ledger.chain(executed("100", nonce=0), 60)
+    ledger.chain(paid("0.01"), 61)
+    ledger.chain(executed("0.01", nonce=1, target=X402), 61)
+    ledger.chain(marked("970"), 62)
+    ledger.report(
         RowKind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
     )
     monday = NEXT.start_at
-    book.chain(executed("0", "130", nonce=2), 63, monday)
-    book.chain(stopped(), 64, monday + timedelta(hours=1))
-    book.chain(settled("2.999", "29.99"), 65, monday + timedelta(hours=2))
-    book.chain(withdrawn("500"), 66, monday + timedelta(hours=3))
-    return book
+    ledger.chain(executed("0", "130", nonce=2), 63, monday)
+    ledger.chain(stopped(), 64, monday + timedelta(hours=1))
+    ledger.chain(settled("2.999", "29.99"), 65, monday + timedelta(hours=2))
+    ledger.chain(withdrawn("500"), 66, monday + timedelta(hours=3))
+    return ledger

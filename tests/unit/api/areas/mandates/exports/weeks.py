@@ -4,22 +4,22 @@ from typing import Any
 
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.statement import all_mandates_json, statement_json, week_statement
-from tests.unit.core.mandate.rules.books import PAPER, Book, working
+from tests.unit.core.mandate.rules.ledgers import PAPER, SampleLedger, working
 from tests.unit.core.mandate.rules.week_story import LATER, WEEK, about, story
 
 HEAD = "12:0x" + "ab" * 32
 CAUTION = "TEST NETWORK: test money."
 
 
-def week(book: Book | None = None) -> dict[str, Any]:
-    return statement_json(week_statement((book or story()).rows, about(), WEEK, LATER))
+def week(ledger: SampleLedger | None = None) -> dict[str, Any]:
+    return statement_json(week_statement((ledger or story()).rows, about(), WEEK, LATER))
 
 
 def said_by_the_agent(why: str) -> dict[str, Any]:
     """A week in which the agent gave this reason."""
-    book = story()
-    book.report(RowKind.NOTE, None, payload={"why": why})
-    return week(book)
+    ledger = story()
+    ledger.report(RowKind.NOTE, None, payload={"why": why})
+    return week(ledger)
 
 
 def whole() -> dict[str, Any]:

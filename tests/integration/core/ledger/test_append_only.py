@@ -1,5 +1,5 @@
-"""The database itself refuses to change a book, even where no row would be touched, and grants the
-application less.
+"""The database itself refuses to change a ledger, even where no row would be touched, and grants
+the application less.
 """
 
 import pytest
@@ -14,20 +14,20 @@ from tests.integration.core.rows import NOW, add_mandate, note
 
 
 @pytest.mark.row("6 append-only")
-@pytest.mark.parametrize("book", append_only())
+@pytest.mark.parametrize("ledger", append_only())
 @pytest.mark.parametrize(
     "statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"]
 )
-def test_book__changed_in_place__raises(write: WriteSession, book: str, statement: str) -> None:
-    with pytest.raises(ProgrammingError, match=f"on {book} is refused: the book is append-only"):
-        write.execute(text(statement.format(book)))
+def test_ledger__changed_in_place__raises(write: WriteSession, ledger: str, statement: str) -> None:
+    with pytest.raises(ProgrammingError, match=f"on {ledger} is refused: the book is append-only"):
+        write.execute(text(statement.format(ledger)))
 
 
 @pytest.mark.row("6 append-only")
 @pytest.mark.parametrize(
     "statement", ["update {} set kind = 'stop'", "delete from {}", "truncate {} cascade"]
 )
-def test_book__with_a_row__keeps_it(database: Database, statement: str) -> None:
+def test_ledger__with_a_row__keeps_it(database: Database, statement: str) -> None:
     with database.write() as session:
         mandate_id = add_mandate(session)
         mandate_ledger.append(session, mandate_id, note(1), NOW)
@@ -38,7 +38,7 @@ def test_book__with_a_row__keeps_it(database: Database, statement: str) -> None:
         assert mandate_ledger.verify(session, mandate_id) == []
 
 
-def test_application_role__may_append_to_a_book_and_change_other_tables_only(
+def test_application_role__may_append_to_a_ledger_and_change_other_tables_only(
     database: Database, database_url: str
 ) -> None:
     with database.write() as session:
@@ -56,9 +56,9 @@ def test_application_role__may_append_to_a_book_and_change_other_tables_only(
             for of in (*append_only(), "mandate")
             for what in ("select", "insert", "update", "delete", "truncate")
         }
-    for book in append_only():
+    for ledger in append_only():
         assert [
-            allowed[book, what] for what in ("select", "insert", "update", "delete", "truncate")
+            allowed[ledger, what] for what in ("select", "insert", "update", "delete", "truncate")
         ] == [True, True, False, False, False]
     assert allowed["mandate", "update"]
 

@@ -1,5 +1,5 @@
-"""A mandate's book in memory, for tests: it prices, numbers and chains rows as core.mandate.ledger
-does.
+"""A mandate's ledger in memory, for tests: it prices, numbers and chains rows as
+core.mandate.ledger does.
 """
 
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ def tx(number: int) -> str:
     return f"0x{number:064x}"
 
 
-class Book:
+class SampleLedger:
     """`clock` moves one minute a row unless `at` is given."""
 
     def __init__(self, facts: MandateFacts = TESTNET, start: datetime = START) -> None:
@@ -224,13 +224,13 @@ def withdrawn(amount: str, token: str = USDC) -> ev.Withdrawn:
     return ev.Withdrawn(token, OWNER, e6(amount), 0)
 
 
-def working(facts: MandateFacts = TESTNET) -> Book:
+def working(facts: MandateFacts = TESTNET) -> SampleLedger:
     """A signed mandate with a funded vault (paper: just signed), clock at START and some
     minutes.
     """
-    book = Book(facts)
-    book.sign()
+    ledger = SampleLedger(facts)
+    ledger.sign()
     if facts.market_mode is MarketMode.TESTNET:
-        book.chain(created(), 1)
-        book.chain(deposited("1000"), 1)
-    return book
+        ledger.chain(created(), 1)
+        ledger.chain(deposited("1000"), 1)
+    return ledger

@@ -1,8 +1,8 @@
-"""What a read of a mandate costs when its book is long: the same questions of a book of 1,000 rows
-and one of 100,000.
+"""What a read of a mandate costs when its ledger is long: the same questions of a ledger of 1,000
+rows and one of 100,000.
 
-Both books hold the same rows in the week that is asked for and in the last day; the long one has a
-hundred times as many before. A ratio near 1 says that the work grows with what is asked. Of the
+Both ledgers hold the same rows in the week that is asked for and in the last day; the long one has
+a hundred times as many before. A ratio near 1 says that the work grows with what is asked. Of the
 long one the statements of a read are counted too. The last line is one JSON object.
 """
 
@@ -84,7 +84,7 @@ def fill(session: WriteSession, public_id: str, count: int, salt: int) -> None:
     now = datetime.now(UTC)
     listed = rows(count, now, salt)
     for first in range(0, count, 5_000):
-        mandate_ledger.append_books(session, {mandate_id: listed[first : first + 5_000]}, now)
+        mandate_ledger.append_ledgers(session, {mandate_id: listed[first : first + 5_000]}, now)
 
 
 def p99_ms(ask: Callable[[str], Any], mandates: Sequence[str], rounds: int) -> list[float]:
@@ -141,7 +141,7 @@ def _measured(stack: Stack) -> dict[str, float]:
     sign_in(story)
     short, long = new_mandate(story), new_mandate(story)
     database = Database(stack.facts["database_url"])
-    print(f"writing books of {SHORT} and {LONG} rows", flush=True)
+    print(f"writing ledgers of {SHORT} and {LONG} rows", flush=True)
     with database.write() as session:
         fill(session, short, SHORT, 1_000_000)
         fill(session, long, LONG, 2_000_000)

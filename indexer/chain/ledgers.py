@@ -1,5 +1,5 @@
-"""Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the
-list of what they lack.
+"""Where the ledgers' rows of a block go: into the ledgers, or, in a rescan beside the record, to
+the list of what they lack.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A factory event as a row of every book that it concerns.
+    """A factory event as a row of every ledger that it concerns.
 
     `is_alert`: their owners are told of it as well.
     """
@@ -44,15 +44,15 @@ class Note:
     is_alert: bool
 
 
-class Books(Protocol):
+class Ledgers(Protocol):
     """Owners' alerts of a ledger's rows are `append`'s; those of the factory's events go with their
     notes.
     """
 
     def append(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
     ) -> int:
-        """Rows of mandates' books, by mandate id; the number of rows that were new."""
+        """Rows of mandates' ledgers, by mandate id; the number of rows that were new."""
 
     def note(
         self,
@@ -68,32 +68,32 @@ class Books(Protocol):
         """
 
     def post_deposits(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
     ) -> int:
         """Deposits that nobody reported, by account id; the number of rows that were new."""
 
-    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
-        """Which of these books lack a fact that was refused, so that nothing may follow it."""
+    def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
+        """Which of these ledgers lack a fact that was refused, so that nothing may follow it."""
 
     def hold(
         self,
         session: WriteSession,
         chain_id: int,
         kind: str,
-        book: int,
+        ledger: int,
         facts: Sequence[NewHeld],
         now: datetime,
     ) -> int:
-        """Hold these facts back from a book (quarantine.py); how many it lacks."""
+        """Hold these facts back from a ledger (quarantine.py); how many it lacks."""
 
 
 class LiveBooks:
-    """The books themselves."""
+    """The ledgers themselves."""
 
     def append(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
     ) -> int:
-        grown = mandate_ledger.append_books(session, books, now)
+        grown = mandate_ledger.append_ledgers(session, ledgers, now)
         public_ids = public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
@@ -119,7 +119,7 @@ class LiveBooks:
         mandate_ids: Sequence[int],
         now: datetime,
     ) -> int:
-        """Written down as owed: thousands of books are written in slices, while the chain goes on
+        """Written down as owed: thousands of ledgers are written in slices, while the chain goes on
         (factory_notes.write_slice).
         """
         written = [
@@ -130,50 +130,50 @@ class LiveBooks:
         return 0
 
     def post_deposits(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
     ) -> int:
-        return transfer_reports.post_deposits(session, books, now)
+        return transfer_reports.post_deposits(session, ledgers, now)
 
-    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
-        return quarantine.held_among(session, kind, books)
+    def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
+        return quarantine.held_among(session, kind, ledgers)
 
     def hold(
         self,
         session: WriteSession,
         chain_id: int,
         kind: str,
-        book: int,
+        ledger: int,
         facts: Sequence[NewHeld],
         now: datetime,
     ) -> int:
         """The owner is told of the first fact, not of those that wait behind it.
 
-        What would wait and stands in the book already, as when a new machine reads the chain again,
-        is left out.
+        What would wait and stands in the ledger already, as when a new machine reads the chain
+        again, is left out.
         """
         standing = self._standing(
-            session, kind, book, [fact.base_key for fact in facts if not fact.tries]
+            session, kind, ledger, [fact.base_key for fact in facts if not fact.tries]
         )
         lacking = [fact for fact in facts if fact.base_key not in standing]
         if lacking:
-            quarantine.hold(session, chain_id, kind, book, lacking, now)
+            quarantine.hold(session, chain_id, kind, ledger, lacking, now)
         if kind == MANDATE and facts[0].tries:
-            _alert_held(session, chain_id, book, facts[0], now)
+            _alert_held(session, chain_id, ledger, facts[0], now)
         return len(lacking)
 
     def _standing(
-        self, session: WriteSession, kind: str, book: int, keys: Sequence[str]
+        self, session: WriteSession, kind: str, ledger: int, keys: Sequence[str]
     ) -> set[str]:
         known = (
-            known_keys(session, MandateEvent, MandateEvent.mandate_id, {book: keys})
+            known_keys(session, MandateEvent, MandateEvent.mandate_id, {ledger: keys})
             if kind == MANDATE
-            else known_keys(session, TransferEntry, TransferEntry.account_id, {book: keys})
+            else known_keys(session, TransferEntry, TransferEntry.account_id, {ledger: keys})
         )
-        return known[book].standing
+        return known[ledger].standing
 
 
 class MissingRows:
-    """Writes no book: notes in the shadow which rows the books lack.
+    """Writes no ledger: notes in the shadow which rows the ledgers lack.
 
     `session` must see the shadow first, then the record.
 
@@ -181,15 +181,15 @@ class MissingRows:
     """
 
     def append(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
     ) -> int:
-        keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
+        keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in ledgers.items()}
         known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
         return self._note(
             session,
             MANDATE,
-            books,
-            {book: facts.standing for book, facts in known.items()},
+            ledgers,
+            {ledger: facts.standing for ledger, facts in known.items()},
             NEW_ROW,
         )
 
@@ -207,20 +207,20 @@ class MissingRows:
         )
 
     def post_deposits(
-        self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime
+        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
     ) -> int:
-        untold = transfer_reports.untold(session, books)
+        untold = transfer_reports.untold(session, ledgers)
         keys = {account_id: [row.base_key for row in rows] for account_id, rows in untold.items()}
         known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
         return self._note(
             session,
             ACCOUNT,
             untold,
-            {book: facts.standing for book, facts in known.items()},
+            {ledger: facts.standing for ledger, facts in known.items()},
             NEW_TRANSFER,
         )
 
-    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
+    def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
         return set()
 
     def hold(
@@ -228,7 +228,7 @@ class MissingRows:
         session: WriteSession,
         chain_id: int,
         kind: str,
-        book: int,
+        ledger: int,
         facts: Sequence[NewHeld],
         now: datetime,
     ) -> int:
@@ -239,23 +239,23 @@ class MissingRows:
         self,
         session: WriteSession,
         kind: str,
-        books: Mapping[int, Sequence[Any]],
+        ledgers: Mapping[int, Sequence[Any]],
         standing: Mapping[int, set[str]],
         form: TypeAdapter[Any],
     ) -> int:
-        held = quarantine.held_keys(session, kind, books)
-        known = {book: keys | held.get(book, set()) for book, keys in standing.items()}
+        held = quarantine.held_keys(session, kind, ledgers)
+        known = {ledger: keys | held.get(ledger, set()) for ledger, keys in standing.items()}
         lacking = [
-            (book, row)
-            for book, rows in books.items()
+            (ledger, row)
+            for ledger, rows in ledgers.items()
             for row in rows
-            if row.base_key not in known[book]
+            if row.base_key not in known[ledger]
         ]
         shadow.add_missing(
             session,
             [
-                (kind, book, row.base_key, form.dump_python(row, mode="json"))
-                for book, row in lacking
+                (kind, ledger, row.base_key, form.dump_python(row, mode="json"))
+                for ledger, row in lacking
             ],
         )
         return len(lacking)
@@ -310,18 +310,18 @@ def _instant(at: int | None, now: datetime) -> datetime:
 
 
 def write_missing(session: WriteSession, now: datetime) -> int:
-    """Append to the books what the shadow says that they lack, each book's rows in the order of the
-    chain; how many were new.
+    """Append to the ledgers what the shadow says that they lack, each book's rows in the order of
+    the chain; how many were new.
     """
     mandates: dict[int, list[NewRow]] = {}
     accounts: dict[int, list[NewTransfer]] = {}
     for missing in shadow.missing_rows(session):
         if missing.kind == MANDATE:
-            mandates.setdefault(missing.book_id, []).append(NEW_ROW.validate_python(missing.row))
+            mandates.setdefault(missing.ledger_id, []).append(NEW_ROW.validate_python(missing.row))
         else:
-            accounts.setdefault(missing.book_id, []).append(
+            accounts.setdefault(missing.ledger_id, []).append(
                 NEW_TRANSFER.validate_python(missing.row)
             )
-    books = LiveBooks()
-    rows = books.append(session, mandates, now) if mandates else 0
-    return rows + (books.post_deposits(session, accounts, now) if accounts else 0)
+    ledgers = LiveBooks()
+    rows = ledgers.append(session, mandates, now) if mandates else 0
+    return rows + (ledgers.post_deposits(session, accounts, now) if accounts else 0)

@@ -4,9 +4,9 @@ our accounts' nonces every node of the pool.
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
 - What pends of an account whose key this process does not hold cannot be raised, nor its nonce
-  filled: after STRANDED_BLOCKS it is given up and signed anew by a key that it holds.
+  filled: after STRANDED_BLOCKS it is given up and signed again by a key that it holds.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is
-  given up and signed anew.
+  given up and signed again.
 - What the asked node calls mined is mined when one more node has it in the same block, with the
   same end; of what must not be done twice one node's word is enough, since nothing is sent in its
   place.
@@ -49,7 +49,7 @@ OTHERS_S = 1.0  # that each other node may take
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Snapshot:
     """`safe_block` None: the node names none.
 
     `counts`: transactions of each signer that are mined at the head.
@@ -111,7 +111,7 @@ def look(
     attempts: Sequence[Tx],
     counts: Counts,
     once: Collection[int] = (),
-) -> Sight:
+) -> Snapshot:
     """`signers`: accounts whose keys this process holds.
 
     `once`: intents that must not be carried out twice.
@@ -165,7 +165,7 @@ def look(
     for account, count in believed.items():
         counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
-    return Sight(
+    return Snapshot(
         head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts)
     )
 
@@ -258,7 +258,7 @@ def _witnessed(
     heights: Mapping[str, int],
     single: Collection[tuple[str, int]],
 ) -> list[Verdict]:
-    """What the asked node calls mined, anew or in another block, is mined when one more node has
+    """What the asked node calls mined, again or in another block, is mined when one more node has
     the same receipt. `heights`: of the other nodes whose newest block is recent; where there is
     none, or none answers, the asked one's word is all there is, as it is of `single`: (signer,
     nonce) of what is not sent again in any case.
@@ -294,7 +294,7 @@ def _witnessed(
 
 def _is_stranded(verdict: Verdict, head: Head) -> bool:
     newest = verdict.slot.newest
-    # What a reorg took out begins anew.
+    # What a reorg took out begins again.
     is_pending = (
         isinstance(verdict, PendingSlot)
         and not verdict.is_seen

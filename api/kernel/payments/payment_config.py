@@ -67,7 +67,7 @@ class GasBudget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rails:
+class PaymentConfig:
     """`network` is CAIP-2.
 
     `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum
