@@ -2,10 +2,6 @@
 
 Laws
 - Worth is read again just before signing: a mark never says what was true a tick ago.
-- There is no stored nonce counter: the next nonce is the account's count plus what pending attempts
-  hold.
-- A stop takes the nonce of a pending mark or request of the same key, or goes by a key of its own;
-  it never queues behind one.
 - A stop has more than one way: `enforceStopLine` by the key of its own, `mark` and
   `enforceStopLine` by the keeper's. Whatever bars one (the vault, ETH, the fee, a nonce that is
   stuck, a signer that is down), the next is tried at once.
@@ -24,38 +20,32 @@ Laws
 - One intent's trouble is its own: it is logged, and the others go on.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import structlog
 
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
-from core.keeper.rules import IntentState, TxState
+from core.keeper.rules import IntentState
 from core.mandate.chain.reader import VaultReader
-from keeper.attempts import Fees, NonceSlot, first_free_nonce
-from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.intents import ENFORCE, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
-from keeper.market import Market, Offer, market
+from keeper.attempts import Fees, NonceSlot
+from keeper.headroom import Allowance, Headroom
+from keeper.intents import as_anyone, is_for_anyone, order_of, restated, sent_as
+from keeper.market import Market, market
 from keeper.observe import Observer
+from keeper.overdue import overdue_slots, unknown_slots
 from keeper.snapshot import Snapshot
 from keeper.spared import spared
-from keeper.state import STOPS, IntentKind, Role
+from keeper.state import STOPS, URGENT, IntentKind, Role
 from keeper.trials import Trial, tried
 from keeper.views import Numbers
 from keeper.witness import Agreement, Heard
 
 STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
-STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while another key can
-URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
-# what is not in the next block is offered again at once
-PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
-OTHERS_PATIENCE_BLOCKS = 3
-SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
 # what `mark` answers where the believed height is none of the chain's
 WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")
@@ -115,165 +105,6 @@ class Turn:
     given_up: Sequence[NonceSlot] = ()
 
 
-class Allowance(Protocol):
-    """What requests of the outbox may cost."""
-
-    sends_stops_too: bool  # their key
-
-    def allows(self, intent: Intent, wei: int) -> bool:
-        """Whether so much is kept for the intent's request.
-
-        What is about no request may cost what it costs.
-        """
-        ...
-
-
-@dataclass(slots=True)
-class _Room:
-    """What nonces and wei are left while drafts are made, one after the other."""
-
-    snapshot: Snapshot
-    market: Market
-    live: Mapping[int, Intent]  # by id
-    # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
-    reverted: Mapping[str, int]
-    avoided: frozenset[str]  # signers that are asked last
-    is_stood_down: bool  # the factory names another keeper
-    void: frozenset[int]  # intents of requests that may be done no more
-    allowance: Allowance | None  # what requests may cost
-    held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    # pending nonces that a draft of this round replaces
-    overtaken: set[tuple[str, int]] = field(default_factory=set)
-    heard: Heard = field(default_factory=Heard)  # of the stops of this turn
-    # by intent: the asked node has it not, and its key pays for no filler
-    out_of_reach: Mapping[int, NonceSlot] = field(default_factory=dict)
-    given_up: list[NonceSlot] = field(default_factory=list)  # in this turn
-
-    def __post_init__(self) -> None:
-        for slot in self.snapshot.pending:
-            self.held[slot.signer].add(slot.nonce)
-
-    def overtakable(self, signer: str) -> NonceSlot | None:
-        """The lowest nonce of this signer that a mark or a request pends at and no draft of this
-        round replaces.
-        """
-        slots = (
-            slot
-            for slot in self.snapshot.pending_of(signer)
-            if (signer, slot.nonce) not in self.overtaken
-        )
-        return next((slot for slot in slots if self._is_overtakable(slot)), None)
-
-    def _is_overtakable(self, slot: NonceSlot) -> bool:
-        """Requests are another loop's intents: what is live there is none of these."""
-        intent = self.live.get(slot.newest.intent_id)
-        return intent is None or intent.kind == IntentKind.MARK
-
-    def is_avoided(self, signer: str) -> bool:
-        """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could
-        replace.
-        """
-        if signer in self.avoided:
-            return True
-        lowest = self.snapshot.lowest_of(signer)
-        is_stuck = (
-            lowest is not None
-            and self.snapshot.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
-        )
-        return is_stuck and self.overtakable(signer) is None
-
-    def stop_signers(self, vault: str | None) -> set[str]:
-        """Whose keys have a stop of this vault pending."""
-        found = (
-            (slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.snapshot.pending
-        )
-        return {
-            signer
-            for signer, intent in found
-            if intent is not None and intent.kind == IntentKind.STOP and intent.vault == vault
-        }
-
-    def can_fill(self, slot: NonceSlot) -> bool:
-        """Its key can pay for a transfer of nothing in its place."""
-        return self.market.balances_wei[slot.signer] >= FILLER_GAS * slot.fees.max_fee_wei
-
-    def holds_up_others(self, slot: NonceSlot) -> bool:
-        """It is the lowest nonce of its key, has waited, and more pends above it."""
-        has_waited = self.snapshot.head.number >= slot.newest.offered_block + STUCK_BLOCKS
-        return (
-            has_waited
-            and slot.nonce == self.snapshot.counts[slot.signer]
-            and len(self.snapshot.pending_of(slot.signer)) > 1
-        )
-
-    def claimants(self, trial: Trial) -> frozenset[str] | None:
-        """On whose word alone this stop would be sent; None: it is none, or follows one that was
-        sent, or enough nodes call for it.
-
-        One that stands down has no other way: where a stop reverted before, it goes on the word of
-        those that let it pass.
-        """
-        intent = trial.intent
-        if intent.kind != IntentKind.STOP:
-            return None
-        in_vain = trial.passed_at if self.is_stood_down and intent.vault in self.reverted else None
-        return self.heard.claimants.get(intent.to, in_vain)
-
-    def nonce_for(self, intent: Intent, signer: str) -> int:
-        """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones
-        of the same gap.
-        """
-        is_filling = intent.kind == IntentKind.FILL
-        nonce = (
-            int(intent.reason["nonce"])
-            if is_filling
-            else first_free_nonce(self.snapshot.counts[signer], self.held[signer])
-        )
-        self.held[signer].add(nonce)
-        return nonce
-
-    def is_unneeded(self, intent: Intent) -> bool:
-        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest
-        one. What is void, and what is another keeper's.
-        """
-        is_filled = (
-            intent.kind == IntentKind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
-        )
-        return (
-            is_filled
-            or intent.id in self.void
-            or (self.is_stood_down and is_for_the_keeper(intent))
-        )
-
-    def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
-        """What the signer can pay of an offer, with the gas limit; None when it is too little.
-
-        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost,
-        and so does a request of a key that sends stops too.
-        """
-        left_wei = self.market.balances_wei[trial.signer]
-        is_request = trial.intent.outbox_id is not None
-        if trial.intent.kind == IntentKind.MARK or (
-            is_request and self.allowance is not None and self.allowance.sends_stops_too
-        ):
-            left_wei = self.market.sure_wei[
-                trial.signer
-            ] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
-        for gas in trial.gas_limits():
-            if left_wei >= gas * offer.fees.max_fee_wei:
-                return offer.fees, gas
-        if trial.intent.kind in STOPS:
-            return next(
-                (
-                    (fees, gas)
-                    for gas in trial.gas_limits()
-                    if (fees := offer.within(left_wei // gas)) is not None
-                ),
-                None,
-            )
-        return None
-
-
 class Drafter:
     """Makes drafts of planned intents and of attempts that wait too long.
 
@@ -318,11 +149,12 @@ class Drafter:
             (i for i in live if i.state is IntentState.PLANNED and self._has_key(i)), key=order_of
         )
         urgent = [i for i in planned if i.kind in URGENT]
-        overdue = {} if urgent_alone else dict(self._overdue(live, snapshot))
-        unknown = {} if urgent_alone else dict(self._unknown(live, snapshot))
+        own = self._addresses.values()
+        overdue = {} if urgent_alone else dict(overdue_slots(live, snapshot, own))
+        unknown = {} if urgent_alone else dict(unknown_slots(live, snapshot, own))
         if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
-        room = _Room(
+        room = Headroom(
             snapshot,
             self._market(snapshot),
             {i.id: i for i in live},
@@ -349,7 +181,7 @@ class Drafter:
             for group in _groups([i for i in planned if i.kind not in URGENT], OTHERS_A_TURN):
                 yield self._turn(group, room)
 
-    def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
+    def _turn(self, group: Sequence[Intent], room: Headroom) -> Turn:
         restated = self.restated(group, room.snapshot)
         fresh = {
             i.id: intent
@@ -400,7 +232,7 @@ class Drafter:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), snapshot.head)
 
     def _tried(
-        self, intents: Sequence[tuple[Intent, str, NonceSlot | None]], room: _Room
+        self, intents: Sequence[tuple[Intent, str, NonceSlot | None]], room: Headroom
     ) -> list[Trial]:
         return tried(
             self._reader.rpc,
@@ -411,7 +243,7 @@ class Drafter:
 
     # Planned intents
 
-    def _first_attempts(self, intents: Sequence[Intent], room: _Room) -> Iterator[Draft]:
+    def _first_attempts(self, intents: Sequence[Intent], room: Headroom) -> Iterator[Draft]:
         """Each by the first of its ways that is open."""
         ways = {intent.id: self._ways(intent, room) for intent in intents}
         left = [intent for intent in intents if ways[intent.id]]
@@ -438,7 +270,7 @@ class Drafter:
                 if draft is None and ways[i.id] and i.id not in above
             ]
 
-    def _ways(self, intent: Intent, room: _Room) -> list[tuple[Intent, str]]:
+    def _ways(self, intent: Intent, room: Headroom) -> list[tuple[Intent, str]]:
         """Forms of an intent with their signers, best first; none for a second stop when no other
         key can send one.
         """
@@ -462,7 +294,7 @@ class Drafter:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
 
-    def _first_attempt(self, trial: Trial, room: _Room, *, is_last: bool) -> Draft | None:
+    def _first_attempt(self, trial: Trial, room: Headroom, *, is_last: bool) -> Draft | None:
         """None when this way is barred; it is told when it was the last one."""
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
         tell = log.warning if is_last else log.debug
@@ -525,47 +357,8 @@ class Drafter:
 
     # Attempts that wait too long
 
-    def _overdue(
-        self, live: Sequence[Intent], snapshot: Snapshot
-    ) -> Iterator[tuple[int, NonceSlot]]:
-        """By intent: slots of our keys whose newest attempt has waited too long at the lowest
-        nonce, or pays less than the base fee.
-
-        What waits above another nonce waits for that one: more money would not help it. What pays
-        less than the base fee is raised at any nonce, at most once a block.
-        """
-        kinds, seen = {intent.id: intent.kind for intent in live}, snapshot.seen
-        for slot in snapshot.pending:
-            newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
-            was_orphaned = newest.state is TxState.MINED  # it goes out again as it is first
-            if kind is None or was_orphaned or slot.signer not in self._addresses.values():
-                continue
-            waited = snapshot.head.number - newest.offered_block
-            is_lowest = slot.nonce == snapshot.counts[slot.signer]
-            is_seen = (slot.signer, slot.nonce) in seen
-            patience = (
-                SEEN_PATIENCE_BLOCKS
-                if is_seen
-                else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
-            )
-            has_waited = is_lowest and waited >= patience
-            if has_waited or (waited > 0 and newest.max_fee_wei < snapshot.head.base_fee_wei):
-                yield newest.intent_id, slot
-
-    def _unknown(
-        self, live: Sequence[Intent], snapshot: Snapshot
-    ) -> Iterator[tuple[int, NonceSlot]]:
-        """By intent: slots of our keys that were offered in a block before, and that the node has
-        not, at whatever nonce.
-        """
-        ids = {intent.id for intent in live}
-        for slot in snapshot.unknown:
-            is_ours = slot.newest.intent_id in ids and slot.signer in self._addresses.values()
-            if is_ours and snapshot.head.number > slot.newest.offered_block:
-                yield slot.newest.intent_id, slot
-
     def _replacements(
-        self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, NonceSlot], room: _Room
+        self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, NonceSlot], room: Headroom
     ) -> Iterator[Draft]:
         left = {
             n: slot
@@ -580,7 +373,7 @@ class Drafter:
             if self._observer.witnesses.are_several and i.vault not in room.heard.denied
         }
         again = (
-            (_sent_as(room.live[n], fresh[n], kept.get(n), is_stood_down=room.is_stood_down), slot)
+            (sent_as(room.live[n], fresh[n], kept.get(n), is_stood_down=room.is_stood_down), slot)
             for n, slot in left.items()
         )
         needed = [(intent, slot) for intent, slot in again if intent is not None]
@@ -598,7 +391,7 @@ class Drafter:
                 yield draft
 
     def _replacement(
-        self, intent: Intent, trial: Trial | None, slot: NonceSlot, room: _Room
+        self, intent: Intent, trial: Trial | None, slot: NonceSlot, room: Headroom
     ) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by
         now.
@@ -678,20 +471,6 @@ def _restated(intent: Intent, numbers: Numbers | None, snapshot: Snapshot) -> In
 def _is_in_gap(filling: Intent, snapshot: Snapshot) -> bool:
     gap = snapshot.gap_of(filling.to)
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
-
-
-def _sent_as(
-    intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool
-) -> Intent | None:
-    """The fresh numbers in the form in which the pending attempt was sent.
-
-    A stop that is `kept`, as nodes disagree whether it is needed, or that stands as another
-    keeper's mark, is sent in the form that the contract checks, if it has one.
-    """
-    if fresh is None:
-        return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
-    is_enforced = intent.data == ENFORCE or (is_stood_down and is_for_anyone(fresh))
-    return as_anyone(fresh, intent.role) if is_enforced else replace(fresh, role=intent.role)
 
 
 def _wait(intent: Intent, why: str, tell: Callable[..., object] | None = None, **told: Any) -> None:

@@ -208,3 +208,17 @@ def second_of(stop: Intent, head: Head) -> NewIntent:
         trigger_block_hash=head.hash,
         reason=stop.reason,
     )
+
+
+def sent_as(
+    intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool
+) -> Intent | None:
+    """The fresh numbers in the form in which the pending attempt was sent.
+
+    A stop that is `kept`, as nodes disagree whether it is needed, or that stands as another
+    keeper's mark, is sent in the form that the contract checks, if it has one.
+    """
+    if fresh is None:
+        return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
+    is_enforced = intent.data == ENFORCE or (is_stood_down and is_for_anyone(fresh))
+    return as_anyone(fresh, intent.role) if is_enforced else replace(fresh, role=intent.role)

@@ -26,11 +26,9 @@ from sqlalchemy.orm import Session
 from core.chain import right_chain
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer
-from core.custody import queries as custody_rows
 from core.custody.keys import CustodySigner, KeyRing
-from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
-from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.keeper.gas import GasBudgets
@@ -38,19 +36,19 @@ from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
-from keeper import funds, status
+from keeper import funds, seals, status
 from keeper.drafts import Caps
 from keeper.funds import Funds
 from keeper.market import GWEI
 from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
-from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.outbox_kinds import outbox_planner
 from keeper.precedence import Precedence
 from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers, share_of
 from keeper.schedule import Job, Schedule
 from keeper.sender import Sender
-from keeper.signers import PREFIXES, KeyPlace, plain_variable, signers_of
-from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
+from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
+from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
 from keeper.worker import Worker
@@ -75,24 +73,18 @@ def now_utc() -> datetime:
 
 def key_places(settings: Settings) -> dict[Role, KeyPlace]:
     """Where the settings say that each role's key is."""
-    names = {role: prefix.lower() for role, prefix in PREFIXES.items()}
-    return {role: _key_place(settings, name) for role, name in names.items()}
-
-
-def _key_place(settings: Settings, name: str) -> KeyPlace:
-    """`name`: what the role's settings begin with.
-
-    How long a remote signer may take is one setting for all.
-    """
-    return KeyPlace(
-        private_key=getattr(settings, f"{name}_private_key"),
-        keystore=getattr(settings, f"{name}_keystore"),
-        password_file=getattr(settings, f"{name}_keystore_password_file"),
-        remote_url=getattr(settings, f"{name}_remote_signer_url"),
-        remote_address=getattr(settings, f"{name}_remote_signer_address"),
-        remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
-        remote_answer_s=settings.keeper_remote_signer_answer_s,
-    )
+    return {
+        role: KeyPlace(
+            private_key=getattr(settings, f"{name}_private_key"),
+            keystore=getattr(settings, f"{name}_keystore"),
+            password_file=getattr(settings, f"{name}_keystore_password_file"),
+            remote_url=getattr(settings, f"{name}_remote_signer_url"),
+            remote_address=getattr(settings, f"{name}_remote_signer_address"),
+            remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
+            remote_answer_s=settings.keeper_remote_signer_answer_s,
+        )
+        for role, name in ((role, prefix.lower()) for role, prefix in PREFIXES.items())
+    }
 
 
 def custody_signer_of(settings: Settings) -> CustodySigner | None:
@@ -114,12 +106,7 @@ class Keeper:
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
         custody = custody_signer_of(settings)
-        builders = (
-            {}
-            if custody is None
-            else {CUSTODIAL_TRANSFER: custodial_transfers(custody, deployment.contracts["usdc"])}
-        )
-        self._planner = OutboxPlanner(builders)
+        self._planner = outbox_planner(custody, deployment.contracts["usdc"])
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(
             settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"
@@ -207,7 +194,9 @@ class Keeper:
                 and self.once(patience_s=self._settings.keeper_tick_s) is not None
             ):
                 self._schedule = self._schedule or self._started_jobs()
-                self._start_requests()
+                if self._serves_requests and self._requests is None:
+                    self._requests = self._opened_requests()
+                    self._requests.loop.start()
         except LeadershipLostError as error:
             # The supervisor starts a fresh process, which waits for its turn.
             log.error("no longer leading", error=str(error))
@@ -228,8 +217,10 @@ class Keeper:
 
         Errors: as Tick.run, and SignerRefusedError.
         """
-        if not self._lead_within(patience_s):
-            self._tell_waiting()
+        if not self._leadership.take_within(patience_s, now_utc, self._ended.wait):
+            if not self._told_waiting:  # once: a spare may wait for weeks
+                log.info("another keeper leads, waiting")
+            self._told_waiting = True
             return None
         self._metrics.leading(self._leadership.epoch)
         self._tick = self._tick or self._open()
@@ -254,14 +245,6 @@ class Keeper:
         self._reader.rpc.close()
         if self._requests is not None:
             self._requests.close()
-
-    def _lead_within(self, seconds: float) -> bool:
-        """A spare tries every TRY_S, not only once a tick."""
-        until = time.monotonic() + seconds
-        while not self._leadership.try_take(now_utc()):
-            if time.monotonic() + TRY_S > until or self._ended.wait(TRY_S):
-                return False
-        return True
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
@@ -293,10 +276,7 @@ class Keeper:
 
     def _sender(self, observer: Observer, signers: Mapping[Role, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
-        for role, signer in self._signers.items():
-            require_allowed(
-                signer.address, client, plain_variable=plain_variable(role, self._key_places[role])
-            )
+        require_all_allowed(self._signers, self._key_places, client)
         require_gas_key(
             client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers
         )
@@ -312,11 +292,6 @@ class Keeper:
             sign=self._got_on,
             precedence=self._precedence,
         )
-
-    def _start_requests(self) -> None:
-        if self._serves_requests and self._requests is None:
-            self._requests = self._opened_requests()
-            self._requests.loop.start()
 
     def requests_once(self) -> None:
         """One round of the requests, after `once`."""
@@ -392,12 +367,6 @@ class Keeper:
         schedule.start()
         return schedule
 
-    def _tell_waiting(self) -> None:
-        """Once: a spare may wait for weeks."""
-        if not self._told_waiting:
-            log.info("another keeper leads, waiting")
-        self._told_waiting = True
-
     def _say_trouble(self, error: Exception) -> None:
         log.error("tick failed", error=text_of(error), kind=type(error).__name__)
         self._metrics.failed(error)
@@ -415,20 +384,8 @@ def _keeper() -> Keeper:
     settings = read_settings()
     with refusals():
         keeper = Keeper(settings, KeeperMetrics(time.monotonic))
-    _tell_unknown_seals(settings)
+    seals.tell_at_start(settings.database_url, settings.custody_keys())
     return keeper
-
-
-def _tell_unknown_seals(settings: Settings) -> None:
-    """Once, at the start; a database that is away keeps nothing from starting."""
-    database = Database(settings.database_url, application_name=f"{NAME} seals", bounds=SCRAPE)
-    try:
-        with database.read() as session:
-            tell_unknown(session, settings.custody_keys())
-    except SQLAlchemyError as error:
-        log.warning("custodial seals not looked at", error=type(error).__name__)
-    finally:
-        database.close()
 
 
 @app.command()
@@ -493,16 +450,6 @@ def once() -> None:
     )
 
 
-def _require_all_open(session: Session, settings: Settings) -> None:
-    """Errors: InvalidParameterError; the log names the wallets."""
-    unknown = tell_unknown(session, settings.custody_keys())
-    if unknown:
-        raise InvalidParameterError(
-            "CUSTODY_OLD_KEYS",
-            f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again",
-        )
-
-
 @app.command()
 def reseal() -> None:
     """Seal every custodial key again under the first key of CUSTODY_KEY, so that the old ones can
@@ -515,16 +462,11 @@ def reseal() -> None:
             raise InvalidParameterError(
                 "CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS"
             )
-    database = Database(settings.database_url, application_name=f"{NAME} reseal")
     try:
-        with database.write() as session:
-            _require_all_open(session, settings)
-            count = custody_rows.reseal(session, signer.version, signer.resealed)
+        count = seals.reseal(settings.database_url, signer, settings.custody_keys())
     except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None
-    finally:
-        database.close()
     log.info("sealed anew", wallets=count, key_version=signer.version)
 
 
@@ -534,10 +476,8 @@ def show_status() -> None:
     settings = read_settings(answers=True)
     with refusals():
         settings.deployment()
-    database = Database(settings.database_url, application_name=f"{NAME} status")
     try:
-        with database.read() as session:
-            report = status.read(session, settings.chain_id, NAME, now_utc())
+        report = status.read_apart(settings.database_url, settings.chain_id, NAME, now_utc())
     except SQLAlchemyError as error:
         typer.echo(
             "The database does not answer; check DATABASE_URL and that it is migrated "
@@ -545,8 +485,6 @@ def show_status() -> None:
             err=True,
         )
         raise typer.Exit(1) from None
-    finally:
-        database.close()
     Console().print(*status.tables(report))
     raise typer.Exit(0 if report.is_alive else 1)
 

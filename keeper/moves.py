@@ -1,6 +1,6 @@
 """What the chain's verdicts mean for intents and their attempts. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.blocks import TransactionReceipt
@@ -8,7 +8,7 @@ from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import SHORT
 from core.mandate.rules.lifecycle import CLOSED, VaultStatus
-from keeper.attempts import Lost, Mined, PendingSlot, Verdict
+from keeper.attempts import Lost, Mined, NonceSlot, PendingSlot, Verdict
 from keeper.state import STOPS, IntentKind
 
 SUCCESS = 1
@@ -131,3 +131,15 @@ def confirmed(
         return IntentState.SAFE
     is_done = wanted is None or (status is not None and recorded in RECORDED_AS_ENDED)
     return IntentState.DONE if is_done else None
+
+
+def given_up(slots: Sequence[NonceSlot], live: Iterable[Intent]) -> Iterator[IntentMove]:
+    """The newest intent of each; one that it had replaced is looked at by itself."""
+    by_id = {intent.id: intent for intent in live}
+    for slot in slots:
+        intent = by_id[slot.newest.intent_id]
+        yield IntentMove(
+            intent,
+            IntentState.SUPERSEDED,
+            tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id),
+        )

@@ -121,3 +121,10 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
         return bytes_of(calldata.transfer_with_authorization(*message, signature))
 
     return build
+
+
+def outbox_planner(custody: CustodySigner | None, usdc: str) -> OutboxPlanner:
+    """Of this process; without `custody` no transfer out of a custodial wallet is built."""
+    return OutboxPlanner(
+        {} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, usdc)}
+    )

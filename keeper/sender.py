@@ -10,79 +10,57 @@ Laws
   and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for
   by its hash.
-- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing
-  (docs/decisions/0019).
 - All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there
   its word is one of several (docs/decisions/0020). A stop's bytes go to every other node of the
   pool as well, and a node that took bytes and has no block with them a few blocks later rests while
   others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no
-  more, whichever round signed them: that it is not void is held until its bytes are committed
-  (core.identity.evictions), and looked up again before each send.
+  more: keeper.transitions and keeper.due hold that.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 import structlog
-from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
-from core.custody import views as custody
-from core.custody.views import void_requests_held
-from core.db.engine import Database, WriteSession
-from core.errors import MandateError, OutsideError
+from core.db.engine import Database
 from core.hexes import hex_of
 from core.keeper import intents as rows
-from core.keeper.intents import Intent, NewIntent, NewTx, Tx
-from core.keeper.rules import NEXT, ON_CHAIN, PENDING, IntentState, TxState
+from core.keeper.intents import Intent, NewTx
+from core.keeper.rules import ON_CHAIN, PENDING, IntentState
 from core.keeper.views import recorded_statuses
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.apart import settled_apart
-from keeper.attempts import NonceSlot, PendingSlot
 from keeper.counts import Counts
-from keeper.drafts import URGENT, Allowance, Caps, Draft, Drafter
+from keeper.drafts import Caps, Draft, Drafter
+from keeper.due import DueBytes
+from keeper.headroom import Allowance
 from keeper.intents import REQUEST_PATIENCE, filling, second_of
-from keeper.moves import EFFECT, IntentMove, confirmed, moves_by
+from keeper.moves import EFFECT, IntentMove, confirmed, given_up, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
+from keeper.signatures import Signatures
 from keeper.snapshot import OTHERS_S, Snapshot, look
-from keeper.state import STOPS, IntentKind, Role
+from keeper.state import STOPS, URGENT, IntentKind, Role
 from keeper.swallowed import Taken
+from keeper.transitions import Transitions, VoidRequestError
 from keeper.trials import ERROR_CHARACTERS
 
 SECOND_AFTER_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
 REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
-# what a signer that cannot sign may raise
-UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)
-T = TypeVar("T", NewTx, Tx)
-SILENT_S = 5.0  # for so long a signer that failed is asked last
 # kinds of requests that the chain carries out once, however often they are sent
 REPEATABLE = ("custodial_transfer",)
 
 log = structlog.get_logger("keeper")
-
-
-class IntentMovedError(RuntimeError):
-    """The intent's row is not in the state that this process read: two leaders, or a hand in the
-    table.
-    """
-
-
-class VoidRequestError(RuntimeError):
-    """A request that was drafted became void before its bytes were committed: nothing of the turn
-    was written.
-    """
 
 
 class Sender:
@@ -114,8 +92,6 @@ class Sender:
         self._observer = observer
         self._database = database
         self._signers = {signer.address: signer for signer in signers.values()}
-        self._epoch = epoch
-        self._fence = fence
         self._max_head_age_s = max_head_age_s
         self._addresses = {role: signer.address for role, signer in signers.items()}
         self._drafter = Drafter(reader, observer, self._addresses, caps, allowance)
@@ -123,10 +99,11 @@ class Sender:
         self._precedence = precedence or Precedence()
         self._turns = 0  # of the stops' loop, when this one looked
         self._sign = sign
-        self._clock = clock
         self._counts = Counts()
-        self._silent_until: dict[str, float] = {}  # by account
         self._taken = Taken()
+        self._transitions = Transitions(database, epoch, fence)
+        self._signatures = Signatures(self._signers, clock)
+        self._due = DueBytes(database, self._signers)
 
     def advance(
         self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
@@ -174,7 +151,7 @@ class Sender:
             self._reader.rpc,
             self._observer.heads,
             self._signers,
-            self._attempts(live),
+            self._due.attempts(live),
             self._counts,
             once,
         )
@@ -193,9 +170,9 @@ class Sender:
         ]
         if any(move.state is IntentState.REVERTED and move.intent.kind in STOPS for move in moves):
             self._observer.heads.failed()
-        live = self._committed(live, moves, now)
+        live = self._transitions.committed(live, moves, now)
         while moves := list(self._confirmations(live, snapshot)):
-            live = self._committed(live, moves, now)
+            live = self._transitions.committed(live, moves, now)
         return snapshot, live
 
     def _confirmations(self, live: Sequence[Intent], snapshot: Snapshot) -> Iterator[IntentMove]:
@@ -247,9 +224,9 @@ class Sender:
         gaps = [
             (role, signer, nonce)
             for role, signer in self._addresses.items()
-            for nonce in self._without_bytes(signer, snapshot)
+            for nonce in self._due.nonces_without_bytes(signer, snapshot)
         ]
-        return self._planned(
+        return self._transitions.planned(
             live,
             [
                 filling(signer, role, nonce, live[0].chain_id, snapshot.head)
@@ -257,13 +234,6 @@ class Sender:
             ],
             now,
         )
-
-    def _without_bytes(self, signer: str, snapshot: Snapshot) -> list[int]:
-        gap = snapshot.gap_of(signer)
-        if gap is None:
-            return []
-        held = {tx.nonce for tx in self._bytes_in_gap(signer, snapshot)}
-        return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
     def _with_seconds(
         self, live: Sequence[Intent], snapshot: Snapshot, now: datetime
@@ -289,7 +259,7 @@ class Sender:
             and snapshot.head.number - oldest.get(intent.id, snapshot.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
         needed = self._drafter.restated(waiting, snapshot)
-        return self._planned(
+        return self._transitions.planned(
             live,
             [
                 second_of(intent, snapshot.head)
@@ -298,16 +268,6 @@ class Sender:
             ],
             now,
         )
-
-    def _planned(
-        self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime
-    ) -> list[Intent]:
-        if not planned:
-            return list(live)
-        with self._database.write() as session:
-            self._fence(session)
-            added = [rows.add_intent(session, intent, self._epoch(), now) for intent in planned]
-        return [*live, *(intent for intent in added if intent is not None)]
 
     def _sent_in_turns(
         self, live: Sequence[Intent], snapshot: Snapshot, now: datetime, *, is_stood_down: bool
@@ -318,21 +278,21 @@ class Sender:
         True when the node took anything that it did not have.
         """
         urgent = {intent.id for intent in live if intent.kind in URGENT}
-        before = list(self._to_send(live, snapshot))
-        filling = [tx for signer in self._signers for tx in self._bytes_in_gap(signer, snapshot)]
+        before = list(self._due.unsent(live, snapshot))
+        filling = [tx for signer in self._signers for tx in self._due.in_gap(signer, snapshot)]
         has_sent = self._sent(
             [*filling, *(tx for tx in before if tx.intent_id in urgent)], snapshot, to_all=True
         )
         live, has_sent_now = self._signed_in_turns(
             live, snapshot, now, urgent_alone=False, is_stood_down=is_stood_down
         )
-        newest = {(tx.signer, tx.nonce): tx.id for tx in self._attempts(live)}
+        newest = {(tx.signer, tx.nonce): tx.id for tx in self._due.attempts(live)}
         rest = [
             tx
             for tx in before
             if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id
         ]
-        return live, any((has_sent, has_sent_now, self._sent(self._not_void(rest), snapshot)))
+        return live, any((has_sent, has_sent_now, self._sent(self._due.not_void(rest), snapshot)))
 
     def _signed_in_turns(
         self,
@@ -368,22 +328,22 @@ class Sender:
             wanted,
             snapshot,
             self._reverted(live),
-            self._silent(),
+            self._signatures.silent(),
             urgent_alone=urgent_alone,
             is_stood_down=is_stood_down,
-            void=() if urgent_alone else self._void(live),
+            void=() if urgent_alone else self._due.void(live),
         )
         for turn in turns:
-            signed = list(self._bytes_of(turn.drafts, snapshot, failed))
+            signed = list(self._signatures.signed(turn.drafts, snapshot, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [
                 *(IntentMove(intent, IntentState.SUPERSEDED) for intent in turn.unneeded),
-                *_given_up(turn.given_up, after),
+                *given_up(turn.given_up, after),
             ]
             with self._commit() as may:
                 signed = signed if may else []
                 try:
-                    after = self._committed(after, moves, now, signed)
+                    after = self._transitions.committed(after, moves, now, signed)
                 except VoidRequestError as error:
                     log.warning("a turn is drafted again at the next tick", requests=error.args[0])
                     break  # what follows was drafted on top of the nonces of this turn
@@ -396,23 +356,7 @@ class Sender:
             for i in after
             if i.id not in drafted and _is_refused(i, now)
         ]
-        return self._committed(after, refused, now), has_sent
-
-    def _void(self, live: Sequence[Intent]) -> frozenset[int]:
-        """Those intents whose requests may be done no more."""
-        return self._void_of([intent.id for intent in live if intent.outbox_id is not None])
-
-    def _void_of(self, intent_ids: Collection[int]) -> frozenset[int]:
-        if not intent_ids:
-            return frozenset()
-        with self._database.read() as session:
-            return custody.void_intents(session, intent_ids)
-
-    def _not_void(self, due: Iterable[T]) -> list[T]:
-        """Without the bytes of requests that may be done no more; what fills their nonces stays."""
-        due = list(due)
-        void = self._void_of({tx.intent_id for tx in due if not tx.is_filler})
-        return [tx for tx in due if tx.is_filler or tx.intent_id not in void]
+        return self._transitions.committed(after, refused, now), has_sent
 
     def _commit(self) -> AbstractContextManager[bool]:
         """Whether what was signed may be committed."""
@@ -434,38 +378,6 @@ class Sender:
         hopeless = {i.id for i in doubted if reverted.get((i.subject, i.kind), 0) >= REVERTS_A_DAY}
         return [intent for intent in live if intent.id not in hopeless]
 
-    def _bytes_of(
-        self, drafts: Sequence[Draft], snapshot: Snapshot, failed: set[str]
-    ) -> Iterator[tuple[Draft, NewTx]]:
-        """The signed ones.
-
-        Once a signer fails, nothing more of it is signed in this advance: a nonce left out would
-        hold up the rest.
-        """
-        for draft in drafts:
-            if draft.signer in failed:
-                continue
-            try:
-                tx = self._tx_of(draft, snapshot)
-            except UNSIGNED as error:
-                log.warning(
-                    "intent waits",
-                    intent=draft.intent.id,
-                    kind=draft.intent.kind,
-                    why="it is not signed",
-                    error=_words(error),
-                )
-                failed.add(draft.signer)
-                self._silent_until[draft.signer] = self._clock() + SILENT_S
-            else:
-                yield draft, tx
-
-    def _silent(self) -> frozenset[str]:
-        """Signers that failed a moment ago."""
-        return frozenset(
-            signer for signer, until in self._silent_until.items() if self._clock() < until
-        )
-
     def _reverted(self, live: Sequence[Intent]) -> dict[str, int]:
         """How many stops of the vaults with a stop to sign reverted: whoever can make
         `enforceStopLine` revert can do it again.
@@ -480,20 +392,6 @@ class Sender:
         with self._database.read() as session:
             return rows.reverted_stops(session, vaults)
 
-    def _tx_of(self, draft: Draft, snapshot: Snapshot) -> NewTx:
-        raw = self._signers[draft.signer].sign_transaction(draft.transaction())
-        return NewTx(
-            intent_id=draft.intent.id,
-            signer=draft.signer,
-            nonce=draft.nonce,
-            raw=raw,
-            hash=hex_of(keccak(raw)),
-            max_fee_wei=draft.fees.max_fee_wei,
-            max_priority_fee_wei=draft.fees.max_priority_fee_wei,
-            offered_block=snapshot.head.number,
-            is_filler=draft.is_filler,
-        )
-
     # What is sent
 
     def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], snapshot: Snapshot) -> bool:
@@ -504,7 +402,7 @@ class Sender:
         }
         sent = [
             self._sent(by_haste[True], snapshot, to_all=True),
-            self._sent(self._not_void(by_haste[False]), snapshot),
+            self._sent(self._due.not_void(by_haste[False]), snapshot),
         ]
         return any(sent)
 
@@ -532,133 +430,19 @@ class Sender:
                     intent=tx.intent_id,
                     nonce=tx.nonce,
                     signer=tx.signer,
-                    error=_words(answer),
+                    error=str(answer)[:ERROR_CHARACTERS],
                 )
         return bool(taken)
 
     def _judge_node(self, live: Sequence[Intent], snapshot: Snapshot) -> None:
         """The pinned node rests when it seems to keep bytes to itself."""
         node = self._reader.rpc.pinned_name or ""
-        swallowed = self._taken.swallowed(node, snapshot, {tx.hash for tx in self._attempts(live)})
+        swallowed = self._taken.swallowed(
+            node, snapshot, {tx.hash for tx in self._due.attempts(live)}
+        )
         if swallowed:
             log.warning("a node keeps bytes to itself", node=node, transactions=swallowed[:5])
             self._reader.rpc.distrust("swallows", SWALLOWER_REST_S)
-
-    def _to_send(self, live: Sequence[Intent], snapshot: Snapshot) -> Iterator[Tx]:
-        """The newest attempt of each pending nonce, unless the node has it: one that restarted
-        forgot it.
-        """
-        known = {
-            v.slot.newest.id
-            for v in snapshot.verdicts
-            if isinstance(v, PendingSlot) and not v.unknown
-        }
-        settled = {v.slot.newest.id for v in snapshot.verdicts if not isinstance(v, PendingSlot)}
-        newest: dict[tuple[str, int], Tx] = {
-            (tx.signer, tx.nonce): tx for tx in self._attempts(live)
-        }
-        yield from (tx for tx in newest.values() if tx.id not in known | settled)
-
-    def _bytes_in_gap(self, signer: str, snapshot: Snapshot) -> list[Tx]:
-        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent
-        again, or it is stuck. Those of a void request are none: their nonce is filled.
-        """
-        gap = snapshot.gap_of(signer)
-        if gap is None:
-            return []
-        with self._database.read() as session:
-            held = rows.bytes_at(session, signer, *gap)
-        return self._not_void(held)
-
-    # Rows
-
-    def _attempts(self, live: Iterable[Intent]) -> list[Tx]:
-        """Of these, and what pends of our accounts for the other loop: it holds nonces too."""
-        ids = [intent.id for intent in live]
-        with self._database.read() as session:
-            return [
-                *rows.attempts_of(session, ids),
-                *rows.pending_beside(session, self._signers, ids),
-            ]
-
-    def _committed(
-        self,
-        live: Sequence[Intent],
-        moves: Sequence[IntentMove],
-        now: datetime,
-        signed: Sequence[tuple[Draft, NewTx]] = (),
-    ) -> list[Intent]:
-        """Write the moves and the signed bytes in one fenced transaction.
-
-        Answers the intents that are not finished.
-
-        Errors: VoidRequestError; LeadershipLostError, IntentMovedError, the database's.
-        """
-        after = {intent.id: intent for intent in live}
-        if moves or signed:
-            with self._database.write() as session:
-                self._fence(session)
-                self._require_not_void(session, signed)
-                for move in moves:
-                    after[move.intent.id] = self._move(session, move, now)
-                for draft, tx in signed:
-                    after[draft.intent.id] = self._keep(session, draft, tx, now)
-        for move in moves:
-            _tell(move)
-        return [intent for intent in after.values() if NEXT[intent.state]]
-
-    def _require_not_void(
-        self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]
-    ) -> None:
-        requests = [
-            draft.intent.outbox_id
-            for draft, _ in signed
-            if draft.intent.outbox_id is not None and not draft.is_filler
-        ]
-        void = void_requests_held(session, requests)
-        if void:
-            raise VoidRequestError(sorted(void))
-
-    def _move(self, session: WriteSession, move: IntentMove, now: datetime) -> Intent:
-        if move.state != move.intent.state:
-            assert move.state in NEXT[move.intent.state], (move.intent.state, move.state)
-            self._change(session, replace(move.intent, state=move.state), move.intent.state, now)
-        for tx, state, receipt in move.attempts:
-            rows.move_tx(session, tx, state, now, receipt)
-        return replace(move.intent, state=move.state)
-
-    def _keep(self, session: WriteSession, draft: Draft, tx: NewTx, now: datetime) -> Intent:
-        """The signed bytes.
-
-        A filler says nothing new of its intent; a replacement changes its words, not its state.
-        """
-        was = draft.intent.state
-        intent = (
-            replace(draft.intent, state=IntentState.SIGNED)
-            if was is IntentState.PLANNED
-            else draft.intent
-        )
-        self._change(session, intent, was, now)
-        rows.add_tx(session, tx, now)
-        return intent
-
-    def _change(
-        self, session: WriteSession, intent: Intent, was: IntentState, now: datetime
-    ) -> None:
-        if not rows.move_intent(session, intent, was, self._epoch(), now):
-            raise IntentMovedError(f"intent {intent.id} is no longer {was}")
-
-
-def _given_up(slots: Sequence[NonceSlot], live: Iterable[Intent]) -> Iterator[IntentMove]:
-    """The newest intent of each; one that it had replaced is looked at by itself."""
-    by_id = {intent.id: intent for intent in live}
-    for slot in slots:
-        intent = by_id[slot.newest.intent_id]
-        yield IntentMove(
-            intent,
-            IntentState.SUPERSEDED,
-            tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id),
-        )
 
 
 def _is_refused(intent: Intent, now: datetime) -> bool:
@@ -670,27 +454,3 @@ def _is_refused(intent: Intent, now: datetime) -> bool:
     return intent.kind == IntentKind.REMOVE or (
         intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE
     )
-
-
-def _words(error: Exception) -> str:
-    """What is told of an error; one that is not ours may hold anything."""
-    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[
-        :ERROR_CHARACTERS
-    ]
-
-
-def _tell(move: IntentMove) -> None:
-    if move.state == move.intent.state:
-        return
-    intent = move.intent
-    gas_used = next(
-        (receipt.gas_used for _, _, receipt in move.attempts if receipt is not None), None
-    )
-    told = {
-        "intent": intent.id,
-        "kind": intent.kind,
-        "vault": intent.vault,
-        "was": intent.state,
-        "state": move.state,
-    }
-    log.info("intent moved", **told, gas_used=gas_used)

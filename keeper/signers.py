@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from core.chain.remote_signer import ANSWER_S, RemoteSigner
 from core.chain.signer import LocalKeySigner, Signer
 from core.errors import InvalidParameterError
+from keeper.signing import require_allowed
 from keeper.state import Role
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -50,6 +51,16 @@ class KeyPlace:
 def plain_variable(role: Role, place: KeyPlace) -> str | None:
     """The variable that holds the role's key in plain; None when it is kept better."""
     return None if place.private_key is None else f"{PREFIXES[role]}_PRIVATE_KEY"
+
+
+def require_all_allowed(
+    signers: Mapping[Role, Signer], places: Mapping[Role, KeyPlace], client_version: str
+) -> None:
+    """May these accounts sign where the node is `client_version`? Errors: SignerRefusedError."""
+    for role, signer in signers.items():
+        require_allowed(
+            signer.address, client_version, plain_variable=plain_variable(role, places[role])
+        )
 
 
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:

@@ -43,6 +43,7 @@ class IntentKind(StrEnum):
 
 
 STOPS = (IntentKind.STOP, IntentKind.SECOND)
+URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
 
 
 class Role(StrEnum):

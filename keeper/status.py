@@ -9,6 +9,7 @@ from datetime import datetime
 from rich.table import Table
 from sqlalchemy.orm import Session
 
+from core.db.engine import Database
 from core.db.leader import LeaderRow, leader_row
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
@@ -46,6 +47,16 @@ def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Ke
         attempts,
         now,
     )
+
+
+def read_apart(database_url: str, chain_id: int, leader_name: str, now: datetime) -> KeeperStatus:
+    """As `read`, by a connection of its own. Errors: the database's."""
+    database = Database(database_url, application_name=f"{leader_name} status")
+    try:
+        with database.read() as session:
+            return read(session, chain_id, leader_name, now)
+    finally:
+        database.close()
 
 
 def tables(report: KeeperStatus) -> list[Table]:

@@ -28,20 +28,22 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx
-from eth_account import Account
 from eth_utils import keccak
 
 from core.db import embedded, migrate
+from scripts._accounts import (
+    GAS_NUMBER,
+    PERSONAS,
+    SETTLER_NUMBER,
+    TEST_PHRASE,
+    TREASURY_NUMBER,
+    personas,
+    wallet_of,
+)
 from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
-# anvil's public test phrase: everybody has these keys, so nothing but a local chain accepts them.
-TEST_PHRASE = "test test test test test test test test test test test junk"
-PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
-# Further accounts of the phrase: who settles payments sends its own transactions, so that nobody
-# else may.
-SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
 PROCESSES = {
     "indexer": ("indexer.main",),
     "keeper": ("keeper.main", "run"),
@@ -98,18 +100,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def personas() -> dict[str, dict[str, str]]:
-    """The stack's accounts by role: {address, private_key}."""
-    return {role: _test_wallet(number) for number, role in enumerate(PERSONAS)}
-
-
-def _test_wallet(number: int) -> dict[str, str]:
-    """One of the phrase's accounts: {address, private_key}."""
-    Account.enable_unaudited_hdwallet_features()
-    wallet = Account.from_mnemonic(TEST_PHRASE, account_path=f"m/44'/60'/0'/0/{number}")
-    return {"address": wallet.address, "private_key": wallet.key.to_0x_hex()}
 
 
 def run_ape(
@@ -399,12 +389,12 @@ class Stack:
             "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
             "CUSTODY_KEY": self.custody_key,
-            "CUSTODY_GAS_PRIVATE_KEY": _test_wallet(GAS_NUMBER)["private_key"],
+            "CUSTODY_GAS_PRIVATE_KEY": wallet_of(GAS_NUMBER)["private_key"],
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
-            "X402_PAY_TO": _test_wallet(TREASURY_NUMBER)["address"],
-            "X402_SETTLE_PRIVATE_KEY": _test_wallet(SETTLER_NUMBER)["private_key"],
+            "X402_PAY_TO": wallet_of(TREASURY_NUMBER)["address"],
+            "X402_SETTLE_PRIVATE_KEY": wallet_of(SETTLER_NUMBER)["private_key"],
             # A local chain's gas costs 1 gwei and more, and is nobody's money.
             "X402_GAS_WEI_PER_USDC": str(10**18),
             "X402_GAS_WEI_PER_DAY": str(10**19),

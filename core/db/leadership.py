@@ -123,6 +123,19 @@ class Leadership:
                 connection.close()
         return self.leads
 
+    def take_within(
+        self, seconds: float, now: Callable[[], datetime], has_ended: Callable[[float], bool]
+    ) -> bool:
+        """Try every TRY_S for so long; `has_ended` waits as long as it is given, and True ends it.
+
+        Errors: as `try_take`.
+        """
+        until = time.monotonic() + seconds
+        while not self.try_take(now()):
+            if time.monotonic() + TRY_S > until or has_ended(TRY_S):
+                return False
+        return True
+
     def beat(self, status: Mapping[str, Any]) -> None:
         """The loop's own sign, with what it says of itself (JSON values), written at once.
 

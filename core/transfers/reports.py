@@ -24,6 +24,7 @@ from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
 from core.transfers import queries as repository
 from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.ledger.verify import transfer_ledger_faults
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.rules import (
     RESTORED_WITHIN_S,
@@ -251,7 +252,7 @@ def verify(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's transfer ledger, or with a report that the ledger does not
     bear out; empty means sound.
     """
-    faults = transfer_ledger.verify(session, account_id)
+    faults = transfer_ledger_faults(session, account_id)
     for one in repository.reports_of(session, account_id):
         facts = [_key(one, state) for state in (State.REPORTED, State.CONFIRMED, State.FAILED)]
         if transfer_ledger.load_sum(session, account_id, facts) != standing(

@@ -45,7 +45,7 @@ class KeptGas:
         self._layer_1_wei = wei
 
     def allows(self, intent: Intent, wei: int) -> bool:
-        """See keeper.drafts.Allowance."""
+        """See keeper.headroom.Allowance."""
         return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
             intent.outbox_id, 0
         )

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.devstack import Ports, Stack, personas
+from scripts._accounts import personas
+from scripts.devstack import Ports, Stack
 from scripts.story import chain_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,6 +2,7 @@
 records and statements.
 """
 
+from api.areas.mandates.reasons import REASONS
 from api.areas.mandates.schemas import answers, commands
 from api.areas.mandates.service import (
     acting,
@@ -17,7 +18,7 @@ from api.areas.mandates.service import (
     venues,
 )
 from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
-from api.kernel.operation import Area, Family, Lines, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Family, Lines, NoInput, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
 STATEMENT_FILES = ("text/csv", "application/pdf")
@@ -461,49 +462,6 @@ AREA = Area(
             also_as=STATEMENT_FILES,
         ),
     ),
-    reasons={
-        "agent_not_designated": Reason(
-            409,
-            False,
-            "owner",
-            ("mandates.offers",),
-            example="This mandate names another agent, or none; accept one that names you.",
-        ),
-        "agent_not_accepting": Reason(
-            409,
-            False,
-            "owner",
-            ("mandates.policy",),
-            example="The policy of agent 1001 does not accept mandates; its owner sets "
-            "accepts_mandates to true.",
-        ),
-        "agent_owner_mismatch": Reason(
-            403,
-            False,
-            "owner",
-            ("agents.mine",),
-            example=(
-                "Agent 1001 is not owned by you; designate an agent of your own, or use open_board."
-            ),
-        ),
-        "mandate_budget_exceeded": Reason(
-            402,
-            True,
-            "owner",
-            ("mandates.read",),
-            example="The mandate's own cash is 12.500000 USDC; ask for that at most, or wait until "
-            "money comes back.",
-        ),
-        "spend_limit_reached": Reason(
-            403,
-            True,
-            "owner",
-            ("agents.scopes",),
-            example="The call is above what the owner lets this key spend a day.",
-        ),
-        "server_guard": Reason(
-            403, False, "agent", (), example="The relay guard refused the attempt."
-        ),
-    },
+    reasons=REASONS,
     capabilities=("mandates",),
 )

@@ -36,18 +36,24 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.util import identity_key
 
 from core.canonical import canonical_json
 from core.db.arrays import table_of
-from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.ledger.chain import plain_payload
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import line_of
+from core.mandate.ledger.projections import (
+    AMOUNTS,
+    PROJECTED,
+    head_columns,
+    projections,
+    state_columns,
+)
 from core.mandate.ledger.weeks import Weeks
 from core.mandate.rows import ledger_row, mandate_facts, standing_told
 from core.mandate.rules.ledger import (
@@ -66,36 +72,20 @@ from core.mandate.rules.ledger import (
     state_to_json,
     tells,
 )
-from core.mandate.rules.lifecycle import ENDED, Status
 from core.mandate.rules.record import canonical_row_with, genesis_hash, row_hash
 from core.mandate.rules.unvalued import WentOut, went_out_after
 from core.mandate.tables import Mandate, MandateEvent, MandateHead, MandateUndo
 
 FIRST_INCARNATION = 1
-_AMOUNTS = (
-    "cash_usdc_e6",
-    "deposited_usdc_e6",
-    "spent_usdc_e6",
-    "received_usdc_e6",
-    "withdrawn_usdc_e6",
-    "paid_out_usdc_e6",
-)
 _MOVED: tuple[ColumnClause[Any], ...] = (
     column("mandate_id", BigInteger),
     column("seq", BigInteger),
     column("row_hash", Text),
     column("status", Text),
     column("paused", Boolean),
-    *(column(name, Numeric) for name in _AMOUNTS),
+    *(column(name, Numeric) for name in AMOUNTS),
     column("state", JSONB),
 )
-PROJECTED: Mapping[str, Any] = {
-    "status": Text,
-    "vault_address": BYTEA,
-    "signed_at": Timestamp,
-    "ended_at": Timestamp,
-    "ends_in_block": BigInteger,
-}  # columns of the mandate that follow the state
 _OF_MANDATE = (
     Mandate.id,
     Mandate.public_id,
@@ -411,9 +401,7 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
     listed = func.jsonb_to_recordset(cast(literal(told, Text), JSONB))
     moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
     is_whole = moved.c.state.has_key("version")
-    values: dict[str, Any] = {
-        name: moved.c[name] for name in ("seq", "status", "paused", *_AMOUNTS)
-    }
+    values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *AMOUNTS)}
     values["state"] = case((is_whole, moved.c.state), else_=MandateHead.state.concat(moved.c.state))
     values |= {"row_hash": func.decode(moved.c.row_hash, "hex"), "updated_at": now}
     statement = (
@@ -442,7 +430,7 @@ def _moved(ledger: OpenLedger) -> dict[str, Any]:
         "mandate_id": ledger.mandate_id,
         "seq": ledger.seq,
         "row_hash": ledger.row_hash[2:],
-        **_columns(ledger.state),
+        **state_columns(ledger.state),
         "state": state,
     }
 
@@ -480,37 +468,3 @@ def _tell_holders(
     if held is not None:
         for name, value in values.items():
             setattr(held, name, value)
-
-
-def head_columns(state: MandateState) -> dict[str, Any]:
-    """The head's columns that follow the state."""
-    return _columns(state) | {"state": state_to_json(state)}
-
-
-def _columns(state: MandateState) -> dict[str, Any]:
-    return {
-        "status": state.status.value,
-        "paused": state.paused,
-        **{name: getattr(state, name) for name in _AMOUNTS},
-    }
-
-
-def projections(status: str, state: MandateState) -> dict[str, Any]:
-    """The mandate's columns that follow the state; `status`: what the mandate's row says now.
-
-    A draft is cancelled without a row: its ledger says draft for ever. An end of unfunded terms is
-    said once its block is safe (`mandate_ends.say_safe`), and is not taken back by a later row.
-    """
-    if state.status is Status.DRAFT and status == Status.CANCELLED.value:
-        return {}
-    waits = state.unfunded_end_block is not None and status not in ENDED
-    before_the_end = Status.DRAFT if state.signed_at is None else Status.SIGNED
-    return {
-        "status": (before_the_end if waits else state.status).value,
-        "vault_address": None
-        if state.vault_address is None
-        else bytes.fromhex(state.vault_address.removeprefix("0x")),
-        "signed_at": state.signed_at,
-        "ended_at": None if waits else state.ended_at,
-        "ends_in_block": state.unfunded_end_block if waits else None,
-    }

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
-from core.mandate.ledger.locked import head_columns, projections
+from core.mandate.ledger.projections import head_columns, projections
 from core.mandate.ledger.writer import load_rows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.fold import fold

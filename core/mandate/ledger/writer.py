@@ -31,13 +31,12 @@ from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
 from core.mandate.ledger.locked import (
     OpenLedger,
-    head_columns,
     keep_undo,
     open_ledgers,
-    projections,
     read_needs,
     save,
 )
+from core.mandate.ledger.projections import head_columns, projections
 from core.mandate.ledger.reversal import forget_final, reverse_blocks
 from core.mandate.rows import ledger_row, mandate_facts
 from core.mandate.rules.ledger import (

@@ -39,8 +39,7 @@ from core.canonical import canonical_json, chain_hash
 from core.db.arrays import Columns, table_of
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
-from core.ledger.chain import KnownKeys, Link, chain_faults, genesis, known_keys
-from core.times import exact_instant_text
+from core.ledger.chain import KnownKeys, genesis, known_keys
 from core.transfers.ledger.copy_rows import (
     COPIED,
     STATES,
@@ -66,7 +65,6 @@ __all__ = [
     "reverse",
     "reverse_deposits",
     "reverse_facts",
-    "verify",
 ]
 
 DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
@@ -352,22 +350,6 @@ def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> Fou
     )
 
 
-def verify(session: Session, account_id: int) -> list[str]:
-    """What is wrong with an account's ledger, its head or its balances; empty means sound."""
-    entries = session.scalars(
-        select(TransferEntry)
-        .where(TransferEntry.account_id == account_id)
-        .order_by(TransferEntry.seq)
-    ).all()
-    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
-    faults = chain_faults(links, genesis(LEDGER, account_id)) + _reversal_faults(entries)
-    head = session.get(TransferHead, account_id, populate_existing=True)
-    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
-    if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
-        faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
-    return faults + _balance_faults(session, account_id)
-
-
 def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
     """The heads of several ledgers, locked by rising account id; made when missing."""
     columns = (TransferHead.account_id, TransferHead.seq, TransferHead.row_hash)
@@ -466,69 +448,3 @@ def _add_to_balances(
     session.execute(
         statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now})
     )
-
-
-def _body(entry: TransferEntry) -> dict[str, Any]:
-    """What is hashed of an entry: all but ids and hashes of the chain.
-
-    Amounts are text: they may pass 2**53.
-    """
-    deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
-    names = (
-        "seq",
-        "kind",
-        "base_key",
-        "incarnation",
-        "chain_id",
-        "asset",
-        "reported_by",
-        "payload",
-    )
-    tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
-    is_reversal = entry.reverses_id is not None
-    rest = {
-        "tx_hash": tx_hash,
-        "is_reversal": is_reversal,
-        "created_at": exact_instant_text(entry.created_at),
-    }
-    return {name: getattr(entry, name) for name in names} | deltas | rest
-
-
-def _reversal_faults(entries: Sequence[TransferEntry]) -> list[str]:
-    """A reversal points at the entry that its payload names."""
-    seq_by_id = {entry.id: entry.seq for entry in entries}
-    return [
-        (
-            f"seq {entry.seq}: reverses seq {seq_by_id.get(entry.reverses_id)}, its payload says "
-            f"{entry.payload.get('reverses_seq')}"
-        )
-        for entry in entries
-        if entry.reverses_id is not None
-        and seq_by_id.get(entry.reverses_id) != entry.payload.get("reverses_seq")
-    ]
-
-
-def _balance_faults(session: Session, account_id: int) -> list[str]:
-    place = (TransferEntry.chain_id, TransferEntry.asset)
-    sums = [func.sum(getattr(TransferEntry, f"{state}_delta_e6")) for state in STATES]
-    entries = session.execute(
-        select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)
-    ).all()
-    query = (
-        select(TransferBalance)
-        .where(TransferBalance.account_id == account_id)
-        .execution_options(populate_existing=True)
-    )
-    balances = session.scalars(query).all()
-    summed = {(chain_id, asset): tuple(map(int, amounts)) for chain_id, asset, *amounts in entries}
-    stored = {
-        (row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES)
-        for row in balances
-    }
-    differing = {
-        place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)
-    }
-    return [
-        f"balance: {asset} on chain {chain_id} is not the sum of its entries"
-        for chain_id, asset in sorted(differing)
-    ]

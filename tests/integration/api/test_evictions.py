@@ -31,9 +31,15 @@ from tests.integration.api.conftest import (
 )
 
 THIEF = Account.from_key("0x" + "66" * 32)
+
+
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "identity.md"
+
+
 # what a refused call may leave behind
 COUNTS = ("request_count", "recovery_failure", "sign_in_nonce")
+
+
 SECRETS = {"api_key", "recovery_code", "bearer_token"}
 
 
@@ -152,11 +158,15 @@ EVICTIONS: dict[str, Callable[[Robbed], None]] = {
     "undo of a recovery": undo_of_a_recovery,
     "24 hours": a_day,
 }
+
+
 HEADERS: dict[str, Callable[[Robbed], dict[str, str]]] = {
     "`api_key`": lambda robbed: {KEY: robbed.taken["api_key"]},
     "`bearer_token`": lambda robbed: bearer(robbed.taken["bearer_token"]),
     "another session of the owner": lambda robbed: robbed.taken_session,
 }
+
+
 WORKS = {
     "`api_key`": "/agent/status",
     "`bearer_token`": "/auth/wallet/status",
@@ -380,80 +390,6 @@ def test_another_owner__evicts_nobody(robbed: Robbed, path: str) -> None:
         403,
         "not_owner",
     )
-
-
-# Recoveries
-
-
-def test_a_recovery__is_told_once_and_undone_once(robbed: Robbed) -> None:
-    first = robbed.recover(robbed.taken["recovery_code"]).json()
-    again = robbed.recover(first["recovery_code"]).json()
-    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == (
-        [("agent_recovered", True)],
-        True,
-    )
-    assert robbed.post(f"/agents/{robbed.id}/recovery/undo").status_code == 200
-    assert (robbed.alerts(), robbed.fleet()["recovery_can_be_undone"]) == (
-        [("agent_recovered", False)],
-        False,
-    )
-    assert robbed.client.get("/agent/status", headers={KEY: again["api_key"]}).status_code == 401
-    refused = robbed.post(f"/agents/{robbed.id}/recovery/undo")
-    assert reason(refused) == (409, "wrong_status")
-    assert refused.json()["service"]["next"][0]["path"] == f"/agents/{robbed.id}/keys/rotate"
-
-
-def test_the_alert_of_a_recovery__says_what_to_call(robbed: Robbed) -> None:
-    recovery(robbed)
-    (alert,) = robbed.client.get("/mandate-wallet/me/alerts", headers=robbed.owner).json()["alerts"]
-    assert alert["args"] == {"user_id": robbed.id, "agent_name": "quant"}
-    assert f"POST /agents/{robbed.id}/recovery/undo" in alert["next_step"]
-    assert (alert["mandate_id"], alert["chain_id"], alert["at"]) == (
-        None,
-        None,
-        "2026-11-21T12:00:00Z",
-    )
-
-
-def test_undo__takes_the_wallet_of_the_recovery_also_when_it_waits_no_more(robbed: Robbed) -> None:
-    first = robbed.recover(robbed.taken["recovery_code"]).json()
-    robbed.link(first["bearer_token"])
-    robbed.clock.pass_(hours=48)
-    robbed.recover(first["recovery_code"])
-    robbed.owner = login(robbed.client, robbed.wallet)
-    answer = robbed.post(f"/agents/{robbed.id}/recovery/undo").json()
-    assert (answer["unlinked_wallet"], robbed.linked()) == (THIEF.address, None)
-
-
-@pytest.mark.parametrize("hours", [0, 48])
-def test_undo_of_an_old_recovery__keeps_the_wallet_that_the_owner_confirmed_since(
-    robbed: Robbed, hours: int
-) -> None:
-    """The agent recovered itself and linked its wallet; weeks later the owner answered the alert,
-    and custody's destination was gone.
-    """
-    own = Account.create()
-    first = robbed.recover(robbed.taken["recovery_code"]).json()
-    robbed.link(first["bearer_token"], own)
-    robbed.clock.pass_(hours=hours)
-    robbed.owner = login(robbed.client, robbed.wallet)
-    assert (
-        robbed.post(f"/agents/{robbed.id}/wallet/confirm", wallet_address=own.address).status_code
-        == 200
-    )
-    robbed.recover(first["recovery_code"])
-    answer = robbed.post(f"/agents/{robbed.id}/recovery/undo").json()
-    assert (answer["unlinked_wallet"], robbed.linked()) == (None, own.address.lower())
-
-
-def test_undo__keeps_the_wallet_from_before_the_recovery(robbed: Robbed) -> None:
-    own = Account.create()
-    robbed.link(robbed.taken["bearer_token"], own)
-    robbed.clock.pass_(hours=24)
-    robbed.recover(robbed.taken["recovery_code"])
-    robbed.owner = login(robbed.client, robbed.wallet)
-    answer = robbed.post(f"/agents/{robbed.id}/recovery/undo").json()
-    assert (answer["unlinked_wallet"], robbed.linked()) == (None, own.address.lower())
 
 
 # What is kept of answers

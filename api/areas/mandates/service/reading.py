@@ -56,7 +56,8 @@ from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.clauses import VaultAgent, card_footer, card_header, clauses
+from core.mandate.rules.card import VaultAgent, card_footer, card_header
+from core.mandate.rules.clauses import clauses
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
 from core.mandate.rules.lock import (

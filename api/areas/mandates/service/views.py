@@ -13,7 +13,7 @@ from core.blocks.queries import latest_block
 from core.hexes import address_or_none
 from core.identity.tables import Account
 from core.mandate.readings import mandates_now
-from core.mandate.rules.clauses import VaultAgent, unnamed_agent_notice
+from core.mandate.rules.card import VaultAgent, unnamed_agent_notice
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import data_issue

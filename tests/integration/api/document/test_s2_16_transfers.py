@@ -9,6 +9,7 @@ import pytest
 from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.ledger.verify import transfer_ledger_faults
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.rules import Failure, FourStates, Sighting
 from tests.integration.api.mandates.stage import CHAIN_ID, Stage, reason
@@ -174,4 +175,4 @@ def test_balances__keep_chains_and_assets_apart_and_reserved_among_the_states(st
     ]
     assert balances(stage)[CHAIN_ID, "USDC"] == [ZERO, ZERO, "12.500000", ZERO]
     with stage.database.read() as session:
-        assert transfer_ledger.verify(session, int(stage.agent_id)) == []
+        assert transfer_ledger_faults(session, int(stage.agent_id)) == []

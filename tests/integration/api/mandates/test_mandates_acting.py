@@ -2,21 +2,10 @@ import pytest
 
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
-from core.mandate.chain.vault_address import vault_address
 from core.mandate.rules import events as ev
-from core.mandate.rules.terms import terms_from_json
 from core.mandate.venues import test_venue
 from tests.integration.api.conftest import KEY, connect
-from tests.integration.api.mandates.stage import (
-    ADAPTER,
-    BUY,
-    CONTRACTS,
-    KEEPER,
-    USDC,
-    Stage,
-    address,
-    reason,
-)
+from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage, address, reason
 
 
 def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict[str, object]:
@@ -275,134 +264,6 @@ def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_de
     )
     inner = call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
     assert built["data"] == calldata.execute(calldata.VaultCall(ADAPTER, 1 * USDC, inner))
-
-
-# leaving
-
-
-def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]) == ("stopped", None)
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["how_to_act"], read["progress"]["positions"]) == (
-        "The mandate is stopped. The agent cannot act.",
-        [],
-    )
-    assert read["steps"][0]["reported_by"] == "agent"
-    assert stage.faults(mandate_id) == []
-
-
-def calls_of(stage: Stage, mandate_id: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """(to, data) of the vault's stop and of cancelTerms, as they follow from the terms alone."""
-    read = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
-    vault = vault_address(CONTRACTS["factory"], read["digest"])
-    return (vault, calldata.stop("owner")), (
-        CONTRACTS["factory"],
-        calldata.cancel_terms(terms_from_json(read["terms"])),
-    )
-
-
-@pytest.mark.parametrize("is_down", [False, True])
-@pytest.mark.parametrize("path", ["stop", "cancel"])
-def test_stop_and_cancel__of_signed_terms__end_nothing_and_give_both_calls(
-    stage: Stage, path: str, is_down: bool
-) -> None:
-    """The record alone ended them, and a vault that was mined and not yet indexed, or made later,
-    worked for good.
-    """
-    mandate_id = stage.signed()
-    stage.chain.is_down = is_down
-    stop, cancel = calls_of(stage, mandate_id)
-    answer = stage.post(f"/mandates/{mandate_id}/{path}", stage.owner)
-    assert (answer["status"], answer["mandate"]["status"], answer["mandate"]["ended_at"]) == (
-        "signed",
-        "signed",
-        None,
-    )
-    assert (answer["call"]["to"], answer["call"]["data"]) == stop
-    assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == cancel
-    assert stage.faults(mandate_id) == []
-
-
-def test_stop_call__of_signed_terms_without_a_vault__has_both_calls(stage: Stage) -> None:
-    mandate_id = stage.signed()
-    stop, cancel = calls_of(stage, mandate_id)
-    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert (
-        (call["to"], call["data"]),
-        (call["cancel_call"]["to"], call["cancel_call"]["data"]),
-    ) == (stop, cancel)
-    step = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)["steps"][0]
-    assert (step["type"], step["to"], step["data"]) == ("stop", *cancel)
-
-
-def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothing_from_the_owner(
-    stage: Stage,
-) -> None:
-    mandate_id = stage.signed()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"], answer["cancel_call"]) == (
-        "signed",
-        calldata.stop("agent"),
-        None,
-    )
-    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert [event["kind"] for event in events] == ["note", "signed"] and events[0]["payload"] == {
-        "stop_requested": True
-    }
-    assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
-
-
-def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:
-    mandate_id = stage.working()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"]) == ("working", calldata.stop("agent"))
-    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert events[0]["payload"]["stop_requested"] is True
-
-
-def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
-    mandate_id = stage.working()
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop(
-        "owner"
-    )
-    stage.later(days=30)
-    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert (call["data"], call["reason"], call["locked_until"]) == (
-        None,
-        "settle_grace",
-        "2026-12-22T12:00:00Z",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (
-        409,
-        "wrong_status",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (
-        409,
-        "wrong_status",
-    )
-    plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
-    assert plan["reason"] == "settle_grace" and all(
-        step["type"] != "stop" for step in plan["steps"]
-    )
-    stage.later(days=1)
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
-
-
-def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage: Stage) -> None:
-    mandate_id = stage.working()
-    stage.later(days=30)
-    answer = stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (reason(answer), answer.json()["service"]["retry_at"]) == (
-        (409, "wrong_status"),
-        "2026-12-22T12:00:00Z",
-    )
-    assert [
-        e
-        for e in stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-        if e["payload"].get("stop_requested")
-    ] == []
 
 
 def test_set_agent_call__from_the_end_on__sets_nobody_and_still_removes(stage: Stage) -> None:

@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from sqlalchemy.exc import OperationalError
 
@@ -20,8 +19,9 @@ from core.keeper import intents as keeper
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps
-from tests.integration.keeper.chaos.node import BadNode, Ill
+from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.record import Record
+from tests.integration.keeper.chaos.seeds import Trouble, due, due_trouble
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import FALLEN, GWEI, MOODY, NORMAL_WEI, STEADY, World
 from tests.personas import AGENT, KEEPER, Persona
@@ -31,35 +31,6 @@ SEEN_S = 6.0  # how long a tick at the head is waited for; a node that failed re
 SURE_S, UNSURE_S = 3.0, 0.8  # how long somebody is waited for at a commit point
 SPIKES_GWEI = (5, 30, 200, 800)
 PROMISE_BLOCKS = 6  # of calm, after which no vault stands at or below its floor
-
-
-def due(seed: int) -> tuple[Point, bool]:
-    """The commit point of a seed, and whether the commit goes through: any fourteen seeds in a row
-    aim at all of them.
-    """
-    return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
-
-
-class Trouble(StrEnum):
-    """What befalls the vaults or the keys in a story; the first three are moods of the third
-    venue's adapter.
-    """
-
-    REVERTS = "reverts"
-    BURNS = "burns its gas"
-    HUGE = "answers 2^255"
-    DRY = "a key runs dry"
-    ROTATED = "the factory names another keeper"
-
-
-def due_trouble(seed: int) -> Trouble:
-    """Any five seeds in a row have all of them."""
-    return list(Trouble)[seed % len(Trouble)]
-
-
-def due_ill(seed: int) -> Ill:
-    """What ails a node: any four seeds in a row have all of it."""
-    return list(Ill)[seed % len(Ill)]
 
 
 @dataclass(slots=True)

@@ -28,7 +28,8 @@ from tests.integration.keeper.chaos.mempool import Mempool
 from tests.integration.keeper.chaos.node import BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle, happened
 from tests.integration.keeper.chaos.record import Record
-from tests.integration.keeper.chaos.story import Story, due_ill
+from tests.integration.keeper.chaos.seeds import due_ill
+from tests.integration.keeper.chaos.story import Story
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import World
 from tests.personas import KEEPER, STRANGER, Persona

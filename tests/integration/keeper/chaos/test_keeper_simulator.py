@@ -26,7 +26,7 @@ from tests.integration.chaos.traps import TEST
 from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
 from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.oracle import Oracle
-from tests.integration.keeper.chaos.story import due
+from tests.integration.keeper.chaos.seeds import due
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import FALLEN, GWEI, World
 from tests.personas import KEEPER, OWNER

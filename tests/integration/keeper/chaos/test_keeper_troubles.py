@@ -34,7 +34,7 @@ from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
 from tests.integration.keeper.chaos.node import ABSURD_FEE_WEI, BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle
 from tests.integration.keeper.chaos.population import Population
-from tests.integration.keeper.chaos.story import Trouble, due_ill, due_trouble
+from tests.integration.keeper.chaos.seeds import Trouble, due_ill, due_trouble
 from tests.integration.keeper.chaos.world import FALLEN, GWEI, MOODS, MOODY, World
 from tests.personas import AGENT, KEEPER, STRANGER
 

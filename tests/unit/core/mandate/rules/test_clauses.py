@@ -6,23 +6,22 @@ from typing import Any
 import pytest
 
 from core.chain.abi import signatures_by_selector
-from core.mandate.rules.clauses import (
-    CLAUSE_KEYS,
-    CLAUSE_NUMBERS,
-    VaultAgent,
-    agent_wallet,
-    card_footer,
-    card_header,
-    clauses,
-    unnamed_agent_notice,
-)
+from core.mandate.rules.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, clauses
 from core.mandate.rules.targets import Target, parse_targets
-from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms, terms_to_json
+from core.mandate.rules.terms import MandateTerms, terms_to_json
 
 CHAIN = 84_532
+
+
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
 AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+
+
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
+
+
 TERMS = MandateTerms(
     public_id="m_4k2v7c3xqa",
     owner=OWNER,
@@ -42,7 +41,11 @@ TERMS = MandateTerms(
     issued_at=1_767_225_600,
     nonce=1,
 )
+
+
 DEFAULT = parse_targets(None, CHAIN)
+
+
 KNOWN = signatures_by_selector()
 
 
@@ -280,209 +283,6 @@ def test_no_approval_line__reads_as_acting_alone() -> None:
     assert "does not ask first" in asking["text_en"]
 
 
-def test_markets__show_each_target_and_who_enforces_it() -> None:
-    items = [
-        {
-            "address": VENUE,
-            "functions": [{"signature": "buy(uint256)"}, {"selector": "0xaabbccdd"}],
-            "unpinned": True,
-        },
-        {"kind": "x402", "hosts": ["a.example", "b.example"], "payees": [OWNER]},
-    ]
-    shown = by_key(targets=parse_targets(items, CHAIN))["markets"]["params"]["items"]
-    assert [(item["enforced_by"], item["text_en"]) for item in shown] == [
-        (
-            "Contract",
-            f"buy(uint256) and 0xaabbccdd of {VENUE}, whose receiver is not tied to your vault",
-        ),
-        ("Torii guard", f"paid reads at a.example and b.example, paid to {OWNER}"),
-    ]
-    assert shown[1]["hosts"] == ["a.example", "b.example"]
-
-
-UNTIED = "whose receiver is not tied to your vault"
-TIED = {"signature": "deposit(uint256,address)", "recipient_word": 1}
-OPEN = {"signature": "buy(uint256)"}
-
-
-@pytest.mark.parametrize(
-    ("functions", "unpinned", "words"),
-    [
-        ([TIED], False, f"deposit(uint256,address) of {VENUE}"),
-        ([TIED], True, f"deposit(uint256,address) of {VENUE}"),
-        ([OPEN], True, f"buy(uint256) of {VENUE}, {UNTIED}"),
-        # Pins that were stored before they were checked; the owner said nothing of them.
-        (
-            [{"selector": "0x6e553f65", "recipient_word": 1}],
-            False,
-            f"0x6e553f65 of {VENUE}, {UNTIED}",
-        ),
-        (
-            [{"signature": "bridge(bytes32)", "recipient_word": 0}],
-            False,
-            f"bridge(bytes32) of {VENUE}, {UNTIED}",
-        ),
-        (
-            [{"signature": "f(address[])", "recipient_word": 0}],
-            False,
-            f"f(address[]) of {VENUE}, {UNTIED}",
-        ),
-        (
-            [{"signature": "f(address)", "recipient_word": 1}],
-            False,
-            f"f(address) of {VENUE}, {UNTIED}",
-        ),
-        (
-            [TIED, OPEN],
-            True,
-            (
-                f"deposit(uint256,address) and buy(uint256) of {VENUE}, but the receiver is not "
-                "tied to your vault in buy(uint256)"
-            ),
-        ),
-        (
-            [{"selector": "0xaabbccdd", "recipient_word": 0}, TIED],
-            False,
-            (
-                f"0xaabbccdd and deposit(uint256,address) of {VENUE}, but the receiver is not "
-                "tied to your vault in 0xaabbccdd"
-            ),
-        ),
-        # Functions of a listed adapter, which are neither pinned nor declared: the adapter pays its
-        # caller.
-        ([OPEN], False, f"buy(uint256) of {VENUE}"),
-        (None, False, f"the published functions of {VENUE}"),
-    ],
-)
-def test_markets__say_of_each_function_whether_its_receiver_is_tied(
-    functions: Any, unpinned: bool, words: str
-) -> None:
-    targets = parse_targets(
-        [{"address": VENUE, "functions": functions, "unpinned": unpinned}], CHAIN
-    )
-    markets = by_key(targets=targets)["markets"]
-    assert [item["text_en"] for item in markets["params"]["items"]] == [words]
-    assert markets["text_en"].startswith(f"The agent may only use: {words}.")
-
-
-def markets_of(*signatures: str) -> dict[str, Any]:
-    functions = [{"signature": signature, "recipient_word": 0} for signature in signatures]
-    found = by_key(targets=parse_targets([{"address": VENUE, "functions": functions}], CHAIN))[
-        "markets"
-    ]
-    return dict(found)
-
-
-def test_markets__of_a_name_that_nobody_here_knows__say_that_it_is_the_proposers_word() -> None:
-    clause = markets_of("stake(address)", "transfer(address,uint256)")
-    assert clause["text_en"].endswith(
-        " The name stake(address) is the proposer's word alone: this service does not know the "
-        "function, and what is said of its receiver holds only if the name is true."
-    )
-    assert clause["params"]["unverified_names"] == ["stake(address)"]
-
-
-def test_markets__of_several_such_names__say_so_once() -> None:
-    clause = markets_of("stake(address)", "zap(address)")
-    assert clause["text_en"].endswith(
-        " The names stake(address) and zap(address) are the proposer's word alone: this service "
-        "does not know the functions, and what is said of their receivers holds only if the "
-        "names are true."
-    )
-
-
-def test_markets__of_a_stored_name_that_contradicts_the_known_one__say_that_it_is_the_proposers_word() -> (
-    None
-):
-    """A draft of before; today it would be refused."""
-    assert markets_of("passphrase_calculate_transfer(uint64,address)")["params"]["unverified_names"]
-
-
-@pytest.mark.parametrize("functions", [[TIED], [OPEN], [{"selector": "0xaabbccdd"}], None])
-def test_markets__of_known_functions_and_of_bare_selectors__say_nothing_of_names(
-    functions: Any,
-) -> None:
-    targets = parse_targets([{"address": VENUE, "functions": functions, "unpinned": True}], CHAIN)
-    markets = by_key(targets=targets)["markets"]
-    assert "proposer" not in markets["text_en"]
-    assert "unverified_names" not in markets["params"]
-
-
-@pytest.mark.parametrize(
-    ("signature", "word", "tied", "argument"),
-    [
-        # ERC-4626: the owner is pinned and the receiver is free
-        ("withdraw(uint256,address,address)", 2, "argument 3", 3),
-        ("withdraw(uint256,address,address)", 1, "argument 2", 2),
-        ("transferFrom(address,address,uint256)", 0, "argument 1", 1),
-        ("f(address,bytes)", 0, "argument 1", 1),
-        ("f(uint8[3],address,string)", 3, "argument 2", 2),
-        ("f(address,(bytes,bool))", 0, "argument 1", 1),
-        ("f(address,bytes32)", 0, "argument 1", 1),
-        ("f(address,bytes20)", 0, "argument 1", 1),
-        ("f(address,function)", 0, "argument 1", 1),
-        ("f(bool,(address,uint8)[2])", 3, "one address in argument 2", 2),
-    ],
-)
-def test_markets__of_a_pin_beside_which_the_agent_may_name_a_receiver__say_which_argument_is_tied(
-    signature: str, word: int, tied: str, argument: int
-) -> None:
-    targets = parse_targets(
-        [{"address": VENUE, "functions": [{"signature": signature, "recipient_word": word}]}], CHAIN
-    )
-    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
-    assert item["text_en"] == (
-        f"{signature} of {VENUE}, but of {signature} only {tied} is tied to your vault and "
-        "the others are the agent's choice"
-    )
-    assert item["partly_tied"] == [{"function": signature, "argument": argument}]
-
-
-@pytest.mark.parametrize(
-    "signature", ["f(address)", "f(address,uint256,bool,bytes4)", "f(address,(int8,bytes19)[2])"]
-)
-def test_markets__of_a_pin_on_the_only_word_that_may_be_a_receiver__say_nothing_of_others(
-    signature: str,
-) -> None:
-    targets = parse_targets(
-        [{"address": VENUE, "functions": [{"signature": signature, "recipient_word": 0}]}], CHAIN
-    )
-    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
-    assert item["text_en"] == f"{signature} of {VENUE}"
-    assert "partly_tied" not in item
-
-
-def test_markets__of_pins_of_every_worth__tell_each_apart() -> None:
-    move = {"signature": "transferFrom(address,address,uint256)", "recipient_word": 1}
-    targets = parse_targets(
-        [{"address": VENUE, "functions": [TIED, OPEN, move], "unpinned": True}], CHAIN
-    )
-    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
-    assert item["text_en"] == (
-        "deposit(uint256,address), buy(uint256) and transferFrom(address,address,uint256) of "
-        f"{VENUE}, but the receiver is not tied to your vault in buy(uint256), and of "
-        "transferFrom(address,address,uint256) only argument 2 is tied to your vault and the "
-        "others are the agent's choice"
-    )
-
-
-@pytest.mark.parametrize(
-    ("hosts", "payees", "words"),
-    [
-        ([], [], "paid reads of this service"),
-        (["a.example"], [], "paid reads at a.example, paid to this service"),
-        ([], [OWNER], f"paid reads of this service, paid to {OWNER}"),
-    ],
-)
-def test_markets__an_empty_list_of_hosts_or_payees__is_this_service_alone(
-    hosts: list[str], payees: list[str], words: str
-) -> None:
-    targets = parse_targets([{"kind": "x402", "hosts": hosts, "payees": payees}], CHAIN)
-    assert [item["text_en"] for item in by_key(targets=targets)["markets"]["params"]["items"]] == [
-        words
-    ]
-
-
 def test_signed_fields__are_names_of_the_typed_data_and_source_is_the_first() -> None:
     names = set(terms_to_json(TERMS))
     for clause in clauses(TERMS, DEFAULT, known=KNOWN):
@@ -505,126 +305,3 @@ def test_clauses__of_the_same_terms__are_the_same() -> None:
     assert clauses(TERMS, DEFAULT, known=KNOWN) == clauses(
         replace(TERMS), parse_targets(None, CHAIN), known=KNOWN
     )
-
-
-# Header and footer
-
-
-@pytest.mark.parametrize(
-    ("candidates", "wallet"),
-    [
-        ((AGENT, OWNER), AGENT),
-        ((ZERO_ADDRESS, OWNER), OWNER),
-        ((None, ZERO_ADDRESS), None),
-    ],
-)
-def test_header__names_the_first_wallet_that_is_somebody(
-    candidates: tuple[str | None, ...], wallet: str | None
-) -> None:
-    assert agent_wallet(*candidates) == wallet
-
-
-def header(**changes: Any) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "public_id": TERMS.public_id,
-        "chain_id": CHAIN,
-        "agent_id": "12",
-        "agent_name": "Rex",
-        "terms_agent": AGENT,
-        "wallet_on_file": None,
-        "of_vault": None,
-        "strategy": None,
-    }
-    return card_header(**{**known, **changes})
-
-
-def test_header__has_identity_who_and_strategy() -> None:
-    assert header() == {
-        "identity": {
-            "text_en": "Mandate m_4k2v7c3xqa on chain 84532",
-            "params": {"id": "m_4k2v7c3xqa", "chain_id": 84532},
-        },
-        "who": {
-            "text_en": f"Rex acts with {AGENT}",
-            "params": {"agent_id": "12", "name": "Rex", "wallet": AGENT},
-        },
-        "strategy": None,
-    }
-
-
-def test_header__without_an_agent__says_so() -> None:
-    assert header(agent_id=None, agent_name=None, terms_agent=ZERO_ADDRESS)["who"] == {
-        "text_en": "No agent is named yet",
-        "params": {"agent_id": None, "name": None, "wallet": None},
-    }
-
-
-@pytest.mark.parametrize(
-    ("of_vault", "on_file", "wallet", "says"),
-    [
-        (VaultAgent(OWNER), None, OWNER, f"Rex acts with {OWNER}"),
-        (
-            VaultAgent(OWNER),
-            AGENT,
-            OWNER,
-            (
-                f"Rex acts with {OWNER}; the vault does not obey {AGENT}, the wallet that Rex has "
-                "linked"
-            ),
-        ),
-        (VaultAgent(None), AGENT, None, "Rex cannot act: the vault obeys nobody"),
-        (
-            VaultAgent(None, is_known=False),
-            AGENT,
-            None,
-            "Rex acts with the wallet that the vault obeys, which is not known now",
-        ),
-    ],
-)
-def test_header__with_a_vault__names_whom_it_obeys(
-    of_vault: VaultAgent, on_file: str | None, wallet: str | None, says: str
-) -> None:
-    """It named the signed terms' agent, also after the owner had set another one."""
-    who = header(of_vault=of_vault, wallet_on_file=on_file)["who"]
-    assert (who["params"]["wallet"], who["text_en"]) == (wallet, says)
-
-
-def test_header__of_terms_that_name_no_wallet__does_not_say_that_the_linked_one_acts() -> None:
-    who = header(terms_agent=ZERO_ADDRESS, wallet_on_file=OWNER)["who"]
-    assert who["params"]["wallet"] == OWNER
-    assert who["text_en"] == (
-        f"Rex has the wallet {OWNER}, and the terms name none: a vault made of them obeys "
-        "nobody until its owner sets the agent"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "of_terms", "on_file", "begins"),
-    [
-        ("Rex", AGENT, None, None),
-        (None, ZERO_ADDRESS, None, None),
-        ("Rex", ZERO_ADDRESS, None, "These terms name no agent: Rex has no linked wallet."),
-        (
-            "Rex",
-            ZERO_ADDRESS,
-            OWNER,
-            f"These terms name no agent: Rex linked {OWNER} after the terms were written.",
-        ),
-    ],
-)
-def test_notice__warns_of_terms_that_name_no_wallet_of_their_agent(
-    name: str | None, of_terms: str, on_file: str | None, begins: str | None
-) -> None:
-    notice = unnamed_agent_notice(name, of_terms, on_file)
-    assert notice is None if begins is None else str(notice).startswith(begins)
-
-
-def test_header__of_a_strategy__says_that_it_is_not_signed() -> None:
-    row = header(strategy={"listing_id": "l1", "name": "Trend"})["strategy"]
-    assert row["text_en"] == "Strategy: Trend. It describes; it is not part of the signed terms."
-    assert row["params"] == {"listing_id": "l1", "name": "Trend"}
-
-
-def test_footer__has_standing_sentences_with_keys() -> None:
-    keys = [row["key"] for row in card_footer()]
-    assert keys == ["off_switch", "no_keys", "net_of_fees", "past_results", "testnet"]

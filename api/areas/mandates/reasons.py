@@ -1,0 +1,48 @@
+"""The reasons for which the operations of mandates alone refuse."""
+
+from collections.abc import Mapping
+
+from api.kernel.operation import Reason
+
+REASONS: Mapping[str, Reason] = {
+    "agent_not_designated": Reason(
+        409,
+        False,
+        "owner",
+        ("mandates.offers",),
+        example="This mandate names another agent, or none; accept one that names you.",
+    ),
+    "agent_not_accepting": Reason(
+        409,
+        False,
+        "owner",
+        ("mandates.policy",),
+        example="The policy of agent 1001 does not accept mandates; its owner sets "
+        "accepts_mandates to true.",
+    ),
+    "agent_owner_mismatch": Reason(
+        403,
+        False,
+        "owner",
+        ("agents.mine",),
+        example=(
+            "Agent 1001 is not owned by you; designate an agent of your own, or use open_board."
+        ),
+    ),
+    "mandate_budget_exceeded": Reason(
+        402,
+        True,
+        "owner",
+        ("mandates.read",),
+        example="The mandate's own cash is 12.500000 USDC; ask for that at most, or wait until "
+        "money comes back.",
+    ),
+    "spend_limit_reached": Reason(
+        403,
+        True,
+        "owner",
+        ("agents.scopes",),
+        example="The call is above what the owner lets this key spend a day.",
+    ),
+    "server_guard": Reason(403, False, "agent", (), example="The relay guard refused the attempt."),
+}

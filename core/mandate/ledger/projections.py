@@ -1,0 +1,61 @@
+"""What a head and its mandate show of the fold's state: columns by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import BigInteger, Text
+from sqlalchemy.dialects.postgresql import BYTEA
+
+from core.db.base import Timestamp
+from core.mandate.rules.ledger import MandateState, state_to_json
+from core.mandate.rules.lifecycle import ENDED, Status
+
+AMOUNTS = (
+    "cash_usdc_e6",
+    "deposited_usdc_e6",
+    "spent_usdc_e6",
+    "received_usdc_e6",
+    "withdrawn_usdc_e6",
+    "paid_out_usdc_e6",
+)
+PROJECTED: Mapping[str, Any] = {
+    "status": Text,
+    "vault_address": BYTEA,
+    "signed_at": Timestamp,
+    "ended_at": Timestamp,
+    "ends_in_block": BigInteger,
+}  # columns of the mandate that follow the state
+
+
+def head_columns(state: MandateState) -> dict[str, Any]:
+    """The head's columns that follow the state."""
+    return state_columns(state) | {"state": state_to_json(state)}
+
+
+def state_columns(state: MandateState) -> dict[str, Any]:
+    return {
+        "status": state.status.value,
+        "paused": state.paused,
+        **{name: getattr(state, name) for name in AMOUNTS},
+    }
+
+
+def projections(status: str, state: MandateState) -> dict[str, Any]:
+    """The mandate's columns that follow the state; `status`: what the mandate's row says now.
+
+    A draft is cancelled without a row: its ledger says draft for ever. An end of unfunded terms is
+    said once its block is safe (`mandate_ends.say_safe`), and is not taken back by a later row.
+    """
+    if state.status is Status.DRAFT and status == Status.CANCELLED.value:
+        return {}
+    waits = state.unfunded_end_block is not None and status not in ENDED
+    before_the_end = Status.DRAFT if state.signed_at is None else Status.SIGNED
+    return {
+        "status": (before_the_end if waits else state.status).value,
+        "vault_address": None
+        if state.vault_address is None
+        else bytes.fromhex(state.vault_address.removeprefix("0x")),
+        "signed_at": state.signed_at,
+        "ended_at": None if waits else state.ended_at,
+        "ends_in_block": state.unfunded_end_block if waits else None,
+    }
