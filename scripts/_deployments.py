@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import rlp
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 
+from core.mandate.venues.registry import venues
+
 if TYPE_CHECKING:
     from ape.api import ProviderAPI
 
@@ -24,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
 # clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
+ADAPTERS = tuple(venue.adapter for venue in venues().declared)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from eth_utils.address import is_hex_address, to_checksum_address
 
+from core.mandate.venues.registry import venues
 from core.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC
 
@@ -23,7 +24,9 @@ ZERO_ADDRESS = "0x" + "00" * 20
 DEAD = "0x000000000000000000000000000000000000dEaD"  # of contracts/libraries/ConstantsLib.sol
 DEVNET = "devnet"
 TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
-TEST_CONTRACTS = frozenset({"test_venue", "test_venue_adapter"})
+TEST_CONTRACTS = frozenset(
+    {"test_venue", *(venue.adapter for venue in venues().declared if venue.is_test)}
+)
 USDC_BY_CHAIN = {BASE_SEPOLIA_CHAIN_ID: BASE_SEPOLIA_USDC}
 NOBODY = frozenset(address.lower() for address in (ZERO_ADDRESS, DEAD, *USDC_BY_CHAIN.values()))
 PUBLIC = frozenset(address.lower() for address in PUBLIC_ACCOUNTS)

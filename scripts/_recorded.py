@@ -15,6 +15,7 @@ from typing import Any
 
 from eth_utils.address import is_checksum_address
 
+from core.mandate.venues.registry import venues
 from scripts._deployments import Deployed, Record
 from scripts._offices import USDC_BY_CHAIN, belongs_on
 
@@ -22,9 +23,7 @@ CONTRACT_OF = {
     "usdc": "FiatToken",
     "factory": "MandateVaultFactory",
     "test_venue": "TestVenue",
-    "test_venue_adapter": "TestVenueAdapter",
-    "x402_adapter": "X402Adapter",
-    "relay_adapter": "RelayAdapter",
+    **{venue.adapter: venue.contract for venue in venues().declared},
     "reserve_token": "ReserveToken",
     "vault_implementation": "MandateVault",
     "factory_validator": "Erc6492Validator",

@@ -15,7 +15,7 @@ anywhere else all but the relay are required, and none may be the deployer or a 
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
 from eth_utils import keccak, to_hex
 
+from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
     ADAPTERS,
     Deployed,
@@ -92,6 +93,14 @@ def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
     usdc.approve(future, RESERVE_SEED_USDC_E6, sender=signer)
 
 
+def adapter_step(venue: Venue) -> DeployStep:
+    return DeployStep(
+        venue.adapter,
+        venue.contract,
+        lambda at, who: [{**asdict(who), **at}[name] for name in venue.creation.arguments],
+    )
+
+
 STEPS = (
     DeployStep(
         "factory",
@@ -106,11 +115,7 @@ STEPS = (
     DeployStep(
         "test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]
     ),
-    DeployStep(
-        "test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]
-    ),
-    DeployStep("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
-    DeployStep("relay_adapter", "RelayAdapter", lambda at, who: [at["usdc"], who.relay]),
+    *map(adapter_step, venues().declared),
     DeployStep(
         "reserve_token",
         "ReserveToken",

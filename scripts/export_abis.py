@@ -12,30 +12,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from core.mandate.venues.registry import venues
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build" / "forge"
 ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
-CONTRACTS = (
+ADAPTERS = tuple(venue.contract for venue in venues().declared)
+EXPORTED = (
+    "Erc6492Validator",
     "IAdapter",
     "MandateVault",
     "MandateVaultFactory",
     "MockUSDC",
-    "TestVenue",
-    "TestVenueAdapter",
-    "X402Adapter",
-)
-ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
-CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
-DESCRIBED = (
-    "MandateVault",
-    "MandateVaultFactory",
-    "RelayAdapter",
     "ReserveToken",
     "TestVenue",
-    "TestVenueAdapter",
-    "X402Adapter",
+    *ADAPTERS,
 )
+CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
+DESCRIBED = sorted(("MandateVault", "MandateVaultFactory", "ReserveToken", "TestVenue", *ADAPTERS))
 HEAD = """# Events and errors of the contracts
 
 Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from
@@ -101,9 +96,7 @@ def reference_text() -> str:
 
 
 def main() -> None:
-    wanted = {
-        ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)
-    }
+    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in EXPORTED}
     wanted |= {
         ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n"
         for contract in CODE

@@ -23,6 +23,7 @@ from ape.cli import ConnectedProviderCommand
 from ape.contracts import ContractInstance
 from ape.exceptions import ApeException
 
+from core.mandate.venues.registry import Creation, venues
 from scripts._deployed_code import (
     Domain,
     Immutable,
@@ -98,6 +99,18 @@ def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
 
 Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
+
+def adapter_immutables(creation: Creation) -> Expected:
+    def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
+        known = {**dict(zip(creation.arguments, one.args, strict=False)), **at}
+        named = addresses(*((variable, known[name]) for variable, name in creation.immutables))
+        if creation.domain is None:
+            return named
+        return (*named, *domain_immutables(Domain(creation.domain, "1", chain_id, one.address)))
+
+    return expected
+
+
 # The immutables of each contract in the order of declaration, from the record: (its entry,
 # addresses by name, chain id).
 EXPECTED: dict[str, Expected] = {
@@ -116,16 +129,7 @@ EXPECTED: dict[str, Expected] = {
     "TestVenue": lambda one, at, chain_id: addresses(
         ("USDC", at["usdc"]), ("operator", one.args[1])
     ),
-    "TestVenueAdapter": lambda one, at, chain_id: addresses(
-        ("USDC", at["usdc"]), ("venue", at["test_venue"])
-    ),
-    "X402Adapter": lambda one, at, chain_id: (
-        *addresses(("USDC", at["usdc"]), ("factory", at["factory"])),
-        *domain_immutables(Domain("Mandate Wallet x402", "1", chain_id, one.address)),
-    ),
-    "RelayAdapter": lambda one, at, chain_id: addresses(
-        ("USDC", at["usdc"]), ("relay", one.args[1])
-    ),
+    **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
     "MockUSDC": lambda one, at, chain_id: copied(
         domain_immutables(Domain("USDC", "2", chain_id, one.address))

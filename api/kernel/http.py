@@ -38,7 +38,7 @@ from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
-from api.kernel.refusals import PAYABLE_HEADER, SEGMENTS, refused
+from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -97,14 +97,9 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
         by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")]
     )
     return [
-        Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path]))
+        Route(route_path(path), _endpoint(by_path[path], deps), methods=list(by_path[path]))
         for path in paths
     ]
-
-
-def _pattern(path: str) -> str:
-    """Starlette's form: {path} takes several segments."""
-    return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
 
 
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:

@@ -9,6 +9,7 @@ Command) -> Answer`. It raises Refusal (or a MandateError of a context's rules) 
 generic type, so that mypy refuses a handler of another one, and one that writes in a read.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -398,10 +399,9 @@ class Catalogue:
         self._require_agreement()
 
     def _require_agreement(self) -> None:
-        calls = [(operation.method, operation.path) for operation in self.operations]
-        twice = {str(call) for call in calls if calls.count(call) > 1} | {
-            key for key in self.by_key if self._count(key) > 1
-        }
+        declared = Counter(str((one.method, one.path)) for one in self.operations)
+        declared.update(one.key for one in self.operations)
+        twice = [name for name, times in declared.items() if times > 1]
         if twice:
             raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
         for area in self.areas:
@@ -427,9 +427,6 @@ class Catalogue:
             raise ValueError(
                 f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}"
             )
-
-    def _count(self, key: str) -> int:
-        return sum(operation.key == key for operation in self.operations)
 
     def tools(self, profile: Profile) -> Mapping[str, Operation]:
         """The operations whose tools this profile shows, by the tool's name."""

@@ -315,6 +315,11 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
     )
 
 
+def route_path(path: str) -> str:
+    """`path` as Starlette's routes have it: {path} takes several segments."""
+    return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
+
+
 def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:
     """What a call's own path says: the segment before each placeholder -> the value sent; a tool
     may send what is no id.

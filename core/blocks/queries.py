@@ -165,8 +165,14 @@ def add_block(session: WriteSession, chain_id: int, header: BlockHeader, now: da
     )
 
 
+def insert_new(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert those of the rows that are not there."""
+    if rows:
+        session.execute(insert(table).on_conflict_do_nothing(), list(rows))
+
+
 def add_logs(session: WriteSession, chain_id: int, logs: Sequence[RawLog]) -> None:
-    _insert(
+    insert_new(
         session,
         RawLogRow,
         [
@@ -364,14 +370,6 @@ def add_reorg(
         )
     )
     session.flush()
-
-
-# Vaults, agents, adapters
-
-
-def _insert(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        session.execute(insert(table).on_conflict_do_nothing(), list(rows))
 
 
 def _raw_log(row: RawLogRow) -> RawLog:

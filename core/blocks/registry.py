@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.blocks.queries import _insert, not_orphaned
+from core.blocks.queries import insert_new, not_orphaned
 from core.blocks.tables import Adapter, Vault, VaultAgentRow
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
@@ -50,7 +50,7 @@ def add_vaults(
     `replaced`: digests among theirs of terms that a draft no longer has, so that nobody searches
     for those.
     """
-    _insert(
+    insert_new(
         session,
         Vault,
         [
@@ -86,7 +86,7 @@ def add_agents(
         }
         for block, (vault, agent) in dict.fromkeys(agents)
     ]
-    _insert(session, VaultAgentRow, rows)
+    insert_new(session, VaultAgentRow, rows)
 
 
 def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:

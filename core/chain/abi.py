@@ -31,7 +31,6 @@ ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
 CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
-hex_bytes, hex_text = bytes_of, hex_of  # the names that api/kernel/payments knows them by
 # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets
 # are looked at twice
 MOST_READS = 4

@@ -73,7 +73,7 @@ def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
     )
 
 
-def _output_of(view: FunctionAbi) -> Parse[Any]:
+def output_of(view: FunctionAbi) -> Parse[Any]:
     """What a view of our own contracts returns: a node that answers anything else garbles it."""
 
     def parse(content: bytes) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select, text
+from sqlalchemy import Exists, SQLColumnExpression, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -89,7 +89,7 @@ def reseal(
     )
     others = session.scalars(query.with_for_update()).all()
     for row in others:
-        sealed = resealed(_key_of(row))
+        sealed = resealed(sealed_key_of(row))
         row.ciphertext, row.key_version = sealed.ciphertext, sealed.key_version
     session.flush()
     return len(others)
@@ -131,10 +131,10 @@ def _of_version(session: Session, version: str) -> UnknownSeals:
 
 
 def _sealed(row: CustodialWallet | None) -> SealedKey | None:
-    return None if row is None else _key_of(row)
+    return None if row is None else sealed_key_of(row)
 
 
-def _key_of(row: CustodialWallet) -> SealedKey:
+def sealed_key_of(row: CustodialWallet) -> SealedKey:
     return SealedKey(
         account_id=row.account_id,
         address=address_of(row.address),
@@ -144,6 +144,11 @@ def _key_of(row: CustodialWallet) -> SealedKey:
 
 
 # Transfers
+
+
+def has_transfer(outbox_id: SQLColumnExpression[int]) -> Exists:
+    """Whether the request is a custodial transfer."""
+    return exists().where(CustodialTransfer.outbox_id == outbox_id)
 
 
 def add_transfer(

@@ -1,23 +1,22 @@
-"""Custodial transfers beside the accounts and the outbox: whether one may still be paid, and what
-is finished.
+"""Custodial transfers beside the accounts and the outbox: whether one may still be paid, and which
+are under way.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
 from sqlalchemy.orm import Session
 
-from core.custody.queries import Transfer, _key_of
+from core.custody.queries import Transfer, sealed_key_of
 from core.custody.rules import SealedKey
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import WriteSession
 from core.hexes import address_of
 from core.identity.tables import Account
-from core.keeper.retention import _drop_intents
-from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL
-from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
+from core.keeper.rules import ENDS_OF_REQUEST
+from core.keeper.tables import KeeperIntent, Outbox
 from core.money import UsdcE6
 
 
@@ -49,7 +48,7 @@ def payment_of_request(session: Session, outbox_id: int) -> CustodialPayment | N
         return None
     moved, key, wallet, is_void, payable_at = row
     return CustodialPayment(
-        wallet=_key_of(wallet),
+        wallet=sealed_key_of(wallet),
         transfer=_transfer(moved, key),
         is_void=is_void,
         payable_at=payable_at,
@@ -79,36 +78,6 @@ def _is_void() -> ColumnElement[bool]:
         Account.generation == CustodialTransfer.generation,
     )
     return func.coalesce(~is_asked_for, true())
-
-
-def drop_finished_requests(session: WriteSession, before: datetime, limit: int) -> int:
-    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these
-    and their attempts. How many went.
-
-    A request goes with everything that it led to, since one without intents would be planned again.
-    Those of custodial transfers are an account's history, and stay.
-    """
-    of_it = KeeperIntent.outbox_id == Outbox.id
-    is_answered = exists().where(of_it, KeeperIntent.state.in_(ENDS_OF_REQUEST))
-    is_recent = exists().where(
-        of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before)
-    )
-    is_kept = or_(
-        exists().where(CustodialTransfer.outbox_id == Outbox.id),
-        exists().where(OutboxQueue.outbox_id == Outbox.id),
-    )
-    old = (
-        select(Outbox.id)
-        .where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept)
-        .order_by(Outbox.id)
-        .limit(limit)
-    )
-    ids = session.scalars(old).all()
-    _drop_intents(
-        session,
-        session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all(),
-    )
-    return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
 
 
 def transfers_of(

@@ -3,16 +3,16 @@
 The ledgers are never touched (they can't be).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, delete, exists, func, select, true
+from sqlalchemy import Exists, SQLColumnExpression, and_, delete, exists, func, or_, select, true
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
-from core.keeper.rules import NOT_SENT, TERMINAL
-from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
+from core.keeper.rules import ENDS_OF_REQUEST, NOT_SENT, TERMINAL
+from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
 
 # why a mandate was stopped is owed to its owner for as long as there is a record
 KEPT_KINDS = ("stop", "second_stop")
@@ -95,6 +95,38 @@ def drop_finished_intents(session: WriteSession, before: datetime, limit: int) -
         .limit(limit)
     )
     return _drop_intents(session, session.scalars(old).all())
+
+
+def drop_finished_requests(
+    session: WriteSession,
+    before: datetime,
+    limit: int,
+    stays: Callable[[SQLColumnExpression[int]], Exists],
+) -> int:
+    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these
+    and their attempts. How many went.
+
+    A request goes with everything that it led to, since one without intents would be planned again.
+    Kept are those that still queue, and those of whose ids `stays` is true.
+    """
+    of_it = KeeperIntent.outbox_id == Outbox.id
+    is_answered = exists().where(of_it, KeeperIntent.state.in_(ENDS_OF_REQUEST))
+    is_recent = exists().where(
+        of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before)
+    )
+    is_kept = or_(stays(Outbox.id), exists().where(OutboxQueue.outbox_id == Outbox.id))
+    old = (
+        select(Outbox.id)
+        .where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept)
+        .order_by(Outbox.id)
+        .limit(limit)
+    )
+    ids = session.scalars(old).all()
+    _drop_intents(
+        session,
+        session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all(),
+    )
+    return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
 
 
 def _drop_intents(session: WriteSession, ids: Sequence[int]) -> int:

@@ -24,7 +24,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.credits.queries import drop_free_reads
-from core.custody.views import drop_finished_requests
+from core.custody.queries import has_transfer
 from core.db.engine import Database, WriteSession
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
@@ -112,7 +112,9 @@ class Prune:
                 lambda session: retention.drop_finished_intents(session, ended_before, self._batch)
             ),
             "requests": self._all(
-                lambda session: drop_finished_requests(session, ended_before, self._batch)
+                lambda session: retention.drop_finished_requests(
+                    session, ended_before, self._batch, stays=has_transfer
+                )
             ),
             "idempotency_records": self._all(
                 lambda session: drop_idempotency_records(session, answers_before, self._batch)

@@ -211,3 +211,34 @@ def test_a_class_of_an_area__has_a_name_of_its_own() -> None:
     assert [
         f"{name} of {file.relative_to(ROOT)}" for name, file in of_areas if names.count(name) > 1
     ] == []
+
+
+def private_imports(place: str, source: str) -> list[str]:
+    """Names with a leading underscore that the source takes from another module, a sentence
+    each.
+    """
+    return [
+        f"{place}:{node.lineno} imports {alias.name}, which is private to {node.module}: give it a "
+        "public name, or move what needs it"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name.startswith("_")
+    ]
+
+
+def test_a_private_name__is_imported_by_no_other_module() -> None:
+    assert [
+        sentence
+        for file in sources(*PACKAGES, "scripts")
+        for sentence in private_imports(str(file.relative_to(ROOT)), file.read_text())
+    ] == []
+
+
+def test_the_check_of_private_names__says_which_and_what_to_do() -> None:
+    source = "from core.hexes import bytes_of, _nibbles\nfrom core._hexes import hex_of\n"
+    (sentence,) = private_imports("api/planted.py", source)
+    assert sentence == (
+        "api/planted.py:1 imports _nibbles, which is private to core.hexes: give it a public name, "
+        "or move what needs it"
+    )

@@ -47,9 +47,9 @@ from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, rec
 from api.kernel.payments.payment_config import DearGasError, FacilitatorError, NotSentError
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from api.kernel.payments.verdicts import NO_REASON, sentence_of
-from core.chain.abi import hex_bytes, hex_text
 from core.chain.reader import ChainReader
 from core.errors import OutsideError
+from core.hexes import bytes_of, hex_of
 from core.payments import queries as payments
 from core.payments.chain import Authorization, is_paid, settlement_of
 from core.payments.tables import X402Payment
@@ -123,9 +123,7 @@ def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
     used = chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce)
     found = settlement_of(chain, wanted, row.claimed_block) if used else None
     if found is not None:
-        payments.mark_settled(
-            till.session, (row.asset, row.payer, row.nonce), hex_bytes(found), now
-        )
+        payments.mark_settled(till.session, (row.asset, row.payer, row.nonce), bytes_of(found), now)
         return found
     is_over = row.valid_before is not None and now.timestamp() >= row.valid_before
     if (
@@ -146,7 +144,7 @@ def _authorization_of(row: X402Payment) -> Authorization:
     return Authorization(
         token=to_checksum_address(row.asset),
         payer=to_checksum_address(row.payer),
-        nonce=hex_text(row.nonce),
+        nonce=hex_of(row.nonce),
         pay_to=to_checksum_address(row.pay_to),
         amount=row.amount_usdc_e6,
     )
@@ -154,7 +152,7 @@ def _authorization_of(row: X402Payment) -> Authorization:
 
 def _is_waiting(chain: ChainReader, tx_hash: bytes | None) -> bool:
     """Whether the chain knows the transaction that was sent, and has not mined it."""
-    seen = None if tx_hash is None else chain.transaction(hex_text(tx_hash))
+    seen = None if tx_hash is None else chain.transaction(hex_of(tx_hash))
     return seen is not None and seen.get("blockNumber") is None
 
 
@@ -218,7 +216,7 @@ def _claim(payment: JudgedPayment) -> tuple[int, Reserved | None]:
         resource=read.resource,
         price_key=read.price.key,
         amount_usdc_e6=signed.authorization.amount,
-        pay_to=hex_bytes(signed.authorization.pay_to),
+        pay_to=bytes_of(signed.authorization.pay_to),
         signature_hash=_signature_hash(signed),
         claimed_block=height,
         claimed_at=read.now,
@@ -318,7 +316,7 @@ def _not_sent(payment: JudgedPayment, reserved: Reserved | None, error: NotSentE
 def _keep_sent(payment: JudgedPayment, answer: SettleResponse | None) -> None:
     """Keep the transaction that the facilitator sent, so that the next try waits for it."""
     if answer is not None and TX_HASH.fullmatch(answer.transaction):
-        payments.mark_sent(payment.session, payment.identity, hex_bytes(answer.transaction))
+        payments.mark_sent(payment.session, payment.identity, bytes_of(answer.transaction))
         payment.session.commit()
 
 
@@ -357,7 +355,7 @@ def _on_chain(payment: JudgedPayment, from_block: int, *, sent: bool = False) ->
 
 
 def _keep_settled(payment: JudgedPayment, tx_hash: str) -> str:
-    payments.mark_settled(payment.session, payment.identity, hex_bytes(tx_hash), payment.read.now)
+    payments.mark_settled(payment.session, payment.identity, bytes_of(tx_hash), payment.read.now)
     payment.session.commit()
     return tx_hash
 
@@ -414,4 +412,4 @@ def _signature_hash(signed: SignedAuthorization) -> bytes:
 
 def _hash_of(row: X402Payment) -> str:
     assert row.tx_hash is not None  # written with the state settled
-    return hex_text(row.tx_hash)
+    return hex_of(row.tx_hash)

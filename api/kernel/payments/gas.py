@@ -21,7 +21,7 @@ from x402.schemas import SettleResponse
 from api.kernel.caller import Nobody
 from api.kernel.operation import Refusal
 from api.kernel.payments.judged import JudgedPayment
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 from core.payments import settlements
 from core.payments.chain import cost_of
 from core.payments.rules import Cost
@@ -119,7 +119,7 @@ def account_for(
     if not answer.transaction and not answer.success:
         nothing_sent(payment, reserved)
     elif TX_HASH.fullmatch(answer.transaction):
-        settlements.name_transaction(payment.session, reserved.id, hex_bytes(answer.transaction))
+        settlements.name_transaction(payment.session, reserved.id, bytes_of(answer.transaction))
         payment.session.commit()
         account_for_late_ones(payment)
 

@@ -24,8 +24,8 @@ from api.kernel.payments.offer import MeteredRead, unpaid
 from api.kernel.payments.payment_config import DearGasError, PaymentConfig
 from api.kernel.payments.sent import SignedAuthorization, require_in_time
 from api.kernel.payments.verdicts import sentence_of
-from core.chain.abi import hex_text
 from core.db.engine import WriteSession
+from core.hexes import hex_of
 from core.payments import queries as payments
 from core.payments import settlements
 from core.payments.queries import Tally
@@ -124,7 +124,7 @@ def balance_of(payment: JudgedPayment) -> PayerBalance:
         payment.session, payment.identity, int(payment.read.now.timestamp())
     )
     payment.session.commit()
-    by_nonce = {hex_text(nonce): amount for nonce, amount in promised.amounts.items()}
+    by_nonce = {hex_of(nonce): amount for nonce, amount in promised.amounts.items()}
     used = chain.used_authorizations(payer, list(by_nonce)) if by_nonce else frozenset()
     has_code = bool(chain.code_at(payer))
     held = chain.usdc_balance(payer)  # read last: what a nonce was used for is gone from it

@@ -33,12 +33,13 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, Ve
 
 from api.kernel.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
 from core.chain import results
-from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
+from core.chain.abi import AbiEncodeError
 from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import LATEST
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.signer import Signer
+from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 
@@ -129,7 +130,7 @@ class OwnSettler:
 
         Errors: DearGasError, those of all reads.
         """
-        layer_1 = layer_1_fee_wei(self._chain, ENVELOPE_BYTES + len(hex_bytes(transfer.data)))
+        layer_1 = layer_1_fee_wei(self._chain, ENVELOPE_BYTES + len(bytes_of(transfer.data)))
         header = self._chain.header()
         if layer_1 is None or header is None:
             raise NotSentError("what gas costs now is not known")
@@ -181,9 +182,9 @@ class OwnSettler:
                 "gas": MOST_GAS,
             }
             raw = self._signer.sign_transaction(fields | price.as_fields())
-            tx_hash = hex_text(keccak(raw))
+            tx_hash = hex_of(keccak(raw))
             try:
-                self._chain.rpc.call("eth_sendRawTransaction", [hex_text(raw)])
+                self._chain.rpc.call("eth_sendRawTransaction", [hex_of(raw)])
             except RpcRefusedError as error:
                 if not self._is_known(tx_hash):
                     raise NotSentError(str(error)) from error
@@ -267,7 +268,7 @@ def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> 
         )
     except AbiEncodeError as error:
         raise ValueError(str(error)) from error
-    if _floor_gas(hex_bytes(data)) > MOST_GAS:
+    if _floor_gas(bytes_of(data)) > MOST_GAS:
         raise ValueError("its data alone costs more gas than a payment has")
     return _Transfer(requirements.asset, data, sent["from"], amount, ends_at)
 
@@ -282,10 +283,10 @@ def _signature(sent: str) -> str:
 
     Errors: ValueError.
     """
-    inner = parse_erc6492_signature(hex_bytes(sent)).inner_signature
+    inner = parse_erc6492_signature(bytes_of(sent)).inner_signature
     if len(inner) == KEY_SIGNATURE_BYTES and inner[-1] < 2:
         inner = inner[:-1] + bytes([inner[-1] + 27])
-    return hex_text(inner)
+    return hex_of(inner)
 
 
 def _reason_of(revert_data: bytes) -> str:

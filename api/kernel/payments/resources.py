@@ -10,7 +10,7 @@ from starlette.routing import compile_path
 
 from api.kernel.fields import QueryText
 from api.kernel.operation import Catalogue, Operation, Refusal
-from api.kernel.refusals import SEGMENTS, fill_path
+from api.kernel.refusals import fill_path, route_path
 from api.kernel.validation import command_of
 
 
@@ -33,7 +33,7 @@ def metered(catalogue: Catalogue) -> list[Operation]:
 
 
 def _is_at(operation: Operation, base_url: str, url: str) -> bool:
-    pattern, _, _ = compile_path(operation.path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}"))
+    pattern, _, _ = compile_path(route_path(operation.path))
     found = pattern.match(url.removeprefix(base_url))
     fields = (
         {} if found is None else {name: unquote(value) for name, value in found.groupdict().items()}

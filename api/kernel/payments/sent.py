@@ -16,7 +16,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
 from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 from core.payments.chain import Authorization
 
 VERSION = 2
@@ -46,7 +46,7 @@ class SignedAuthorization:
     def identity(self) -> tuple[bytes, bytes, bytes]:
         """What a payment is told from others by: asset, payer, nonce."""
         wanted = self.authorization
-        return hex_bytes(wanted.token), hex_bytes(wanted.payer), hex_bytes(wanted.nonce)
+        return bytes_of(wanted.token), bytes_of(wanted.payer), bytes_of(wanted.nonce)
 
 
 def payload_of(read: MeteredRead, header: str) -> PaymentPayload:

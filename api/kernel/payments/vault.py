@@ -26,10 +26,10 @@ from api.kernel.payments.offer import (
 )
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import require_offered
-from core.chain.abi import hex_bytes
 from core.chain.blocks import TransactionReceipt
 from core.chain.reader import ChainReader, transaction_of
 from core.chain.rpc import RpcRefusedError
+from core.hexes import bytes_of
 from core.mandate.queries import is_agent_of_vault
 from core.mandate.rules.events import X402Paid
 from core.payments import queries as payments
@@ -85,7 +85,7 @@ def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
     sent = payload.payload.get("transaction")
     if isinstance(sent, str) and len(sent) == HASH_CHARACTERS and sent.startswith("0x"):
         try:
-            hex_bytes(sent)
+            bytes_of(sent)
         except ValueError:
             pass
         else:
@@ -146,7 +146,7 @@ def _serve(
     own = [
         (i, e)
         for i, e in paid
-        if is_agent_of_vault(till.session, chain_id, hex_bytes(e.vault), agent.account_id)
+        if is_agent_of_vault(till.session, chain_id, bytes_of(e.vault), agent.account_id)
     ]
     if not own:
         raise unpaid(
@@ -159,9 +159,9 @@ def _serve(
         is_new = payments.serve_vault_payment(
             till.session,
             chain_id=chain_id,
-            tx_hash=hex_bytes(receipt.tx_hash),
+            tx_hash=bytes_of(receipt.tx_hash),
             log_index=log_index,
-            vault=hex_bytes(event.vault),
+            vault=bytes_of(event.vault),
             account_id=agent.account_id,
             resource=read.resource,
             price_key=read.price.key,

@@ -19,7 +19,7 @@ from core.chain.abi import (
     function,
 )
 from core.chain.abi_text import call_by_signature
-from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, _output_of, block_argument
+from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument, output_of
 from core.chain.refusals import failure_of
 from core.chain.results import Parse
 from core.chain.rpc import RpcRefusedError, RpcRevertedError
@@ -108,11 +108,11 @@ UNREAD_ADAPTER = AdapterReading(None, None, None, None)
 
 
 def _seen_output(view: FunctionAbi) -> Parse[Any]:
-    """As `_output_of`, within what a vault can say: a status that there is, and a time that a
+    """As `output_of`, within what a vault can say: a status that there is, and a time that a
     calendar has.
     """
     parse, most = (
-        _output_of(view),
+        output_of(view),
         {"status": len(VaultStatus), "stoppedAt": results.MOST_TIME}.get(view.name),
     )
 
@@ -286,7 +286,7 @@ class VaultReader(ChainReader):
         ]
         try:
             answers = self.rpc.batch_settled(
-                requests, [_output_of(view) for view in views] * len(vaults)
+                requests, [output_of(view) for view in views] * len(vaults)
             )
         except RpcRefusedError:
             return [None] * len(vaults)

@@ -43,11 +43,9 @@ def state_columns(state: MandateState) -> dict[str, Any]:
 def projections(status: str, state: MandateState) -> dict[str, Any]:
     """The mandate's columns that follow the state; `status`: what the mandate's row says now.
 
-    A draft is cancelled without a row: its ledger says draft for ever. An end of unfunded terms is
-    said once its block is safe (`mandate_ends.say_safe`), and is not taken back by a later row.
+    An end of unfunded terms is said once its block is safe (`mandate_ends.say_safe`), and is not
+    taken back by a later row.
     """
-    if state.status is Status.DRAFT and status == Status.CANCELLED.value:
-        return {}
     waits = state.unfunded_end_block is not None and status not in ENDED
     before_the_end = Status.DRAFT if state.signed_at is None else Status.SIGNED
     return {

@@ -12,8 +12,8 @@ Laws
 - Money out where no adapter values it is counted as the vault counts it: row by row, all such
   targets together.
 - A refusal is counted once, whether the agent or the block scan came first.
-- On testnet nothing but the chain ends a mandate: a stop, payout or cancellation without a block,
-  as older records have them, ends nothing.
+- On testnet nothing but the chain ends signed terms: a stop, payout or cancellation without a
+  block, as older records have them, ends nothing. What was never signed ends by its owner's word.
 
           signed            deposited = budget            stop              payout
    draft --------> signed ---------------------> working -------> stopped ---------> settled
@@ -414,6 +414,17 @@ def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> 
     return state if state.vault_address else _end(state, Status.CANCELLED, row)
 
 
+def _dropped(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    """A draft by its owner's word, at once, even while the chain's end of its terms waits for a
+    safe block.
+    """
+    if state.signed_at is not None:
+        return state
+    return changed(
+        state, status=Status.CANCELLED, ended_at=row.occurred_at, unfunded_end_block=None
+    )
+
+
 def _refused(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
     """Count an attempt once: by its transaction, or by the proof's own word for which report it
     proves.
@@ -484,4 +495,5 @@ _NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], Mand
     "proceeds": _proceeds,
     "terms_cancelled": _cancelled,
     "terms_expired": _cancelled,
+    "cancelled": _dropped,
 }

@@ -26,7 +26,7 @@ from core.mandate.rules.agent_rows import (
 )
 from core.mandate.rules.chain_rows import expired_note, mark_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
-from core.mandate.rules.paper import priced, signed_rows, stop_row
+from core.mandate.rules.paper import cancelled_note, priced, signed_rows, stop_row
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
@@ -57,6 +57,7 @@ __all__ = [
     "ToldByTx",
     "after_stop_note",
     "apply",
+    "cancelled_note",
     "changes_to_json",
     "effective",
     "event_row",

@@ -77,6 +77,17 @@ def signed_rows(
     return signed, deposit
 
 
+def cancelled_note(now: datetime) -> NewRow:
+    """The owner drops a draft. Of signed terms it ends nothing."""
+    return NewRow(
+        kind=RowKind.NOTE,
+        reported_by=ReportedBy.OWNER,
+        occurred_at=now,
+        base_key="cancelled",
+        payload={"cancelled": True},
+    )
+
+
 def stop_row(*, by: ReportedBy, reason: str, now: datetime) -> NewRow:
     """The stop of a paper mandate, which needs no chain. Of any other it ends nothing."""
     stopped = {"by": by.value, "reason": reason, "worth_usdc": None}

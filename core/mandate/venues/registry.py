@@ -2,8 +2,9 @@
 found by the folder.
 
 Every adapter is read alike, by contracts/interfaces/IAdapter.sol (VaultReader.adapter_readings).
-Declared is what that interface does not say: what the deployment calls the adapter, whose ABI it
-has, how its positions are left, and what leaving costs. An adapter of no declared venue is
+Declared is what that interface does not say: what the deployment calls the adapter and how it is
+made there, whose ABI it has, how its positions are left, and what leaving costs. An adapter of no
+declared venue is
 `listed`: it is read too, and left by any declared exit that its rules allow.
 """
 
@@ -46,6 +47,20 @@ class Exit:
         return call_by_signature(self.signature, self.arguments(units))
 
 
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How the deployment makes an adapter, and how its code is checked.
+
+    `arguments`: of the constructor. `immutables`: (variable, its value), in the order of
+    declaration. Both say each value by name: a contract of the deployment (`usdc`), else who holds
+    an office at it (`relay`). `domain`: of the EIP-712 domain, version 1, whose immutables follow.
+    """
+
+    arguments: tuple[str, ...] = ("usdc",)
+    immutables: tuple[tuple[str, str], ...] = (("USDC", "usdc"),)
+    domain: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Venue:
     """`name`: of its module, and of its adapter in the deployment, `<name>_adapter`.
@@ -54,15 +69,17 @@ class Venue:
 
     `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`:
     what closing costs beside gas, None: not known. `takes_payments`: the adapter buys services (its
-    rules are costs) and holds no position.
+    rules are costs) and holds no position. `is_test`: it is deployed to test chains alone.
     """
 
     name: str
     contract: str
+    creation: Creation = Creation()
     exit: Exit | None = None
     closed_by: ClosedBy = ClosedBy.OWNER
     spread_bps: int | None = None
     takes_payments: bool = False
+    is_test: bool = False
 
     @property
     def adapter(self) -> str:

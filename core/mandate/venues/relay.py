@@ -4,6 +4,11 @@ It publishes no rules. Source: contracts/adapters/RelayAdapter.sol.
 """
 
 from core.mandate.rules.close_plan import ClosedBy
-from core.mandate.venues.registry import Venue
+from core.mandate.venues.registry import Creation, Venue
 
-VENUE = Venue(name="relay", contract="RelayAdapter", closed_by=ClosedBy.RELAY)
+VENUE = Venue(
+    name="relay",
+    contract="RelayAdapter",
+    creation=Creation(("usdc", "relay"), (("USDC", "usdc"), ("relay", "relay"))),
+    closed_by=ClosedBy.RELAY,
+)

@@ -4,10 +4,15 @@ Source: contracts/adapters/TestVenueAdapter.sol.
 """
 
 from core.chain.abi import function
-from core.mandate.venues.registry import Exit, Venue
+from core.mandate.venues.registry import Creation, Exit, Venue
 
 VENUE = Venue(
-    name="test_venue", contract="TestVenueAdapter", exit=Exit("sell(uint256)"), spread_bps=0
+    name="test_venue",
+    contract="TestVenueAdapter",
+    creation=Creation(("usdc", "test_venue"), (("USDC", "usdc"), ("venue", "test_venue"))),
+    exit=Exit("sell(uint256)"),
+    spread_bps=0,
+    is_test=True,
 )
 
 

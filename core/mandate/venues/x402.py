@@ -4,9 +4,16 @@ Source: contracts/adapters/X402Adapter.sol.
 """
 
 from core.chain.abi import FunctionAbi, function
-from core.mandate.venues.registry import Venue
+from core.mandate.venues.registry import Creation, Venue
 
-VENUE = Venue(name="x402", contract="X402Adapter", takes_payments=True)
+VENUE = Venue(
+    name="x402",
+    contract="X402Adapter",
+    creation=Creation(
+        ("factory",), (("USDC", "usdc"), ("factory", "factory")), domain="Mandate Wallet x402"
+    ),
+    takes_payments=True,
+)
 
 
 def pay(

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.credits.tables import FreeReadCount, FreeReadPool
+from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
 from core.identity.tables import Account, IdempotencyRecord, SignInNonce
 from core.jobs import queries as job_rows
@@ -266,6 +267,36 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
     assert keys == {"ended of late", "to be planned again", "not planned", "still queued"}
+
+
+def test_prune__keeps_the_requests_of_custodial_transfers(database: Database) -> None:
+    with database.write() as session:
+        _outbox(session, "delivery", ("done", OLD))
+        moved = _outbox(session, "custodial transfer", ("done", OLD))
+        account = Account(kind="agent", name="agent", created_at=OLD)
+        session.add(account)
+        session.flush()
+        session.add(
+            CustodialWallet(
+                account_id=account.id, address=A, ciphertext=b"", key_version="v1", created_at=OLD
+            )
+        )
+        session.flush()
+        session.add(
+            CustodialTransfer(
+                outbox_id=moved,
+                account_id=account.id,
+                to=B,
+                amount_usdc_e6=1,
+                expires_at=OLD,
+                created_at=OLD,
+            )
+        )
+    assert prune(database)["requests"] == 1
+    with database.read() as session:
+        assert session.scalars(select(Outbox.key)).all() == ["custodial transfer"]
+        kept = select(KeeperIntent.state).where(KeeperIntent.outbox_id == moved)
+        assert session.scalars(kept).all() == ["done"]
 
 
 @pytest.mark.parametrize("batch", [1, 5_000])

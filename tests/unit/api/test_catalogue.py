@@ -127,8 +127,12 @@ def area(*operations: Operation, **more: Any) -> Area:
 @pytest.mark.parametrize(
     ("areas", "says"),
     [
-        ((area(gift(), gift("gifts.again")),), "declared twice"),
-        ((area(gift(), gift(path="/gift")),), "declared twice"),
+        ((area(gift(), gift("gifts.again")),), r"declared twice: \('GET', '/gifts'\)$"),
+        ((area(gift(), gift(path="/gift")),), r"declared twice: gifts\.give$"),
+        (
+            (area(gift(), gift(), gift()),),
+            r"declared twice: \('GET', '/gifts'\), gifts\.give$",
+        ),
         ((area(gift("other.give")),), "begins with gifts"),
         ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
         ((area(replace(gift(), price="playbook_read")),), "price and sells go together"),

@@ -76,7 +76,7 @@ def test_record__an_adapter_rewritten_to_be_another__is_a_fault() -> None:
     change(record, "x402_adapter", contract=relay.contract, address=relay.address)
     assert faults(record) == [
         "x402_adapter is a X402Adapter, the record calls it a RelayAdapter",
-        "x402_adapter and relay_adapter have one address",
+        "relay_adapter and x402_adapter have one address",
     ]
 
 

@@ -22,10 +22,10 @@ from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Operation, Refusal, WriteCall
 from api.kernel.payments.offer import ADAPTER
 from api.kernel.payments.resources import metered, priced_at
-from core.chain.abi import hex_text
 from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.errors import InvalidNumberError, InvalidParameterError, OutsideError
+from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import guard_targets_hash, x402_payment_digest
 from core.mandate.ledger import writer as mandate_ledger
@@ -68,7 +68,7 @@ class Wanted:
             str(deadline),
         )
         return SignedByGuard(
-            self.vault, hex_text(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline
+            self.vault, hex_of(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline
         )
 
 

@@ -21,7 +21,7 @@ from core.identity import queries as identity
 from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import signed_rows
+from core.mandate.rules.ledger import cancelled_note, signed_rows
 from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.terms import rules_to_json, terms_to_json
@@ -101,15 +101,8 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer
     next_status(current.status, MandateMove.CANCEL, facts)
     stop_call = None
     if current.status is Status.DRAFT:
-        # A draft has no ledger yet: nothing was signed that a row could tell of.
         current.require_known()
-        mandate.status, mandate.ended_at, mandate.updated_at = (
-            Status.CANCELLED.value,
-            call.now,
-            call.now,
-        )
-        mandate.ends_in_block = None
-        call.db.flush()
+        mandate_ledger.append(call.db, mandate.id, cancelled_note(call.now), call.now)
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
     cancel_call = cancel_terms_call(call, mandate, current)

@@ -37,7 +37,6 @@ from core.mandate.chain import calldata
 from core.mandate.readings import mandates_before
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.close_plan import OwnerCall, PlanFacts, close_all_plan
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.short_statement import unwritten_statement
@@ -142,7 +141,7 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
             week=week,
             as_of=as_of,
             start=start[mandate.id].said,
-            end=_end_of(mandate, end[mandate.id].said, week),
+            end=end[mandate.id].said,
             rows=tuple(rows[mandate.id]),
             actions={},
             short=end[mandate.id].short,
@@ -150,16 +149,6 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
         )
         for mandate in found
     ]
-
-
-def _end_of(mandate: Mandate, state: MandateState, week: IsoWeek) -> MandateState:
-    """The fold at the week's end; a draft that was cancelled has no row that could say so."""
-    is_dropped_draft = (
-        mandate.signature is None
-        and mandate.ended_at is not None
-        and mandate.ended_at < week.end_at
-    )
-    return replace(state, status=Status(mandate.status)) if is_dropped_draft else state
 
 
 def _about(mandate: Mandate) -> StatementOf:

@@ -85,8 +85,8 @@ def agent_notice(mandate: Mandate, agent: Account | None) -> str | None:
 
 
 def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
-    """The fold of the ledger; a draft has no rows, so its status (draft, cancelled) is the
-    mandate's own.
+    """The fold of the ledger; the status is the mandate's own, which says an end of unfunded terms
+    once its block is safe.
     """
     return readings_of(call, [mandate])[mandate.id]
 

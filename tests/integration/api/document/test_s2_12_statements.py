@@ -277,7 +277,7 @@ def test_the_statement_of_all__of_more_than_are_read_at_once__leaves_none_out(
 
 
 def test_a_cancelled_drafts_statement__says_cancelled(stage: Stage) -> None:
-    """Its ledger is empty: the status stood as draft for ever."""
+    """Its ledger was empty: the status stood as draft for ever."""
     mandate_id = stage.draft()
     stage.later(days=7)
     assert statement(stage, mandate_id)["status"] == "draft"

@@ -147,6 +147,14 @@ def test_cancel__a_draft__needs_no_call_and_one_with_a_vault__is_refused(stage: 
     )
 
 
+def test_cancel__a_draft__is_a_row_of_its_record(stage: Stage) -> None:
+    draft = stage.draft()
+    stage.post(f"/mandates/{draft}/cancel", stage.owner)
+    steps = stage.get(f"/mandates/{draft}", stage.owner)["steps"]
+    assert [(one["code"], one["reported_by"]) for one in steps] == [("control_cancelled", "owner")]
+    assert stage.faults(draft) == []
+
+
 def test_deploy_call__without_money__is_the_factorys_call_at_a_known_address(stage: Stage) -> None:
     mandate_id = stage.signed()
     call = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)

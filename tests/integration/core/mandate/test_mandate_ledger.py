@@ -14,7 +14,7 @@ from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import EMPTY_STATE
+from core.mandate.rules.ledger import EMPTY_STATE, cancelled_note
 from core.mandate.rules.lifecycle import Status
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from tests.integration.core.rows import (
@@ -118,9 +118,10 @@ def test_load_head__before_the_first_row__is_the_empty_state(write: WriteSession
 
 def test_append__a_note_to_a_cancelled_draft__leaves_it_cancelled(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
-    write.get_one(Mandate, mandate_id).status = "cancelled"
+    mandate_ledger.append(write, mandate_id, cancelled_note(NOW), NOW)
     mandate_ledger.append(write, mandate_id, note(1), NOW)
-    assert write.get_one(Mandate, mandate_id).status == "cancelled"
+    mandate = write.get_one(Mandate, mandate_id)
+    assert (mandate.status, mandate.ended_at) == ("cancelled", NOW)
     assert mandate_ledger.verify(write, mandate_id) == []
 
 

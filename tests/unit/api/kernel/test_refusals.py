@@ -7,7 +7,7 @@ import pytest
 
 from api.catalogue import catalogue
 from api.kernel.operation import NextCall, Refusal
-from api.kernel.refusals import fill_path, next_items, path_ids, refused
+from api.kernel.refusals import fill_path, next_items, path_ids, refused, route_path
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
@@ -115,6 +115,15 @@ def test_a_next_call__that_needs_a_body__is_left_out_without_one() -> None:
 
 def test_a_filled_path__cannot_leave_its_segment() -> None:
     assert fill_path("/mandates/{id}", {"id": "../agents?x"}, {}) == "/mandates/..%2Fagents%3Fx"
+
+
+@pytest.mark.parametrize(
+    ("path", "of_a_route"), [("/web/{path}", "/web/{path:path}"), ("/agents/{id}", "/agents/{id}")]
+)
+def test_route_path__lets_only_the_placeholder_path_take_several_segments(
+    path: str, of_a_route: str
+) -> None:
+    assert route_path(path) == of_a_route
 
 
 @pytest.mark.parametrize("reason", catalogue().reasons)

@@ -13,12 +13,12 @@ from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
     MandateState,
-    NewRow,
     ReportedBy,
     RowKind,
     StateVersionError,
     ToldByTx,
     apply,
+    cancelled_note,
     effective,
     expired_note,
     fold,
@@ -164,20 +164,39 @@ def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> 
     assert funded.state.status is Status.WORKING
 
 
+def test_cancel__of_a_draft__ends_it_by_its_owners_word() -> None:
+    ledger = SampleLedger()
+    row = ledger.add(cancelled_note(ledger.clock))
+    state = ledger.state
+    assert (state.status, state.ended_at, state.unfunded_end_block) == (
+        Status.CANCELLED,
+        row.occurred_at,
+        None,
+    )
+
+
+def test_cancel__of_a_draft_whose_terms_the_chain_ended__waits_for_no_block() -> None:
+    ledger = SampleLedger()
+    ledger.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
+    assert ledger.state.unfunded_end_block is not None
+    row = ledger.add(cancelled_note(ledger.clock))
+    assert (ledger.state.ended_at, ledger.state.unfunded_end_block) == (row.occurred_at, None)
+
+
+def test_cancel__of_a_draft_whose_vault_is_made_all_the_same__is_signed_by_it() -> None:
+    ledger = SampleLedger()
+    ledger.add(cancelled_note(ledger.clock))
+    ledger.chain(created(AGENT))
+    assert (ledger.state.status, ledger.state.ended_at) == (Status.SIGNED, None)
+
+
 def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
     """Older records stopped and cancelled terms that could still become a vault; the vault then
     worked, and its record said stopped.
     """
     ledger = SampleLedger()
     ledger.sign()
-    cancelled = NewRow(
-        kind=RowKind.NOTE,
-        reported_by=ReportedBy.OWNER,
-        occurred_at=ledger.clock,
-        base_key="cancelled",
-        payload={"cancelled": True},
-    )
-    ledger.add(cancelled)
+    ledger.add(cancelled_note(ledger.clock))
     ledger.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=ledger.clock))
     state = ledger.state
     assert (state.status, state.stopped_at, state.ended_at) == (Status.SIGNED, None, None)
