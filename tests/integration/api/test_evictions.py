@@ -31,15 +31,9 @@ from tests.integration.api.conftest import (
 )
 
 THIEF = Account.from_key("0x" + "66" * 32)
-
-
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "identity.md"
-
-
 # what a refused call may leave behind
 COUNTS = ("request_count", "recovery_failure", "sign_in_nonce")
-
-
 SECRETS = {"api_key", "recovery_code", "bearer_token"}
 
 
@@ -158,15 +152,11 @@ EVICTIONS: dict[str, Callable[[Robbed], None]] = {
     "undo of a recovery": undo_of_a_recovery,
     "24 hours": a_day,
 }
-
-
 HEADERS: dict[str, Callable[[Robbed], dict[str, str]]] = {
     "`api_key`": lambda robbed: {KEY: robbed.taken["api_key"]},
     "`bearer_token`": lambda robbed: bearer(robbed.taken["bearer_token"]),
     "another session of the owner": lambda robbed: robbed.taken_session,
 }
-
-
 WORKS = {
     "`api_key`": "/agent/status",
     "`bearer_token`": "/auth/wallet/status",

@@ -4,9 +4,7 @@ import pytest
 from eth_account import Account
 
 from tests.integration.api.conftest import KEY, login, reason
-from tests.integration.api.test_evictions import THIEF, Robbed, recovery
-
-# Recoveries
+from tests.integration.api.test_evictions import THIEF, Robbed, recovery, robbed  # noqa: F401 (a fixture)
 
 
 def test_a_recovery__is_told_once_and_undone_once(robbed: Robbed) -> None:

@@ -25,8 +25,6 @@ from tests.integration.keeper.test_keeper_slow_jobs import NOW, OLD, A, add_inte
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 GWEI = 10**9
-
-
 STOP_WEI = STOP_GAS * 50 * GWEI
 
 

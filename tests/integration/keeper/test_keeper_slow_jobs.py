@@ -20,11 +20,7 @@ from keeper.areas.retention import Prune
 from tests.integration.keeper.conftest import intent
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
 OLD = datetime(2026, 8, 1, tzinfo=UTC)  # more than 90 days ago
-
-
 A, B = b"a" * 20, b"b" * 20
 
 

@@ -21,11 +21,13 @@ from tests.integration.api.mandates.test_mandates_paying import (
     ask,
     ask_theirs,
     limit,
+    paying,  # noqa: F401 (a fixture)
+    stage,  # noqa: F401 (a fixture)
     working,
 )
 from tests.integration.api.payments.shop import OTHER_PAGE
 from tests.integration.chain_fixtures import DeployedChain, free_port
-from tests.integration.indexer.conftest import Follower
+from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT
 
 

@@ -34,21 +34,13 @@ from tests.integration.api.payments.shop import (
     encoded,
 )
 from tests.integration.chain_fixtures import BUDGET, DeployedChain
-from tests.integration.indexer.conftest import Follower
+from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT, GUARD, OWNER, STRANGER
 
 SAFE_AFTER_BLOCKS = 70
-
-
 TILL, THEIRS = Account.create().address, Account.create().address
-
-
 RESOURCE = f"{BASE_URL}{PAGE}"
-
-
 THEIR_HOST = "https://api.example.com"
-
-
 THEIR_TARGETS = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIRS]}]
 
 

@@ -13,6 +13,7 @@ from core.transfers.rules import Failure, FourStates
 from core.transfers.tables import TransferReport
 from tests.integration.api.conftest import Clock, connect, login
 from tests.integration.api.transfers.test_transfers_report import (
+    agent,  # noqa: F401 (a fixture)
     balance,
     chain_confirms,
     chain_fails,

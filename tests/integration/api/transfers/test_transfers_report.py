@@ -20,11 +20,7 @@ from core.transfers.tables import TransferEntry, TransferReport
 from tests.integration.api.conftest import KEY, Clock, connect, login
 
 PATH = "/mandate-wallet/transfers/report"
-
-
 TX = "0x" + "ab" * 32
-
-
 BODY: dict[str, Any] = {
     "chain_id": 84532,
     "asset": "USDC",
@@ -32,8 +28,6 @@ BODY: dict[str, Any] = {
     "tx_hash": TX,
     "direction": "in",
 }
-
-
 USDC = 1_000_000
 
 

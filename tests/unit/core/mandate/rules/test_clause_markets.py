@@ -29,11 +29,7 @@ def test_markets__show_each_target_and_who_enforces_it() -> None:
 
 
 UNTIED = "whose receiver is not tied to your vault"
-
-
 TIED = {"signature": "deposit(uint256,address)", "recipient_word": 1}
-
-
 OPEN = {"signature": "buy(uint256)"}
 
 

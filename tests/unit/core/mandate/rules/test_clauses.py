@@ -11,17 +11,9 @@ from core.mandate.rules.targets import Target, parse_targets
 from core.mandate.rules.terms import MandateTerms, terms_to_json
 
 CHAIN = 84_532
-
-
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-
-
 AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
-
-
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
-
-
 TERMS = MandateTerms(
     public_id="m_4k2v7c3xqa",
     owner=OWNER,
@@ -41,11 +33,7 @@ TERMS = MandateTerms(
     issued_at=1_767_225_600,
     nonce=1,
 )
-
-
 DEFAULT = parse_targets(None, CHAIN)
-
-
 KNOWN = signatures_by_selector()
 
 

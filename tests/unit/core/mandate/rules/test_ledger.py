@@ -334,14 +334,8 @@ def test_reversal__of_the_stop__the_mandate_works_again() -> None:
 
 
 AMOUNTS = st.integers(min_value=0, max_value=40_000_000)
-
-
 POSITIONS = st.sampled_from(["p1", "p2"])
-
-
 TX = st.integers(min_value=100, max_value=104)
-
-
 STEP = st.one_of(
     st.tuples(st.just("executed"), AMOUNTS, AMOUNTS, TX),
     st.tuples(st.just("buy"), AMOUNTS, POSITIONS, TX),

@@ -25,37 +25,17 @@ from core.money import usdc_e6_from_text
 from tests.unit.core.mandate.rules.worked import table
 
 DAY = 86_400
-
-
 START = 1_767_225_600
-
-
 END = START + 30 * DAY
-
-
 USDC = 1_000_000
 
-
 VAULT = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
-
-
 AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
-
-
 STRANGER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
-
-
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
-
-
 BUY = bytes.fromhex("d96a094a")
-
-
 SELL = bytes.fromhex("e4849b32")
-
-
 DEPOSIT = bytes.fromhex("6e553f65")  # deposit(uint256,address): word 1 is the receiver
-
 
 MODEL = VaultModel(
     address=VAULT,

@@ -34,8 +34,6 @@ TERMS = MandateTerms(
     issued_at=START,
     nonce=1,
 )
-
-
 FACTS = LimitsFacts(
     status=Status.WORKING,
     market_mode=MarketMode.TESTNET,
