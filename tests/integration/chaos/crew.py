@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.integration.chaos.nursery import Nursery, Process
+from tests.integration.nursery import Process, start
 
 END_S = 15.0
 # How a process may end by itself: it lost the lead, or the database was away. Any other exception
@@ -23,11 +23,11 @@ ALLOWED_ENDS = (
 
 @dataclass(slots=True)
 class Crew:
-    """`settings` is the environment of each process, `folder` holds their logs, `size` is how many
-    there are at a time.
+    """`settings` is the environment of each process of `module`, `folder` holds their logs, `size`
+    is how many there are at a time.
     """
 
-    nursery: Nursery
+    module: str
     settings: dict[str, str]
     folder: Path
     size: int = 2
@@ -40,8 +40,7 @@ class Crew:
             if process.returncode is not None:
                 self._take_leave(pid)
         while len(self.running) < self.size:
-            process = self.nursery.start(self.settings, self.folder)
-            self.running[process.pid] = process
+            self._start()
 
     def kill(self, pid: int) -> None:
         """SIGKILL; the supervisor has started the next one when this returns."""
@@ -66,6 +65,13 @@ class Crew:
             process.kill()
             process.wait(END_S)
             self._take_leave(pid)
+
+    def _start(self) -> None:
+        new = self.folder / "new.log"
+        with new.open("a") as log:
+            process = start(self.module, "run", env=os.environ | self.settings, out=log, err=log)
+        new.rename(self._log(process.pid))
+        self.running[process.pid] = process
 
     def _log(self, pid: int) -> Path:
         return self.folder / f"{pid}.log"

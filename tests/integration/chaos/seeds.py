@@ -23,6 +23,7 @@ CODE = (
     "contracts",
     "tests/integration/chaos",
     "tests/integration/chain_fixtures.py",
+    "tests/integration/nursery.py",
     "requirements.lock",
 )
 

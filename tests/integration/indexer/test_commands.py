@@ -5,23 +5,22 @@ stderr, an exit code that says which it is.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT
+from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.refusing import Refusals
 from tests.integration.indexer.test_quarantine import buy
+from tests.integration.nursery import ran
 
 NOWHERE = "postgresql+psycopg://127.0.0.1:1/none"
 NO_DATABASE = (
     "The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."
 )
-WITHIN_S = 60.0
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -46,18 +45,11 @@ def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
         "LOG_FORMAT": "json",
     }
 
-    def start(*arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "indexer.main", *arguments]
+    def start(
+        *arguments: str, is_real: bool = False, **changes: str
+    ) -> "subprocess.CompletedProcess[str]":
         environment = os.environ | settings | changes
-        return subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
+        return ran("indexer.main", *arguments, env=environment, is_real=is_real)
 
     return start
 
@@ -86,7 +78,7 @@ def test_retry__answers_on_stdout_and_logs_on_stderr(
     run: Run, held: tuple[Issued, Refusals]
 ) -> None:
     mandate, refusals = held
-    done = run("retry")
+    done = run("retry", is_real=True)
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
         [

@@ -1,12 +1,10 @@
-"""The indexer as a process: `python -m indexer.main` with nothing but its environment."""
+"""The indexer as a process, with nothing but its environment."""
 
 import json
 import os
 import random
 import signal
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,14 +23,16 @@ from core.transfers import queries as transfers_repository
 from core.transfers import reports as transfer_reports
 from core.transfers.reports import Claim
 from core.transfers.rules import Direction
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
+from tests.integration import nursery
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower, now_utc
+from tests.integration.nursery import Process
 from tests.personas import AGENT, DEPLOYER
 
 START_S = 60.0  # a busy machine
 SAMPLES = 15
 
-Start = Callable[[], subprocess.Popen[bytes]]
+Start = Callable[[], Process]
 
 
 @pytest.fixture
@@ -52,15 +52,12 @@ def start(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Iterato
         "DEPLOYMENT_FILE": str(tmp_path / "deployment.json"),
         "LOG_FORMAT": "json",
     }
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Process] = []
 
-    def run() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "indexer.main"]
+    def run() -> Process:
         with (tmp_path / f"{len(started)}.log").open("wb") as log:
             started.append(
-                subprocess.Popen(
-                    command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log
-                )
+                nursery.start("indexer.main", env=os.environ | settings, out=log, err=log)
             )
         return started[-1]
 

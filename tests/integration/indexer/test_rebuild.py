@@ -8,7 +8,6 @@ nothing unless told so.
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,11 +33,12 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.shadow import queries as shadow
 from core.shadow.views import canonical_view
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, Ground
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_auditor import believe_a_liar
 from tests.integration.indexer.test_backfill import make_final, settle
 from tests.integration.indexer.test_process import until
+from tests.integration.nursery import piped, ran
 from tests.personas import DEPLOYER, STRANGER
 
 REBUILDABLE = (RawLogRow, RevertedTx, Vault, VaultAgentRow, Adapter, ChainBlock, ChainCursor)
@@ -118,19 +118,10 @@ def environment(follower: Follower, database_url: str, tmp_path: Path) -> dict[s
 def run(follower: Follower, environment: dict[str, str]) -> Run:
     """`python -m scripts.rebuild` with arguments, while no indexer leads."""
 
-    def once(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def once(*arguments: str, is_real: bool = False) -> subprocess.CompletedProcess[str]:
         follower.leadership.release()
-        command = [sys.executable, "-m", "scripts.rebuild", *arguments]
         try:
-            return subprocess.run(
-                command,
-                cwd=ROOT,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=RUN_S,
-                check=False,
-            )
+            return ran("scripts.rebuild", *arguments, env=environment, is_real=is_real)
         finally:
             lead_again(follower)
 
@@ -164,7 +155,7 @@ def has_shadow(database: Database) -> bool:
 def test_an_equal_record__is_left_as_it_is(follower: Follower, working: Working, run: Run) -> None:
     live(follower, working[1])
     before = everything(follower.database)
-    done = run()
+    done = run(is_real=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Equal up to block {follower.tip.cursor.number}; nothing was changed." in done.stdout
     assert everything(follower.database) == before
@@ -271,16 +262,7 @@ def test_while_an_indexer_leads__it_refuses(
     follower: Follower, working: Working, environment: dict[str, str]
 ) -> None:
     before = everything(follower.database)
-    command = [sys.executable, "-m", "scripts.rebuild", "--accept"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-        check=False,
-    )
+    done = ran("scripts.rebuild", "--accept", env=environment)
     assert done.returncode == 2
     assert "Refused: an indexer leads; stop it first" in done.stdout
     assert everything(follower.database) == before
@@ -307,17 +289,15 @@ def test_killed_halfway__the_next_start_goes_on(
     before = everything(follower.database)
     follower.leadership.release()
     slow = environment | {"RPC_REQUESTS_PER_S": "120"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.PIPE
-    )
+    process = piped("scripts.rebuild", env=slow)
     first = follower.deployed.start_block
     until = time.monotonic() + RUN_S
     while (halfway := shadow_height(follower.database)) <= first:
-        assert process.poll() is None, process.communicate()[0]
+        assert process.poll() is None, process.said(RUN_S)
         assert time.monotonic() < until
         time.sleep(0.02)
     process.kill()
-    process.communicate(timeout=RUN_S)
+    process.close(RUN_S)
     assert halfway < follower.tip.cursor.number
     assert everything(follower.database) == before
 

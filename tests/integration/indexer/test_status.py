@@ -5,7 +5,6 @@ of a running process.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,6 @@ from core.db.leadership import Leadership
 from core.mandate.rules.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
-    ROOT,
     USDC,
     DeployedChain,
     deploy_contracts,
@@ -31,6 +29,7 @@ from tests.integration.chain_fixtures import (
 )
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued
 from tests.integration.indexer.test_process import START_S, status_of, until
+from tests.integration.nursery import Process, ran, start
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 FINAL_HASH = "0x" + "ab" * 32
@@ -60,17 +59,14 @@ def ask(settings: dict[str, str]) -> Ask:
     """`python -m indexer.main status`, or another command, with arguments and changed variables."""
 
     def run(
-        *flags: str, command: str = "status", arguments: tuple[str, ...] = (), **changes: str
+        *flags: str,
+        command: str = "status",
+        arguments: tuple[str, ...] = (),
+        is_real: bool = False,
+        **changes: str,
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "indexer.main", command, *arguments, *flags],
-            cwd=ROOT,
-            env=os.environ | settings | changes,
-            capture_output=True,
-            text=True,
-            timeout=START_S,
-            check=False,
-        )
+        environment = os.environ | settings | changes
+        return ran("indexer.main", command, *arguments, *flags, env=environment, is_real=is_real)
 
     return run
 
@@ -95,7 +91,7 @@ def test_status__names_position_leader_reorgs_and_what_is_not_seen(
     follower.catch_up()
     follower.tip.note_finality()
     say(leadership, safe=3, finalized=2)
-    done = ask()
+    done = ask(is_real=True)
     assert done.returncode == 0, done.stdout + done.stderr
     shown = " ".join(done.stdout.split())
     cursor = follower.tip.cursor.number
@@ -204,21 +200,19 @@ def test_status__without_a_database__is_one_sentence(deployed: DeployedChain, as
 
 @contextmanager
 def running(
-    settings: dict[str, str], *command: str, **changes: str
-) -> Iterator[subprocess.Popen[bytes]]:
+    settings: dict[str, str], *command: str, is_real: bool = False, **changes: str
+) -> Iterator[Process]:
     """The indexer's process; killed at the end when it still runs."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "indexer.main", *command],
-        cwd=ROOT,
-        env=os.environ | settings | changes,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    environment = os.environ | settings | changes
+    with open(os.devnull, "w") as nothing:
+        process = start(
+            "indexer.main", *command, env=environment, out=nothing, err=nothing, is_real=is_real
+        )
     try:
         yield process
     finally:
         process.kill()
-        process.wait()
+        process.wait(START_S)
 
 
 def says(follower: Follower, key: str) -> bool:
@@ -232,7 +226,7 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
 ) -> None:
     leadership.release()
     port = free_port()
-    with running(settings, *command, INDEXER_METRICS_PORT=str(port)) as process:
+    with running(settings, *command, is_real=True, INDEXER_METRICS_PORT=str(port)) as process:
         until(lambda: says(follower, "finalized"))
         shown = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
         process.terminate()
@@ -295,7 +289,9 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
         with follower.database.read() as session:
             [finding] = findings.open_findings(session, CHAIN_ID)
         closed = ask(
-            command="acknowledge", arguments=(str(finding.id), "--note", "taken out by hand")
+            command="acknowledge",
+            arguments=(str(finding.id), "--note", "taken out by hand"),
+            is_real=True,
         )
         process.terminate()
         assert process.wait(timeout=START_S) == 0

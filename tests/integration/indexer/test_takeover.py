@@ -25,6 +25,7 @@ from core.db.leadership import BEAT_S, SILENT_S, Leadership, LeadershipLostError
 from tests.integration.chain_fixtures import ROOT, DeployedChain
 from tests.integration.indexer.conftest import now_utc
 from tests.integration.indexer.test_process import Start, start, status_of, until
+from tests.integration.nursery import Process
 
 __all__ = ["start"]  # the fixture
 
@@ -32,7 +33,7 @@ TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 NAME = "loop"
 
 Take = Callable[..., Leadership]
-Pair = tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]
+Pair = tuple[Process, Process]
 
 
 # Processes

@@ -2,18 +2,16 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.integration.chain_fixtures import ROOT
 from tests.integration.keeper.conftest import Stage
+from tests.integration.nursery import Process, piped
 
 WITHIN_S = 20.0
-Start = Callable[..., subprocess.Popen[str]]
+Start = Callable[..., Process]
 
 
 def environment_of(stage: Stage, folder: Path) -> dict[str, str]:
@@ -44,24 +42,16 @@ def environment_of(stage: Stage, folder: Path) -> dict[str, str]:
 @contextmanager
 def starting(environment: Mapping[str, str]) -> Iterator[Start]:
     """`start(command, **changed_variables)`; what still runs at the end is killed."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Process] = []
 
-    def start(command: str, **changes: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "keeper.main", command],
-            cwd=ROOT,
-            env={**environment, **changes},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+    def start(command: str, *, is_real: bool = False, **changes: str) -> Process:
+        process = piped("keeper.main", command, env={**environment, **changes}, is_real=is_real)
         started.append(process)
         return process
 
     yield start
     for process in started:
-        process.kill()
-        process.communicate(timeout=WITHIN_S)
+        process.close(WITHIN_S)
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:

@@ -54,5 +54,5 @@ def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(
     ]
     assert sent, "no request was sent beside it"
     process.terminate()
-    said, _ = process.communicate(timeout=20)
+    said = process.said(20)
     assert process.returncode == 0, said

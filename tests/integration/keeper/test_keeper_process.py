@@ -1,4 +1,4 @@
-"""`python -m keeper.main` as people run it: a real process, its exit codes, and what it says."""
+"""`python -m keeper.main` as people run it: a process, its exit codes, and what it says."""
 
 import signal
 import threading
@@ -47,12 +47,12 @@ def epoch_of_leader(stage: Stage) -> int:
 
 
 def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Start) -> None:
-    process = start("run")
+    process = start("run", is_real=True)
     wait_until(lambda: state_of_leader(stage) == "watching")
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
-    said, _ = process.communicate(timeout=WITHIN_S)
+    said = process.said(WITHIN_S)
     assert process.returncode == 0, said
     assert stage.keeper_nonce() == 1
     assert KEEPER.private_key.removeprefix("0x") not in said
@@ -88,17 +88,17 @@ def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_
         f"{time.monotonic() - frozen_at:.2f} s"
     )
     first.send_signal(signal.SIGCONT)
-    said, _ = first.communicate(timeout=WITHIN_S)
+    said = first.said(WITHIN_S)
     assert (first.returncode, stage.keeper_nonce()) == (1, 1), said
     assert "no longer leads" in said
     assert taken_s <= TAKE_OVER_S
 
 
 def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Start) -> None:
-    once = start("once")
-    said, _ = once.communicate(timeout=WITHIN_S)
+    once = start("once", is_real=True)
+    said = once.said(WITHIN_S)
     assert once.returncode == 0, said
-    shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
+    shown = (process := start("status", is_real=True)).said(WITHIN_S)
     assert process.returncode == 0, shown
     for expected in (
         "m_keeperstop",
@@ -112,14 +112,14 @@ def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: S
 
 
 def test_status__without_a_keeper__says_so_and_fails(start: Start) -> None:
-    shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
+    shown = (process := start("status")).said(WITHIN_S)
     assert process.returncode == 1
     assert "never ran" in shown
 
 
 def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
     stage.keeper().run()
-    said, _ = (process := start("once")).communicate(timeout=WITHIN_S)
+    said = (process := start("once")).said(WITHIN_S)
     assert process.returncode == 1
     assert "another keeper leads" in said
 
@@ -136,7 +136,7 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
 def test_run__settings_that_cannot_work__end_with_a_sentence(
     start: Start, changes: dict[str, str], sentence: str
 ) -> None:
-    said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
+    said = (process := start("run", **changes)).said(WITHIN_S)
     assert process.returncode == 2
     assert sentence in said
     assert "Traceback" not in said
@@ -153,16 +153,16 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
         addresses = [wallet.address for wallet in session.scalars(select(CustodialWallet)).all()]
     named = [f"0x{address.hex()}" for address in addresses] + [version_of(old)]
     for command in ("reseal", "once"):
-        said, _ = (without := start(command, CUSTODY_KEY=new.hex())).communicate(timeout=WITHIN_S)
+        said = (without := start(command, CUSTODY_KEY=new.hex())).said(WITHIN_S)
         assert (without.returncode == 1, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (
             command == "reseal",
             True,
             False,
         )
         assert [one for one in named if one not in said.lower()] == []
-    said, _ = (
-        process := start("reseal", CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())
-    ).communicate(timeout=WITHIN_S)
+    said = (
+        process := start("reseal", is_real=True, CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())
+    ).said(WITHIN_S)
     assert (process.returncode, "wallets=2" in said) == (0, True), said
     assert new.hex() not in said
     assert old.hex() not in said
@@ -174,15 +174,15 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
 def test_another_chain_than_the_deployments__is_refused_with_both_ids(
     start: Start, command: str
 ) -> None:
-    said, _ = (process := start(command, CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
+    said = (process := start(command, CHAIN_ID="8453")).said(WITHIN_S)
     assert process.returncode == 2
     assert "CHAIN_ID: it is 8453, the record in DEPLOYMENT_FILE is of chain 84532" in said
 
 
 def test_status__without_a_database__says_so_in_one_line(start: Start) -> None:
-    said, _ = (
-        process := start("status", DATABASE_URL="postgresql+psycopg://127.0.0.1:1/none")
-    ).communicate(timeout=WITHIN_S)
+    said = (process := start("status", DATABASE_URL="postgresql+psycopg://127.0.0.1:1/none")).said(
+        WITHIN_S
+    )
     assert process.returncode == 1
     assert said.splitlines() == [
         (
@@ -204,7 +204,7 @@ def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Start)
             break
     bound.cancel()
     process.terminate()
-    process.communicate(timeout=WITHIN_S)
+    process.wait(WITHIN_S)
     assert (failures, process.returncode) == (2, 0)
 
 
@@ -215,7 +215,7 @@ def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(
     with stage.no_blocks():
         keeper = stage.keeper()
         keeper.leadership.beat(keeper.run().as_status("sending"))
-        shown, _ = start("status").communicate(timeout=WITHIN_S)
+        shown = start("status").said(WITHIN_S)
     cells = [
         cell.strip()
         for cell in next(line for line in shown.splitlines() if "broadcast" in line).split("│")

@@ -60,7 +60,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
-    said, _ = process.communicate(timeout=WITHIN_S)
+    said = process.said(WITHIN_S)
     assert process.returncode == 0, said
     assert (stage.keeper_nonce(), signer.asked.count("eth_signTransaction")) == (1, 1)
     assert "a-secret-token" not in said
@@ -75,7 +75,7 @@ def test_run__a_remote_signer_that_lies__sends_nothing(
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: signer.asked.count("eth_signTransaction") >= 2)
     process.terminate()
-    said, _ = process.communicate(timeout=WITHIN_S)
+    said = process.said(WITHIN_S)
     assert "signed another value than was asked for" in said
     assert (stage.keeper_nonce(), stage.txs(), stage.states()) == (0, [], [("stop", "planned")])
     signer.altered = {}
@@ -113,14 +113,14 @@ def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
         jobs.begin(
             session, "of an older version", 3_600, 0, "a process that was killed", stage.now()
         )
-    process = start("work")
+    process = start("work", is_real=True)
     wait_until(lambda: len(ended(stage)) == 2)
     assert {name: run.outcome for name, run in ended(stage).items()} == {
         "prune": "ok",
         "settlements": "ok",
     }
     process.terminate()
-    said, _ = process.communicate(timeout=WITHIN_S)
+    said = process.said(WITHIN_S)
     assert process.returncode == 0, said
 
 
@@ -214,7 +214,7 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
-    assert "a node serves another chain" in process.communicate(timeout=WITHIN_S)[0]
+    assert "a node serves another chain" in process.said(WITHIN_S)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
 def test_run__keys_that_cannot_work__end_with_a_sentence(
     start: Start, changes: dict[str, str], sentence: str
 ) -> None:
-    said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
+    said = (process := start("run", **changes)).said(WITHIN_S)
     assert process.returncode == 2
     assert sentence in said
     assert KEEPER.private_key[2:] not in said

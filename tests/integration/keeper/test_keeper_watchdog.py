@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.watchdog import EXIT_CODE
+from tests.integration.nursery import ran
 from tests.personas import KEEPER
 
 ROOT = Path(__file__).parents[3]
@@ -91,16 +92,7 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
         "KEEPER_PRIVATE_KEY": KEEPER.private_key,
         "KEEPER_WATCHDOG_S": "3",
     }
-    command = [sys.executable, "-m", "keeper.main", "run"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    done = ran("keeper.main", "run", env=environment)
     assert done.returncode == EXIT_CODE, done.stdout
     assert "the loop hangs, the process ends" in done.stdout
     assert KEEPER.private_key[2:] not in done.stdout + done.stderr

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from core.db.embedded import EmbeddedPostgres
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import cloned, crashable_server
 from tests.integration.chaos.seeds import Seeds
 from tests.integration.indexer.chaos import traps
 
-SEEDS = Seeds("chaos", every_run="1..4", code=("indexer", "tests/integration/indexer"))
+SEEDS = Seeds("chaos", every_run="1..2", code=("indexer", "tests/integration/indexer"))
 
 
 def pytest_report_collectionfinish() -> list[str]:
@@ -21,13 +20,6 @@ def pytest_report_collectionfinish() -> list[str]:
 def crashable() -> Iterator[EmbeddedPostgres]:
     with crashable_server("chaos", traps.SETUP) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery("indexer.main")
-    yield nursery
-    nursery.close()
 
 
 @pytest.fixture

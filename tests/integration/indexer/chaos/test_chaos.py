@@ -21,7 +21,6 @@ from core.hexes import bytes_of
 from core.identity.tables import Account
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
@@ -47,13 +46,13 @@ HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 
 @pytest.mark.parametrize("seed", SEEDS.chosen())
 def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
-    seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
+    seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path
 ) -> None:
     begun, repeat = (
         time.monotonic(),
         f"SEEDS={seed}..{seed} make test T=tests/integration/indexer/chaos",
     )
-    with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
+    with staged(seed, crashable, chaos_database, tmp_path) as story:
         try:
             found = story.tell(STEPS if seed in SHORT else DEEP_STEPS)
         finally:
@@ -70,9 +69,7 @@ def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
 
 
 @contextmanager
-def staged(
-    seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path
-) -> Iterator[Story]:
+def staged(seed: int, server: EmbeddedPostgres, name: str, folder: Path) -> Iterator[Story]:
     """A chain with the contracts and two mandates, three bad nodes in front of it, and a crew that
     is still to start.
     """
@@ -103,7 +100,7 @@ def staged(
         servers = [Server(node) for node in (habitual, *nodes)]
         for one in servers:
             stack.callback(one.stop)
-        crew = Crew(nursery, _settings(chain, url_of(server, name), servers, folder), folder)
+        crew = Crew("indexer.main", _settings(chain, url_of(server, name), servers, folder), folder)
         stack.callback(crew.end)
         crowd = Crowd(
             chain,

@@ -7,7 +7,6 @@ import pytest
 import structlog
 
 from core.db.embedded import EmbeddedPostgres
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import cloned, crashable_server
 from tests.integration.chaos.seeds import Seeds
 from tests.integration.keeper.chaos import traps
@@ -26,13 +25,6 @@ def pytest_report_collectionfinish() -> list[str]:
 def crashable() -> Iterator[EmbeddedPostgres]:
     with crashable_server("keeper-chaos", traps.SETUP) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery("keeper.main")
-    yield nursery
-    nursery.close()
 
 
 @pytest.fixture

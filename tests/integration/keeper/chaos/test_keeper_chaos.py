@@ -19,7 +19,6 @@ from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
@@ -42,13 +41,13 @@ SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 
 @pytest.mark.parametrize("seed", SEEDS.chosen())
 def test_after_any_story__each_fallen_vault_is_stopped_once_and_no_nonce_is_stuck(
-    seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
+    seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path
 ) -> None:
     begun, repeat = (
         time.monotonic(),
         f"SEEDS={seed}..{seed} make test T=tests/integration/keeper/chaos",
     )
-    with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
+    with staged(seed, crashable, chaos_database, tmp_path) as story:
         oracle = Oracle(
             story.world,
             story.database,
@@ -105,9 +104,7 @@ def is_quiet(story: Story) -> bool:
 
 
 @contextmanager
-def staged(
-    seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path
-) -> Iterator[Story]:
+def staged(seed: int, server: EmbeddedPostgres, name: str, folder: Path) -> Iterator[Story]:
     """A chain with vaults, one or two bad nodes before it, and a crew of one or two keepers that is
     still to start.
     """
@@ -138,7 +135,7 @@ def staged(
         settings = settings_of(
             chain, url_of(server, name), servers, folder, signers
         ) | _drawn_settings(luck)
-        crew = Crew(nursery, settings, folder, size=luck.choice((1, 2, 2)))
+        crew = Crew("keeper.main", settings, folder, size=luck.choice((1, 2, 2)))
         stack.callback(crew.end)
         record = Record(chain, database, url_of(server, name))
         stack.callback(record.close)

@@ -14,7 +14,6 @@ from sqlalchemy import text
 
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.chain_fixtures import USDC
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.keeper.chaos.conftest import FLOODS
 from tests.integration.keeper.chaos.oracle import Oracle, happened
 from tests.integration.keeper.chaos.story import Story
@@ -28,10 +27,10 @@ QUEUED, WALLETS = 2_000, 20
 
 @pytest.mark.parametrize("seed", [seed for seed in FLOODS.chosen() if seed <= MOST_SEEDS])
 def test_after_any_story_with_a_full_outbox__each_fallen_vault_is_stopped_in_time(
-    seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
+    seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path
 ) -> None:
     begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T={Path(__file__).name}"
-    with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
+    with staged(seed, crashable, chaos_database, tmp_path) as story:
         starters = flooded(story, has_gas_key=seed % 2 == 1)
         keys = {signer.address for signer in story.signers} | (
             {GUARD.address} if seed % 2 == 1 else set()

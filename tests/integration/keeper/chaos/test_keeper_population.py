@@ -15,7 +15,6 @@ from core.db.engine import Bounds, Database
 from core.db.leader import leader_row
 from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew, until
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST
@@ -53,7 +52,6 @@ def test_a_crash__stops_each_fallen_vault_once_and_no_other(
     limit: int,
     crashable: EmbeddedPostgres,
     chaos_database: str,
-    nursery: Nursery,
     tmp_path: Path,
 ) -> None:
     begun = time.monotonic()
@@ -82,7 +80,7 @@ def test_a_crash__stops_each_fallen_vault_once_and_no_other(
             stack.callback(server.stop)
         settings = settings_of(chain, url_of(crashable, chaos_database), servers, tmp_path, SIGNERS)
         crew = Crew(
-            nursery,
+            "keeper.main",
             settings | {"RPC_REQUESTS_PER_S": "100000", "KEEPER_MAX_HEAD_AGE_S": "3600"},
             tmp_path,
             size=1,

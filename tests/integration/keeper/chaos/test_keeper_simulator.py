@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,6 @@ from core.keeper.intents import NewIntent, NewTx
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.chaos.crew import Crew
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import url_of
 from tests.integration.chaos.server import DropError
 from tests.integration.chaos.traps import TEST
@@ -198,7 +197,7 @@ def oracle(
         world,
         database,
         [node],
-        Crew(cast("Nursery", None), {}, tmp_path),
+        Crew("keeper.main", {}, tmp_path),
         frozenset({KEEPER.address}),
     )
     database.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -26,7 +26,6 @@ from tests.integration.chain_fixtures import (
     start_anvil,
 )
 from tests.integration.chaos.crew import Crew
-from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import cloned, url_of
 from tests.integration.chaos.server import DropError
 from tests.integration.chaos.traps import TEST
@@ -77,7 +76,7 @@ def world(built: tuple[World, Database]) -> Iterator[World]:
 @pytest.fixture
 def oracle(world: World, built: tuple[World, Database], tmp_path: Path) -> Oracle:
     return Oracle(
-        world, built[1], [], Crew(cast("Nursery", None), {}, tmp_path), frozenset({KEEPER.address})
+        world, built[1], [], Crew("keeper.main", {}, tmp_path), frozenset({KEEPER.address})
     )
 
 
