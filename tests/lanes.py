@@ -17,19 +17,23 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/")  # one run of forge; two stacks
 SLOW = (
     "tests/acceptance/stacks/",
-    "tests/integration/api/mandates/test_credential_matrix.py",
-    "tests/integration/api/mandates/test_fuzz.py",
-    "tests/acceptance/test_deploy.py",
+    "tests/integration/indexer/test_status.py",
     "tests/integration/indexer/chaos/test_chaos.py",
+    "tests/integration/indexer/test_commands.py",
+    "tests/integration/api/mandates/test_races_of_ends.py",
+    "tests/integration/test_recipe.py",
+    "tests/integration/keeper/test_keeper_nodes.py",
+    "tests/integration/keeper/test_keeper_process.py",
+    "tests/integration/indexer/test_rebuild.py",
+    "tests/integration/api/payments/test_payments_processes.py",
+    "tests/acceptance/test_deploy.py",
+    "tests/integration/api/mandates/test_fuzz.py",
+    "tests/integration/api/mandates/test_credential_matrix.py",
+    "tests/integration/keeper/test_keeper_service.py",
     "tests/acceptance/test_demo.py",
-    "tests/integration/indexer/test_auditor.py",
+    "tests/integration/indexer/test_takeover.py",
+    "tests/integration/api/mandates/test_mandates_paying.py",
     "tests/contracts/",
-    "tests/integration/indexer/chaos/test_lies.py",
-    "tests/integration/keeper/chaos/test_keeper_chaos.py",
-    "tests/integration/indexer/test_backfill.py",
-    "tests/integration/indexer/test_alerts.py",
-    "tests/integration/api/document/test_s2_10_events.py",
-    "tests/integration/api/custody/test_custody_transfer.py",
 )
 LINE_EVERY_S = 30.0
 SLOWEST = 15

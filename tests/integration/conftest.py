@@ -78,7 +78,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 def template(postgres: EmbeddedPostgres) -> str:
     """The name of a migrated database that tests clone."""
     _execute(postgres, "create database {}", TEMPLATE)
-    url = _url_of(postgres, TEMPLATE)
+    url = url_of(postgres, TEMPLATE)
     migrate.upgrade(url)
     first = Database(url)
     with first.read() as session:
@@ -89,11 +89,16 @@ def template(postgres: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture
-def database_url(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
+def origin(template: str) -> str:
+    """The name of the database that the test's own begins as; see scenes.py for others."""
+    return template
+
+
+@pytest.fixture
+def database_url(postgres: EmbeddedPostgres, origin: str) -> Iterator[str]:
     """A migrated database of the test's own."""
-    name = f"test_{next(_count)}"
-    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
-    yield _url_of(postgres, name)
+    name = clone(postgres, origin)
+    yield url_of(postgres, name)
     _execute(postgres, "drop database {} with (force)", name)
 
 
@@ -113,7 +118,14 @@ def write(database: Database) -> Iterator[WriteSession]:
         yield session
 
 
-def _url_of(postgres: EmbeddedPostgres, name: str) -> str:
+def clone(postgres: EmbeddedPostgres, origin: str) -> str:
+    """The name of a new database, equal to `origin`, to which nobody is connected."""
+    name = f"test_{next(_count)}"
+    _execute(postgres, "create database {} template {} strategy file_copy", name, origin)
+    return name
+
+
+def url_of(postgres: EmbeddedPostgres, name: str) -> str:
     return make_url(postgres.url).set(database=name).render_as_string(hide_password=False)
 
 

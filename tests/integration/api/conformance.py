@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import httpx
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from pydantic import BaseModel
 from starlette.routing import Match, Route
 
@@ -47,7 +47,7 @@ def require_declared_form(operation: Operation, body: Any) -> None:
     """
     if operation.answer is not None:
         faults = [
-            f"{fault.json_path}: {fault.message}"
+            f"{fault.instance_path}: {fault.message}"
             for fault in _validator(operation.answer).iter_errors(body)
         ]
         assert faults == [], f"{operation.key} answers what it does not declare"

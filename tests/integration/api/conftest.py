@@ -22,15 +22,19 @@ from api.kernel.tokens import token_hash
 from api.main import create_app, routed
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
+from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
 from tests.integration.api.conformance import Conformance
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.probe import Gate
+from tests.integration.api.scenes import Scenes
 
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
+PEPPER = b"p" * 32
 
 
 @dataclass
@@ -103,8 +107,17 @@ def chain(clock: Clock) -> FewAnswersChain:
     return FewAnswersChain(mined_at=int(clock.now.timestamp()))
 
 
+@pytest.fixture(scope="session")
+def scenes(postgres: EmbeddedPostgres) -> Scenes:
+    return Scenes(postgres)
+
+
 @pytest.fixture
 def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
+    return deps_of(database, clock, chain)
+
+
+def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
         catalogue=catalogue(),
         database=database,
@@ -113,7 +126,7 @@ def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         chain_id=84532,
         base_url=BASE_URL,
         contracts={},
-        pepper=b"p" * 32,
+        pepper=PEPPER,
         clock=clock,
         trusted_proxies=("10.0.0.1",),
     )
@@ -140,7 +153,7 @@ def limited(deps: Deps, gate: Gate) -> Iterator[Limit]:
             app = create_app(
                 replace(deps, limits=Limits(**limits), catalogue=probe.catalogue(gate))
             )
-            client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
+            client = AppClient(app, base_url=BASE_URL, client=(peer, 5000))
             client.event_hooks = {
                 "request": [],
                 "response": [Conformance((*routed(catalogue()), probe.operation(gate)), deps)],

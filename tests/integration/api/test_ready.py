@@ -15,6 +15,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock, FewAnswersChain
+from tests.integration.api.in_process import AppClient
 
 CURSOR_HASH = b"\x11" * 32
 FINAL_HASH = "0x" + "ab" * 32
@@ -235,7 +236,7 @@ def test_a_chain_that_mines_nothing__is_the_chains_trouble(
     status: int,
     word: str,
 ) -> None:
-    with TestClient(create_app(replace(deps, is_local=is_local))) as client:
+    with AppClient(create_app(replace(deps, is_local=is_local))) as client:
         pass_with_beats(database, clock, silent_s)
         found, parts = ready(client)
     assert (found, parts["chain"]["status"], parts["indexer"]["status"]) == (status, word, "ok")

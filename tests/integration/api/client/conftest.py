@@ -10,9 +10,16 @@ from starlette.testclient import TestClient
 
 from api.client import Client, Retries
 from tests.integration.api.conftest import BASE_URL
-from tests.integration.api.mandates.conftest import chain, deps, stage
+from tests.integration.api.mandates.conftest import (
+    chain,
+    deps,
+    mandate_id,
+    origin,
+    people,
+    stage,
+)
 
-__all__ = ["chain", "deps", "stage"]
+__all__ = ["chain", "deps", "mandate_id", "origin", "people", "stage"]
 
 
 @dataclass

@@ -33,6 +33,7 @@ from tests.integration.api.conftest import (
     nonce_for,
     sign,
 )
+from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import KeeperProcess
 from tests.integration.keeper.conftest import Stage as Keepers
@@ -62,7 +63,7 @@ class Stage:
     def serve(self, *keys: bytes, limits: Limits | None = None) -> TestClient:
         """Another API process, with these keys."""
         maker = KeyMaker(KeyRing(keys)) if keys else None
-        client = TestClient(
+        client = AppClient(
             create_app(replace(self.deps, custody=maker, limits=limits or Limits())),
             base_url=BASE_URL,
         )

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import pytest
 from eth_account import Account
-from starlette.testclient import TestClient
 
 from api.catalogue import catalogue
 from api.kernel.operation import Deps
@@ -17,7 +16,15 @@ from core.db.engine import Database
 from tests.integration.api.conformance import Conformance
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.document.live import Live
-from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
+from tests.integration.api.in_process import AppClient
+from tests.integration.api.mandates.conftest import (  # noqa: F401 (fixtures)
+    chain,
+    deps,
+    mandate_id,
+    origin,
+    people,
+    stage,
+)
 from tests.integration.api.mandates.stage import Stage, StageChain
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
@@ -38,7 +45,7 @@ def live(
     """
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    with TestClient(create_app(real), base_url=BASE_URL) as client:
+    with AppClient(create_app(real), base_url=BASE_URL) as client:
         client.event_hooks = {"request": [], "response": [Conformance(routed(catalogue()), real)]}
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(

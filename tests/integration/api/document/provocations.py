@@ -16,7 +16,6 @@ import psycopg
 from eth_account import Account
 from psycopg import sql
 from sqlalchemy import make_url
-from starlette.testclient import TestClient
 
 from api.kernel.metrics import ApiMetrics
 from api.main import create_app
@@ -36,6 +35,7 @@ from tests.integration.api.document.refusal_cases import (
     use_up_calls,
     wait_for_a_blocked_call,
 )
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import ADAPTER, USDC
 from tests.integration.api.probe import Gate
 
@@ -280,7 +280,7 @@ def without_migrations(scene: Scene) -> Attempt:
             metrics=ApiMetrics(database),
         )
     )
-    scene.client = scene.ends.enter_context(TestClient(app, base_url=BASE_URL))
+    scene.client = scene.ends.enter_context(AppClient(app, base_url=BASE_URL))
     return Attempt(
         method="POST",
         path="/auth/agent/connect",

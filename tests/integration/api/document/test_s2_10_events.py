@@ -50,8 +50,9 @@ def broken_rules(stage: Stage, mandate_id: str) -> list[str]:
 
 
 @pytest.mark.row("2.10 kind")
-def test_each_kind_of_the_agents__is_stored_and_each_other_is_refused(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_each_kind_of_the_agents__is_stored_and_each_other_is_refused(
+    stage: Stage, mandate_id: str
+) -> None:
     for kind in ("move", "buy", "sell", "fee", "resolve", "note"):
         answer = report(stage, mandate_id, kind=kind, amount_usdc="1", payload={"target": ADAPTER})
         assert (answer.status_code, answer.json()["event"]["kind"]) == (200, kind)
@@ -98,9 +99,8 @@ def test_each_kind_of_the_agents__is_stored_and_each_other_is_refused(stage: Sta
     ],
 )
 def test_an_amount__is_read_as_written_or_refused_and_nothing_is_stored(
-    stage: Stage, amount: str, kept: str | None
+    stage: Stage, amount: str, kept: str | None, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     answer = literal(stage, mandate_id, amount)
     if kept is None:
         assert reason(answer) == (400, "invalid_number")
@@ -111,8 +111,9 @@ def test_an_amount__is_read_as_written_or_refused_and_nothing_is_stored(
 
 
 @pytest.mark.row("2.10 amount_usdc")
-def test_an_amount__is_a_magnitude_but_for_a_resolve_and_unknown_is_null(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_an_amount__is_a_magnitude_but_for_a_resolve_and_unknown_is_null(
+    stage: Stage, mandate_id: str
+) -> None:
     for kind in ("move", "buy", "sell", "fee", "note"):
         assert reason(report(stage, mandate_id, kind=kind, amount_usdc="-0.000001")) == (
             400,
@@ -131,8 +132,7 @@ def test_an_amount__is_a_magnitude_but_for_a_resolve_and_unknown_is_null(stage: 
 
 
 @pytest.mark.row("2.10 tx_hash")
-def test_a_tx_hash__is_64_hex_digits_and_the_chain_calls_own(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_tx_hash__is_64_hex_digits_and_the_chain_calls_own(stage: Stage, mandate_id: str) -> None:
     for bad in ("0x" + "ab" * 31, "0x" + "ab" * 33, "ab" * 32, "0x" + "zz" * 32, "", 7):
         answer = report(stage, mandate_id, kind="note", tx_hash=bad)
         assert (answer.status_code, answer.json()["service"]["reason"]) == (
@@ -163,8 +163,7 @@ def test_a_tx_hash__is_64_hex_digits_and_the_chain_calls_own(stage: Stage) -> No
 
 
 @pytest.mark.row("2.10 why", "4.2 reports cite the clause number")
-def test_why__is_kept_with_the_clause_that_it_cites(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_why__is_kept_with_the_clause_that_it_cites(stage: Stage, mandate_id: str) -> None:
     why = "Inside clause 2 (per action)."
     assert (
         report(
@@ -207,9 +206,8 @@ def test_why__is_kept_with_the_clause_that_it_cites(stage: Stage) -> None:
     ],
 )
 def test_a_target__in_each_accepted_form__is_the_same_target(
-    stage: Stage, fields: dict[str, Any]
+    stage: Stage, fields: dict[str, Any], mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     answer = report(stage, mandate_id, kind="buy", amount_usdc="10", **fields)
     assert (answer.status_code, answer.json()["codes"]) == (200, [])
     step = stage.get(f"/mandates/{mandate_id}", stage.owner)["steps"][0]
@@ -232,9 +230,8 @@ def test_a_target__in_each_accepted_form__is_the_same_target(
 )
 @pytest.mark.parametrize("kind", ["buy", "move"])
 def test_a_target_of_another_shape__is_stored_flagged_with_its_reason(
-    stage: Stage, kind: str, payload: dict[str, Any], why: str
+    stage: Stage, kind: str, payload: dict[str, Any], why: str, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     answer = report(stage, mandate_id, kind=kind, amount_usdc="10", payload=payload)
     body = answer.json()
     assert (answer.status_code, body["violation"], body["recorded"], body["codes"]) == (
@@ -256,8 +253,9 @@ def test_a_target_of_another_shape__is_stored_flagged_with_its_reason(
     "2.10 payload next_at",
     "2.10 payload text",
 )
-def test_a_payload__may_hold_position_mark_marks_next_at_and_text(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_payload__may_hold_position_mark_marks_next_at_and_text(
+    stage: Stage, mandate_id: str
+) -> None:
     for name in ("a", "b"):
         tx_hash = "0x" + name * 64
         stage.executed(mandate_id, 10 * USDC, tx_hash=tx_hash)
@@ -295,8 +293,7 @@ def test_a_payload__may_hold_position_mark_marks_next_at_and_text(stage: Stage) 
 
 
 @pytest.mark.row("2.10 reported_by", "6 fields of a row", "6 kinds")
-def test_each_row__says_who_reported_it_and_has_its_fields(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_each_row__says_who_reported_it_and_has_its_fields(stage: Stage, mandate_id: str) -> None:
     report(stage, mandate_id, kind="note", payload={"text": "hello"})
     stage.chain_says(mandate_id, ev.Marked(990 * USDC, 7, "0x" + "00" * 32))
     stage.chain_says(mandate_id, ev.Executed(1, ADAPTER, SELL, 0, 5 * USDC, 0))
@@ -337,8 +334,9 @@ def test_each_row__says_who_reported_it_and_has_its_fields(stage: Stage) -> None
         "factory",
     ],
 )
-def test_what_only_the_server_writes__is_refused_from_an_agent(stage: Stage, key: str) -> None:
-    mandate_id = stage.working()
+def test_what_only_the_server_writes__is_refused_from_an_agent(
+    stage: Stage, key: str, mandate_id: str
+) -> None:
     for kind in ("note", "buy"):
         answer = report(
             stage, mandate_id, kind=kind, payload={key: {"codes": []}, "target": ADAPTER}
@@ -349,8 +347,7 @@ def test_what_only_the_server_writes__is_refused_from_an_agent(stage: Stage, key
 
 
 @pytest.mark.row("2.10 payload.violation is written only by the server")
-def test_a_flag_in_the_tool_form__is_no_flag(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_flag_in_the_tool_form__is_no_flag(stage: Stage, mandate_id: str) -> None:
     detail = {"violation": {"codes": ["over_per_tx_cap"], "detail": {}}, "target": ADAPTER}
     answer = report(stage, mandate_id, kind="buy", amount_usdc="1", detail=detail)
     assert (answer.status_code, answer.json()["violation"]) == (200, False)
@@ -385,9 +382,13 @@ def test_a_flag_in_the_tool_form__is_no_flag(stage: Stage) -> None:
     ],
 )
 def test_a_broken_rule__is_202_kept_and_turns_its_rule_alone(
-    stage: Stage, fields: dict[str, Any], code: str, rule: str, facts: dict[str, str]
+    stage: Stage,
+    fields: dict[str, Any],
+    code: str,
+    rule: str,
+    facts: dict[str, str],
+    mandate_id: str,
 ) -> None:
-    mandate_id = stage.working()
     answer = report(
         stage,
         mandate_id,
@@ -403,8 +404,9 @@ def test_a_broken_rule__is_202_kept_and_turns_its_rule_alone(
 
 
 @pytest.mark.row("2.10 a violating event is stored and flips the matching rules")
-def test_the_day_and_the_budget__are_flagged_one_millionth_above(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_the_day_and_the_budget__are_flagged_one_millionth_above(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.executed(mandate_id, 200 * USDC)
     stage.executed(mandate_id, 200 * USDC)
     assert (

@@ -59,8 +59,9 @@ def shown(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
     "4.2 a reverted call is reported with the contract reason",
 )
 @pytest.mark.parametrize("name", [one.value for one in RefusalReason])
-def test_each_of_the_six_reasons__is_kept_as_a_note_and_shown(stage: Stage, name: str) -> None:
-    mandate_id = stage.working()
+def test_each_of_the_six_reasons__is_kept_as_a_note_and_shown(
+    stage: Stage, name: str, mandate_id: str
+) -> None:
     sent = {"reason": name, "amount_usdc": "250"} | (
         {} if name == "server_guard" else {"tx_hash": TX}
     )
@@ -95,8 +96,9 @@ def test_each_of_the_six_reasons__is_kept_as_a_note_and_shown(stage: Stage, name
 
 
 @pytest.mark.row("2.11 reason", "2.11 attempted")
-def test_a_report_of_another_form__is_refused_and_writes_nothing(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_report_of_another_form__is_refused_and_writes_nothing(
+    stage: Stage, mandate_id: str
+) -> None:
     for fields in (
         {"reason": "NotAgent"},
         {"reason": "unknown"},
@@ -124,9 +126,8 @@ def test_a_report_of_another_form__is_refused_and_writes_nothing(stage: Stage) -
     "2.11 attempted",
 )
 def test_a_revert_that_the_chain_shows__has_the_chains_source_and_reads_unknown_outside_the_six(
-    stage: Stage,
+    stage: Stage, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     reverted(stage, mandate_id, "NotAgent")
     reverted(stage, mandate_id, "OverDailyCap", tx_hash="0x" + "ce" * 32)
     unknown, known = (note["payload"]["refusal"] for note in notes(stage, mandate_id))
@@ -150,8 +151,9 @@ def test_a_revert_that_the_chain_shows__has_the_chains_source_and_reads_unknown_
 
 
 @pytest.mark.row("2.11 an agent's report proven later is shown once", "2.11 proves_event_id")
-def test_a_report_that_is_proven_later__is_two_rows_and_one_step(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_report_that_is_proven_later__is_two_rows_and_one_step(
+    stage: Stage, mandate_id: str
+) -> None:
     reported = refuse(
         stage, mandate_id, reason="OverPerTxCap", tx_hash=TX, amount_usdc="250"
     ).json()["event"]["id"]

@@ -60,9 +60,8 @@ def test_a_key__is_1_to_128_letters_digits_and_four_signs(
     ids=["event", "flagged event", "refusal", "accept", "stop"],
 )
 def test_each_write_of_a_mandate__is_answered_as_the_first_time(
-    stage: Stage, route: str, body: dict[str, Any], other: dict[str, Any] | None
+    stage: Stage, route: str, body: dict[str, Any], other: dict[str, Any] | None, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     path = f"/mandates/{mandate_id}/{route}"
     first = send(stage, path, "k", body)
     assert first.status_code in (200, 202) and "Idempotent-Replay" not in first.headers

@@ -141,8 +141,7 @@ def test_clauses__of_a_well_known_function__take_its_name_for_true(stage: Stage)
 
 
 @pytest.mark.row("2.2 receipts cite n", "2.4 clauses")
-def test_a_report__cites_a_clause_by_its_number(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_report__cites_a_clause_by_its_number(stage: Stage, mandate_id: str) -> None:
     body = {"kind": "buy", "amount_usdc": "10", "payload": {"target": ADAPTER, "clauses": [5, 2]}}
     stage.post(f"/mandates/{mandate_id}/events", stage.agent, body)
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["steps"][0]["clauses"] == [2, 5]

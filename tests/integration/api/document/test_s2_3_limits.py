@@ -110,8 +110,9 @@ def test_limits__of_paper__come_from_the_ledger_and_nobody_scans_for_reverts(sta
 
 
 @pytest.mark.row("2.3 breaches")
-def test_breaches__count_every_flagged_report_and_name_each_code_once(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_breaches__count_every_flagged_report_and_name_each_code_once(
+    stage: Stage, mandate_id: str
+) -> None:
     for _ in range(3):
         body = {"kind": "buy", "amount_usdc": "200.000001", "payload": {"target": ADAPTER}}
         stage.post(f"/mandates/{mandate_id}/events", stage.agent, body, status=202)

@@ -191,9 +191,8 @@ def test_step__of_a_report_and_of_the_chains_word_beside_it__field_by_field(stag
     "2.4 params",
 )
 def test_step__of_a_report_that_the_chain_lacks__is_an_estimate_and_names_what_it_breaks(
-    stage: Stage,
+    stage: Stage, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     report(stage, mandate_id, kind="move", amount_usdc="10", payload={"target": ADAPTER})
     plain = steps_of(stage, mandate_id)[0]
     assert (plain["status"], plain["confirmed_on_chain"], plain["est"], plain["breached"]) == (
@@ -237,8 +236,7 @@ def test_instruction__is_the_owners_purpose_with_ten_clauses_last_in_its_group(
     "2.4 kind control",
     "2.4 resource",
 )
-def test_kinds__of_what_an_agent_says_beside_its_trades(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_kinds__of_what_an_agent_says_beside_its_trades(stage: Stage, mandate_id: str) -> None:
     report(
         stage,
         mandate_id,
@@ -365,16 +363,16 @@ def test_consents__are_pinned_on_the_newest_page_alone_and_at_most_ten(stage: St
     "2.4 a pause or resume carries note and params.action",
     "2.4 control_agentremoved and control_agentset",
 )
-def test_agentset__that_resumes_nothing__has_no_action(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_agentset__that_resumes_nothing__has_no_action(stage: Stage, mandate_id: str) -> None:
     stage.chain_says(mandate_id, ev.AgentSet(stage.agent_wallet.address))
     step = steps_of(stage, mandate_id)[0]
     assert (step["code"], step["params"]["action"]) == ("control_agentset", None)
 
 
 @pytest.mark.row("2.4 why is taken only from the agent's own events")
-def test_why__of_a_row_that_the_keeper_wrote__is_not_shown_as_the_agents(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_why__of_a_row_that_the_keeper_wrote__is_not_shown_as_the_agents(
+    stage: Stage, mandate_id: str
+) -> None:
     note = mark_note(worth_usdc_e6=USDC, as_of_block=7, source="test", now=stage.clock.now)
     stage.append(
         mandate_id, replace(note, payload={**note.payload, "why": "a thought of the keeper"})

@@ -187,8 +187,7 @@ def test_a_mark_that_is_no_number__reads_as_zero_and_says_so(stage: Stage) -> No
 
 
 @pytest.mark.row("2.6 rules")
-def test_rules__turn_with_the_flag_that_breaks_them_and_stay(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_rules__turn_with_the_flag_that_breaks_them_and_stay(stage: Stage, mandate_id: str) -> None:
     report(stage, mandate_id, kind="buy", amount_usdc="450.000001", payload={"target": ADAPTER})
     stage.later(days=2)
     report(stage, mandate_id, kind="buy", amount_usdc="1", payload={"target": ADAPTER})

@@ -198,9 +198,8 @@ def test_built_calls__are_those_of_their_twins_and_write_nothing(stage: Stage) -
     ],
 )
 def test_a_write__is_one_write_whichever_twin_is_called(
-    stage: Stage, tool: str, fields: dict[str, Any], status: str
+    stage: Stage, tool: str, fields: dict[str, Any], status: str, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     who = stage.owner if tool == "agent_policy_set" else stage.agent
     sent = fields | ({"agent_id": stage.agent_id} if tool == "mandate_propose" else {})
     said = twins_say_the_same(stage, tool, who, mandate_id, sent)

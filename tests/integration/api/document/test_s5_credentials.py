@@ -72,9 +72,8 @@ def is_let_in(answer: Any) -> bool:
     ],
 )
 def test_read_is_for_gets_and_built_calls_and_tx_for_what_writes(
-    stage: Stage, scopes: list[str] | None, reads: bool, writes: bool
+    stage: Stage, scopes: list[str] | None, reads: bool, writes: bool, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     narrow(stage, scopes)
     fill = {"id": mandate_id, "agent": stage.agent_id}
     assert {

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, by_http
-from tests.integration.api.mandates.conftest import chain, deps  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.api.mandates.test_mandates_on_chain import execute, send, stage, working  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC, DeployedChain

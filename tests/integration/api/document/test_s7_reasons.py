@@ -29,7 +29,6 @@ from tests.integration.api.document.refusal_cases import (
     by_http,
     set_up,
 )
-from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import DRAFT, Stage
 
 # reason -> status, retry_safe, who_fixes

@@ -22,7 +22,6 @@ from tests.integration.api.document.refusal_cases import (
     set_up,
     use_up_calls,
 )
-from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage
 
 HIGHEST = "1000000000000.000000"

@@ -114,6 +114,7 @@ class Stage:
     owner: dict[str, str] = field(default_factory=dict)  # headers
     agent: dict[str, str] = field(default_factory=dict)
     agent_id: str = ""
+    mandate_id: str = ""  # of the fixture of this name
     log_index: int = 0
 
     # Calls

@@ -1,5 +1,6 @@
 """Every route x every credential answers as the matrix says, and the page shows that matrix."""
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -8,14 +9,16 @@ import pytest
 from eth_account import Account
 
 from api.catalogue import catalogue
-from api.kernel.operation import Deps, Operation
+from api.kernel.operation import Operation
 from api.kernel.tokens import token_hash
 from core.identity import queries as identity
 from core.identity.tables import ApiKey
 from core.identity.tables import Session as SessionRow
-from tests.integration.api.conftest import KEY, bearer, connect, login
+from tests.integration.api.conftest import KEY, PEPPER, bearer, connect, login
+from tests.integration.api.mandates.conftest import on_stage
 from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
 from tests.integration.api.matrix import PAGE, SERVED, Who, expected, page
+from tests.integration.api.scenes import Scene, Scenes
 
 KEEPS_OUT = {
     "auth_required", "auth_invalid", "scope_denied", "agent_key_scope", "not_owner", "not_found",
@@ -62,9 +65,27 @@ FIELDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@dataclass
+class Callers(Stage):
+    """A working mandate's people, and everyone else who may knock; the owner signs in when its turn
+    comes.
+    """
+
+    headers: dict[Who, dict[str, str]] = field(default_factory=dict)
+
+
 @pytest.fixture
-def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
-    """A working mandate's people, and everyone else who may knock."""
+def people(scenes: Scenes, template: str) -> Scene:
+    return scenes.play("callers", template, on_stage(_callers))
+
+
+def _callers(stage: Stage) -> Callers:
+    stage.enter()
+    stage.mandate_id = stage.working()
+    return Callers(**vars(stage), headers=_headers(stage))
+
+
+def _headers(stage: Stage) -> dict[Who, dict[str, str]]:
     revoked, narrowed = (
         connect(stage.client)["api_key"],
         connect(stage.client, stage.owner)["api_key"],
@@ -74,16 +95,16 @@ def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
     now = stage.clock.now
     with stage.database.write() as session:
         hashes = {
-            name: token_hash(deps.pepper, key)
+            name: token_hash(PEPPER, key)
             for name, key in (("revoked", revoked), ("narrowed", narrowed))
         }
         session.query(ApiKey).filter_by(key_hash=hashes["revoked"]).one().revoked_at = now
         session.query(ApiKey).filter_by(key_hash=hashes["narrowed"]).one().scopes = []
         token = expired["Authorization"].removeprefix("Bearer ")
         session.query(SessionRow).filter_by(
-            token_hash=token_hash(deps.pepper, token)
+            token_hash=token_hash(PEPPER, token)
         ).one().expires_at = now - timedelta(seconds=1)
-        identity.set_operator_key(session, token_hash(deps.pepper, "the operator"), now)
+        identity.set_operator_key(session, token_hash(PEPPER, "the operator"), now)
     return {
         Who.NOBODY: {},
         Who.GARBAGE_KEY: {KEY: "svc_key_garbage"},
@@ -98,27 +119,19 @@ def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
         Who.OPERATOR: {KEY: "the operator"},
         Who.STRANGER: stage.new_owner(),
         Who.KEY_AND_OWNER: {KEY: other["api_key"]} | login(stage.client, stage.owner_wallet),
-        Who.OWNER: {},  # signs in when its turn comes
     }
 
 
 @pytest.mark.row("5 the owner's session is required")
 @pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
-def test_each_credential__gets_what_the_matrix_says(
-    stage: Stage, headers: dict[Who, dict[str, str]], row: Operation
-) -> None:
-    mandate_id = stage.working()
-    path = row.path.replace("/mandates/{id}", f"/mandates/{mandate_id}").replace(
+def test_each_credential__gets_what_the_matrix_says(stage: Callers, row: Operation) -> None:
+    path = row.path.replace("/mandates/{id}", f"/mandates/{stage.mandate_id}").replace(
         "/agents/{id}", f"/agents/{stage.agent_id}"
     )
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
     assert "{" not in path, "say here what fills this path"
-    found = {
-        who.says: _answer(stage, row, path, sent)
-        for who, sent in headers.items()
-        if who is not Who.OWNER
-    }
+    found = {who.says: _answer(stage, row, path, sent) for who, sent in stage.headers.items()}
     again = login(stage.client, stage.owner_wallet)  # what evicts ends the owner's other sessions
     found |= {Who.OWNER.says: _answer(stage, row, path, again)}
     assert found == {who.says: expected(row, who) for who in Who}

@@ -37,8 +37,10 @@ BY_KEY = {one.ok().definition.raw["operationId"]: one.ok() for one in SCHEMA.get
 
 
 @pytest.mark.parametrize("key", [one.key for one in routed(catalogue())])
-def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key: str) -> None:
-    ids = cycle([None, {"id": stage.working()}, {"id": stage.agent_id}])
+def test_no_made_up_call__is_answered_otherwise_than_declared(
+    stage: Stage, mandate_id: str, key: str
+) -> None:
+    ids = cycle([None, {"id": mandate_id}, {"id": stage.agent_id}])
     callers = cycle([stage.agent, stage.owner, *_admitted(stage, catalogue().by_key[key]), {}])
 
     @settings(

@@ -99,8 +99,9 @@ def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
 # execute-call
 
 
-def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(
+    stage: Stage, mandate_id: str
+) -> None:
     call = build(stage, mandate_id, "200.000000")
     inner = calldata.VaultCall(ADAPTER, 200 * USDC, test_venue.buy(200 * USDC))
     assert call["data"] == calldata.execute(inner)
@@ -124,9 +125,8 @@ def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None
 
 
 def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_the_call(
-    stage: Stage,
+    stage: Stage, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     over_cap = build(stage, mandate_id, "200.000001")
     assert (over_cap["check"]["ok"], over_cap["check"]["reason"]) == (False, "OverPerTxCap")  # type: ignore[index]
     assert str(over_cap["data"]).startswith("0x")
@@ -160,8 +160,9 @@ def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(
     assert answer.headers["X-Payable"] == "none"
 
 
-def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.chain_says(
         mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
     )
@@ -303,8 +304,9 @@ def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(
     )
 
 
-def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(
+    stage: Stage, mandate_id: str
+) -> None:
     pause = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)
     assert (pause["action"], pause["data"]) == ("pause", calldata.remove_agent())
     wallet = stage.agent_wallet.address
@@ -348,8 +350,9 @@ def test_deposit_call__takes_no_more_than_is_missing(stage: Stage) -> None:
     assert reason(too_much) == (400, "invalid_number")
 
 
-def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(
+    stage: Stage, mandate_id: str
+) -> None:
     locked = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
     assert (locked["data"], locked["reason"]) == (None, "working")
     stage.executed(mandate_id, 100 * USDC)
@@ -388,8 +391,7 @@ def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) 
     )
 
 
-def test_the_owners_calls__are_not_the_agents(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_the_owners_calls__are_not_the_agents(stage: Stage, mandate_id: str) -> None:
     for path in (
         "deploy-call",
         "withdraw-call",

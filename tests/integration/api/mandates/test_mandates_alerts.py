@@ -74,8 +74,7 @@ def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
     }
 
 
-def test_the_same_log_again__is_no_second_alert(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_the_same_log_again__is_no_second_alert(stage: Stage, mandate_id: str) -> None:
     keeper_proposed(stage, mandate_id, 7)
     keeper_proposed(stage, mandate_id, 7)
     assert len(read(stage)["alerts"]) == 1
@@ -88,8 +87,7 @@ def test_an_alert_that_a_reorg_took_back__stays_and_says_so(stage: Stage) -> Non
     assert [alert["withdrawn_at"] for alert in read(stage)["alerts"]] == ["2026-11-21T12:00:00Z"]
 
 
-def test_alerts__come_newest_first_in_pages(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_alerts__come_newest_first_in_pages(stage: Stage, mandate_id: str) -> None:
     for block in (7, 8, 9):
         keeper_proposed(stage, mandate_id, block)
     first = read(stage, limit=2)

@@ -18,8 +18,9 @@ def build(stage: Stage, mandate_id: str, amount: str) -> httpx.Response:
     return stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, body)
 
 
-def test_a_call__of_the_orders_limit_is_built__and_above_it_refused(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_a_call__of_the_orders_limit_is_built__and_above_it_refused(
+    stage: Stage, mandate_id: str
+) -> None:
     limit(stage, per_order_usd="50")
     assert build(stage, mandate_id, "50.000000").status_code == 200
     answer = build(stage, mandate_id, "50.000001")
@@ -41,9 +42,8 @@ def test_a_call__of_the_orders_limit_is_built__and_above_it_refused(stage: Stage
 
 
 def test_the_day__counts_what_was_executed_and_what_was_reported_and_not_what_was_built(
-    stage: Stage,
+    stage: Stage, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     limit(stage, per_day_usd="100")
     assert [build(stage, mandate_id, "100").status_code for _ in range(2)] == [200, 200]
     stage.executed(mandate_id, 60 * USDC, tx_hash="0x" + "aa" * 32)
@@ -74,8 +74,7 @@ def test_the_day__counts_all_mandates_of_the_agent(stage: Stage) -> None:
     assert reason(build(stage, second, "30.000001")) == (403, "spend_limit_reached")
 
 
-def test_the_day__begins_at_midnight_utc(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_the_day__begins_at_midnight_utc(stage: Stage, mandate_id: str) -> None:
     limit(stage, per_day_usd="100")
     stage.later(hours=11, minutes=59, seconds=59)
     stage.executed(mandate_id, 100 * USDC)
@@ -86,7 +85,6 @@ def test_the_day__begins_at_midnight_utc(stage: Stage) -> None:
     assert reason(build(stage, mandate_id, "90.000001")) == (403, "spend_limit_reached")
 
 
-def test_without_limits__the_mandates_own_rules_decide(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_without_limits__the_mandates_own_rules_decide(stage: Stage, mandate_id: str) -> None:
     assert build(stage, mandate_id, "200").json()["check"]["ok"] is True
     assert build(stage, mandate_id, "201").json()["check"]["reason"] == "OverPerTxCap"

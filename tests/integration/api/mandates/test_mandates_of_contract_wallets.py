@@ -11,13 +11,13 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
-from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
 from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.chain_fixtures import BUDGET, DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
@@ -53,7 +53,7 @@ def stage(
 ) -> Iterator[Stage]:
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    with TestClient(create_app(real), base_url=BASE_URL) as client:
+    with AppClient(create_app(real), base_url=BASE_URL) as client:
         agent = Account.from_key(AGENT.private_key)
         yield Stage(client, database, clock, chain, owner_wallet=wallet, agent_wallet=agent).enter()  # type: ignore[arg-type]  # signs alike
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
-from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
 from core.mandate.venues import test_venue
 from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage, StageChain
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
@@ -28,7 +28,7 @@ def stage(
     """People with anvil's accounts, and an API that reads the real chain."""
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    with TestClient(create_app(real), base_url=BASE_URL) as client:
+    with AppClient(create_app(real), base_url=BASE_URL) as client:
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         yield Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from eth_account import Account
-from starlette.testclient import TestClient
 
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
@@ -23,6 +22,7 @@ from core.mandate import queries as mandates
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.payments import guard_signatures
 from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.api.payments.shop import (
     GAS,
@@ -67,7 +67,7 @@ def paying(deps: Deps, deployed: DeployedChain) -> Deps:
 @pytest.fixture
 def stage(paying: Deps, database: Database, clock: Clock, chain: StageChain) -> Iterator[Stage]:
     clock.now = datetime.now(UTC)
-    with TestClient(create_app(paying), base_url=BASE_URL) as client:
+    with AppClient(create_app(paying), base_url=BASE_URL) as client:
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         yield Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
 
@@ -341,7 +341,7 @@ def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
                     inside[0] = other.submit(ask, stage, mandate_id).result().json()["payment"]
             return GUARD.signer.sign_digest(digest)
 
-    with TestClient(create_app(replace(paying, guard=Slow())), base_url=BASE_URL) as client:
+    with AppClient(create_app(replace(paying, guard=Slow())), base_url=BASE_URL) as client:
         stage.client = client
         answer = ask(stage, mandate_id).json()
     assert answer["payment"] == inside[0]
@@ -414,9 +414,7 @@ def test_another_guard_than_the_factorys__signs_nothing(
     follower: Follower,
 ) -> None:
     mandate_id = working(stage, deployed, follower)
-    with TestClient(
-        create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL
-    ) as client:
+    with AppClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
         stage.client = client
         refused_by_check(ask(stage, mandate_id), "BadSignature")
 
@@ -448,7 +446,7 @@ def test_without_a_guard__nothing_is_signed(
     paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
-    with TestClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
+    with AppClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
         stage.client = client
         assert reason(ask(stage, mandate_id)) == (503, "temporarily_unavailable")
 
@@ -474,7 +472,7 @@ def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
             assert rotated.status_code == 200, rotated.text
             return GUARD.signer.sign_digest(digest)
 
-    with TestClient(create_app(replace(paying, guard=Rotating())), base_url=BASE_URL) as client:
+    with AppClient(create_app(replace(paying, guard=Rotating())), base_url=BASE_URL) as client:
         stage.client = client
         refused = ask(stage, mandate_id)
     assert reason(refused) == (401, "auth_invalid")

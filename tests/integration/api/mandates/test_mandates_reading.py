@@ -13,8 +13,7 @@ from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, St
 
 
 @pytest.mark.row("4 GET /mandates/{id}")
-def test_read__has_every_part_of_a_mandate(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_read__has_every_part_of_a_mandate(stage: Stage, mandate_id: str) -> None:
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     assert [clause["key"] for clause in read["clauses"]] == list(CLAUSE_KEYS)
     assert read["card_header"]["who"]["params"] == {
@@ -45,8 +44,9 @@ def test_read__has_every_part_of_a_mandate(stage: Stage) -> None:
     assert "settle_note" not in read and read["next_cursor"] is None
 
 
-def test_read__after_the_keepers_stop__has_the_shape_of_an_end(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_read__after_the_keepers_stop__has_the_shape_of_an_end(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.executed(mandate_id, 200 * USDC)
     stopped = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
     stage.chain_says(mandate_id, ev.Marked(940 * USDC, 7, "0x" + "00" * 32), stopped)
@@ -89,8 +89,7 @@ def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_i
     assert stage.get(path, stage.agent)["progress"]["public_stop"]["on"] is True
 
 
-def test_no_answer__carries_the_owners_internal_id(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_no_answer__carries_the_owners_internal_id(stage: Stage, mandate_id: str) -> None:
     texts = [
         stage.call("GET", f"/mandates/{mandate_id}{path}", stage.owner).text
         for path in ("", "/ledger", "/record", "/terms", "/steps")
@@ -98,8 +97,7 @@ def test_no_answer__carries_the_owners_internal_id(stage: Stage) -> None:
     assert not any("owner_id" in text for text in texts)
 
 
-def test_steps__are_paged_without_loss(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_steps__are_paged_without_loss(stage: Stage, mandate_id: str) -> None:
     for _ in range(7):
         stage.clock.pass_(seconds=2)
         stage.executed(mandate_id, USDC)
@@ -123,16 +121,16 @@ def test_steps__are_paged_without_loss(stage: Stage) -> None:
     )
 
 
-def test_ledger__is_paged_newest_first(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_ledger__is_paged_newest_first(stage: Stage, mandate_id: str) -> None:
     first = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, limit=2)
     rest = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, cursor=first["next_cursor"])
     assert [one["id"] for one in first["events"] + rest["events"]] == [3, 2, 1]
     assert [one["kind"] for one in rest["events"]] == ["signed"] and rest["next_cursor"] is None
 
 
-def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.executed(mandate_id, USDC)
     answer = stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent)
     assert answer.headers["content-type"] == "application/x-ndjson" and answer.text.endswith("\n")
@@ -172,8 +170,9 @@ def test_record__of_more_rows_than_one_batch__has_each_once(
     assert [json.loads(line)["body"]["seq"] for line in lines[1:-1]] == [1, 2, 3, 4]
 
 
-def test_record__counts_as_one_call_and_is_refused_to_a_stranger(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_record__counts_as_one_call_and_is_refused_to_a_stranger(
+    stage: Stage, mandate_id: str
+) -> None:
     left = [
         int(
             stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent).headers[
@@ -198,8 +197,9 @@ def test_approvals__are_reports_above_the_asking_line_and_nothing_waits(stage: S
     assert stage.get(f"/mandates/{stage.working()}/approvals", stage.agent)["items"] == []
 
 
-def test_statement__of_a_week_without_rows__is_all_zero_and_balances(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_statement__of_a_week_without_rows__is_all_zero_and_balances(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.later(days=15)
     empty = stage.get(f"/mandates/{mandate_id}/statement", stage.owner, week="2026-W48")
     assert empty["period"]["week"] == "2026-W48" and empty["period"]["is_complete"] is True
@@ -216,8 +216,7 @@ def test_statement__of_a_week_without_rows__is_all_zero_and_balances(stage: Stag
     ]
 
 
-def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage, mandate_id: str) -> None:
     stage.executed(mandate_id, 200 * USDC)
     stage.chain_says(mandate_id, ev.Executed(9, ADAPTER, SELL, 0, 50_000_001, 0))
     statement = stage.get(f"/mandates/{mandate_id}/statement", stage.owner)
@@ -237,8 +236,9 @@ def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> No
     assert whole["totals"]["testnet"]["cash"]["end"] == "850.000001"
 
 
-def test_statement__a_week_that_is_none_or_has_not_begun__is_refused(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_statement__a_week_that_is_none_or_has_not_begun__is_refused(
+    stage: Stage, mandate_id: str
+) -> None:
     for week in ("2026-47", "2026-W54", "2027-W01"):
         assert reason(
             stage.call("GET", f"/mandates/{mandate_id}/statement", stage.owner, week=week)

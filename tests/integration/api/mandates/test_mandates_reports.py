@@ -33,8 +33,7 @@ def events(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
     return list(stage.get(f"/mandates/{mandate_id}/ledger", stage.agent, limit=200)["events"])
 
 
-def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage, mandate_id: str) -> None:
     answer = report(stage, mandate_id, why="The price holds.")
     assert answer.status_code == 200
     body = answer.json()
@@ -54,8 +53,9 @@ def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage) -> None:
 
 
 @pytest.mark.row("4 POST /mandates/{id}/events")
-def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(
+    stage: Stage, mandate_id: str
+) -> None:
     answer = report(
         stage,
         mandate_id,
@@ -94,8 +94,9 @@ def test_event__the_tool_form_of_the_target__is_the_same_field(stage: Stage) -> 
 
 
 @pytest.mark.row("4 POST /mandates/{id}/events", "6 retries with the same key replay")
-def test_event__sent_again_with_its_key__is_answered_again_and_written_once(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_event__sent_again_with_its_key__is_answered_again_and_written_once(
+    stage: Stage, mandate_id: str
+) -> None:
     first, second = (
         report(stage, mandate_id, key="buy-1"),
         report(stage, mandate_id, key="buy-1", amount_usdc=10),
@@ -109,8 +110,7 @@ def test_event__sent_again_with_its_key__is_answered_again_and_written_once(stag
     )
 
 
-def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage, mandate_id: str) -> None:
     for kind in ("deposit", "withdraw", "signed", "stop", "payout", "gift"):
         assert reason(report(stage, mandate_id, kind=kind)) == (400, "invalid_parameter")
     assert reason(report(stage, mandate_id, amount_usdc="-1")) == (400, "invalid_number")
@@ -134,8 +134,7 @@ def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
     assert reason(report(stage, stage.draft())) == (409, "wrong_status")
 
 
-def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage, mandate_id: str) -> None:
     stage.chain_says(
         mandate_id,
         ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
@@ -191,8 +190,9 @@ def test_event__paper__moves_cash_and_positions(stage: Stage) -> None:
     }
 
 
-def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(
+    stage: Stage, mandate_id: str
+) -> None:
     stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
     assert report(stage, mandate_id, why="As planned.").status_code == 200
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
@@ -232,8 +232,7 @@ def chain_revert(stage: Stage, mandate_id: str, proves: int | None = None) -> No
     stage.append(mandate_id, note)
 
 
-def test_refusal__one_row_for_each_transaction(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_refusal__one_row_for_each_transaction(stage: Stage, mandate_id: str) -> None:
     first, second = (
         refuse(stage, mandate_id),
         refuse(stage, mandate_id, tx_hash=TX.upper().replace("0X", "0x")),
@@ -249,8 +248,9 @@ def test_refusal__one_row_for_each_transaction(stage: Stage) -> None:
     )
 
 
-def test_refusal__proven_later__is_shown_once_with_source_chain(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_refusal__proven_later__is_shown_once_with_source_chain(
+    stage: Stage, mandate_id: str
+) -> None:
     reported = refuse(stage, mandate_id).json()["event"]["id"]
     chain_revert(stage, mandate_id, proves=reported)
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
@@ -262,22 +262,25 @@ def test_refusal__proven_later__is_shown_once_with_source_chain(stage: Stage) ->
     assert read["limits"]["breaches"]["refusals"]["count"] == 1
 
 
-def test_refusal__found_by_the_chain_first__is_answered_from_the_record(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_refusal__found_by_the_chain_first__is_answered_from_the_record(
+    stage: Stage, mandate_id: str
+) -> None:
     chain_revert(stage, mandate_id)
     answer = refuse(stage, mandate_id).json()
     assert (answer["is_new"], answer["refusal"]["source"]) == (False, "chain")
 
 
-def test_refusal__of_another_reason_or_a_guards_no_with_a_hash__is_refused(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_refusal__of_another_reason_or_a_guards_no_with_a_hash__is_refused(
+    stage: Stage, mandate_id: str
+) -> None:
     assert reason(refuse(stage, mandate_id, reason="NotAgent")) == (400, "invalid_parameter")
     assert reason(refuse(stage, mandate_id, reason="server_guard")) == (400, "invalid_parameter")
     assert refuse(stage, mandate_id, reason="server_guard", tx_hash=None).status_code == 200
 
 
-def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(stage: Stage) -> None:
-    mandate_id = stage.working()
+def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(
+    stage: Stage, mandate_id: str
+) -> None:
     for n in range(60):
         assert refuse(stage, mandate_id, tx_hash="0x" + f"{n:064x}").status_code == 200
     answer = refuse(stage, mandate_id)
@@ -304,9 +307,8 @@ def worths(stage: Stage, mandate_id: str) -> tuple[str, str, list[tuple[str, str
     "tx_hash", ["0x" + "99" * 32, None], ids=["of no transaction", "without one"]
 )
 def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_worth(
-    stage: Stage, tx_hash: str | None
+    stage: Stage, tx_hash: str | None, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     held = {
         "target": ADAPTER,
         "position": {"id": "p1", "name": "Unit", "cost_usdc": "1000000.000000"},
@@ -328,9 +330,8 @@ def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_wor
 
 
 def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(
-    stage: Stage,
+    stage: Stage, mandate_id: str
 ) -> None:
-    mandate_id = stage.working()
     held = {"target": ADAPTER, "position": {"id": "p1"}}
     report(stage, mandate_id, payload=held)
     stage.executed(mandate_id, 10 * USDC, tx_hash=TX)

@@ -23,6 +23,7 @@ from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
 from core.payments.tables import X402Payment
+from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.personas import STRANGER
 
@@ -91,7 +92,7 @@ class Shop:
 
     def open(self, **limits: int) -> TestClient:
         self.deps = replace(self.deps, limits=Limits(**limits))
-        self.client = TestClient(
+        self.client = AppClient(
             create_app(self.deps), base_url=BASE_URL, client=("203.0.113.9", 5000)
         )
         return self.client

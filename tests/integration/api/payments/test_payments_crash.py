@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from httpx import Response
+from starlette.testclient import TestClient
 
 from api.kernel.payments import exact
 from core.payments import queries as payments
@@ -101,7 +102,7 @@ def row_of_table(shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_call__that_dies__leaves_a_payment_that_serves_at_most_once(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop.client = type(shop.client)(
+    shop.client = TestClient(
         shop.client.app, base_url="http://testserver", raise_server_exceptions=False
     )
     row = row_of_table(shop, name, monkeypatch)

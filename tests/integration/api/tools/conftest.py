@@ -3,9 +3,16 @@
 from typing import Any
 
 from tests.integration.api.conftest import TestClient
-from tests.integration.api.mandates.conftest import chain, deps, stage
+from tests.integration.api.mandates.conftest import (
+    chain,
+    deps,
+    mandate_id,
+    origin,
+    people,
+    stage,
+)
 
-__all__ = ["chain", "deps", "stage"]
+__all__ = ["chain", "deps", "mandate_id", "origin", "people", "stage"]
 
 JSON = {"Accept": "application/json"}
 
