@@ -21,7 +21,6 @@ SLOW = (
     "tests/integration/indexer/chaos/test_chaos.py",
     "tests/integration/indexer/test_commands.py",
     "tests/integration/api/mandates/test_races_of_ends.py",
-    "tests/integration/test_recipe.py",
     "tests/integration/keeper/test_keeper_nodes.py",
     "tests/integration/keeper/test_keeper_process.py",
     "tests/integration/indexer/test_rebuild.py",
