@@ -106,7 +106,7 @@ class Keeper:
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
         custody = custody_signer_of(settings)
-        self._planner = outbox_planner(custody, deployment.contracts["usdc"])
+        self._planner = outbox_planner(custody, deployment.contracts)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(
             settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"

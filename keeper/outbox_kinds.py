@@ -123,8 +123,10 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     return build
 
 
-def outbox_planner(custody: CustodySigner | None, usdc: str) -> OutboxPlanner:
+def outbox_planner(custody: CustodySigner | None, contracts: Mapping[str, str]) -> OutboxPlanner:
     """Of this process; without `custody` no transfer out of a custodial wallet is built."""
     return OutboxPlanner(
-        {} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, usdc)}
+        {}
+        if custody is None
+        else {CUSTODIAL_TRANSFER: custodial_transfers(custody, contracts["usdc"])}
     )

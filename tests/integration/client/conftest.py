@@ -22,7 +22,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
 from tests.integration.chain_fixtures import USDC, DeployedChain, deploy_contracts, start_anvil
-from tests.integration.conftest import _execute, _url_of
+from tests.integration.conftest import _execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, DEPLOYER, OWNER
 
@@ -60,7 +60,7 @@ def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
     """A chain, a database and an indexer of their own."""
     name = f"client_{uuid4().hex[:12]}"
     _execute(postgres, "create database {} template {} strategy file_copy", name, template)
-    url, anvil = _url_of(postgres, name), start_anvil()
+    url, anvil = url_of(postgres, name), start_anvil()
     database, leadership = Database(url), Leadership(url, "indexer", "test")
     assert leadership.try_take(now_utc())
     try:

@@ -338,7 +338,7 @@ def test_a_head_altered_by_hand__is_found(
 def test_ledgers_have_their_turn__the_longest_unverified_first(
     follower: Follower, working: Working, audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditor_module, "BOOKS_A_ROUND", 1)
+    monkeypatch.setattr(auditor_module, "LEDGERS_A_ROUND", 1)
     second = follower.issue("m_second23456", nonce=2)
     for expected in ([working[0].id], [working[0].id, second.id], [second.id, working[0].id]):
         assert audit(blocks=0).ledgers == 1

@@ -22,7 +22,7 @@ LETTERS = "abcde"
 
 @pytest.fixture(autouse=True)
 def slices_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factory_notes, "BOOKS_A_SLICE", 2)
+    monkeypatch.setattr(factory_notes, "LEDGERS_A_SLICE", 2)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
         raise ValueError("refused by the test")
 
     factory_call(follower, calldata.propose_keeper(OWNER.address))
-    monkeypatch.setattr(factory_notes, "BOOKS_A_SLICE", len(five))
+    monkeypatch.setattr(factory_notes, "LEDGERS_A_SLICE", len(five))
     monkeypatch.setattr(LiveBooks, "append", refuse)
     signs: list[None] = []
     follower.restart(sign=lambda: signs.append(None))

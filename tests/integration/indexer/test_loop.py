@@ -171,7 +171,7 @@ def test_a_ledger_that_todays_fold_refuses__keeps_no_later_one_from_being_folded
         if mandate_id == 1:
             raise ValueError("today's fold refuses it")
 
-    monkeypatch.setattr(refold_module, "older_books", lambda session: [1, 2, 3])
+    monkeypatch.setattr(refold_module, "older_ledgers", lambda session: [1, 2, 3])
     monkeypatch.setattr(refold_module, "refold", refold)
     running(indexer, lambda: rounds(metrics) >= 6)
     assert tried == [1, 2, 3, 1, 1]
