@@ -8,17 +8,20 @@ answered again.
 
 Laws
 - The answer is written in the transaction of the write; a refused or failed write keeps nothing, so
-  its key is free again.
+  its key is free again, unless the refusal is a row of the record and says `keeps_key`.
 - A write holds its slot for its transaction. A call that a payment settles for holds it over the
   settlement too, by a lock that ends with its connection, so that a process that is killed leaves
   no slot taken.
 - Of an answer that shows secrets all else is kept, and a salt. The same call makes the secrets
   again, for SHOWN_FOR, out of the salt, the pepper and the idempotency key, of which only a hash is
   stored: a copy of the database has none of them, nor has one with the pepper. So the key must be
-  as hard to guess as a secret.
+  as hard to guess as a secret. Where neither a credential nor the body says who calls, they are
+  shown to the network address of the first call alone: who guesses a key, or uses one that others
+  guess, gets nobody else's.
 - Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it. An agent's
   secrets are part of the caller: an eviction may have voided what was answered before it, so that
-  the same key asks again.
+  the same key asks again. A read that has a price is the exception: what was paid for it stays
+  paid.
 - The hash is over the parsed command: "1.0" and 1.000000 are one body. Source:
   docs/rules.md#idempotency.
 """
@@ -50,6 +53,7 @@ SECRETS: Mapping[str, TokenKind] = {
     "bearer_token": TokenKind.AGENT_BEARER,
 }
 _SALT = "secrets_salt"
+_SHOWN_TO = "secrets_shown_to"
 _SALT_BYTES = 16
 
 
@@ -84,13 +88,15 @@ class IdempotencySlot:
 class SecretSlot(IdempotencySlot):
     """The slot of a call that shows secrets; `key` is the hash of the one that was sent.
 
-    Each secret's kind is minted once.
+    Each secret's kind is minted once. `shown_to`: the one network address that they are shown to;
+    None: whoever sends the call is known otherwise.
     """
 
     sent_key: str = field(repr=False)
     salt: str
     pepper: bytes = field(repr=False)
     now: datetime
+    shown_to: str | None
 
     def mint(self, kind: TokenKind) -> str:
         return derived(
@@ -108,19 +114,25 @@ class SecretSlot(IdempotencySlot):
             self.key,
             self.body_hash,
             outcome.status,
-            {**body, _SALT: self.salt},
+            {**body, _SALT: self.salt, _SHOWN_TO: self.shown_to},
             now,
         )
 
     def answer_again(self, kept: IdempotencyRecord) -> Outcome:
-        """Errors: Refusal idempotency_key_reused once its time is over."""
+        """Errors: Refusal idempotency_key_reused once its time is over, or for another address."""
+        body = dict(kept.body)
+        if body.pop(_SHOWN_TO, None) not in (None, self.shown_to):
+            detail = (
+                "This Idempotency-Key was used from another network address, and its secrets are "
+                "shown to that one alone; take a new key, made at random."
+            )
+            raise Refusal("idempotency_key_reused", detail)
         if self.now >= kept.created_at + SHOWN_FOR:
             detail = (
                 "This Idempotency-Key was used more than 10 minutes ago, and its secrets are not "
                 "shown again; take a new key."
             )
             raise Refusal("idempotency_key_reused", detail)
-        body = dict(kept.body)
         first = replace(self, salt=str(body.pop(_SALT)))
         shown = {name: first.mint(SECRETS[name]) for name in SECRETS.keys() & body.keys()}
         return Outcome(kept.status, body | shown, {REPLAY_HEADER: "true"})
@@ -145,19 +157,36 @@ def slot_of(
             "invalid_parameter",
             f"Idempotency-Key: write {least} 128 characters from letters, digits and . _ : -",
         )
-    return IdempotencySlot(
-        ":".join((_who(caller), operation.key, *ids.values())), key, _hash(command)
-    )
+    who = _who(caller, outlives_evictions=operation.price is not None)
+    return IdempotencySlot(":".join((who, operation.key, *ids.values())), key, _hash(command))
 
 
 def pattern_of(operation: Operation) -> str:
     return STRONG_KEY_PATTERN if operation.shows_secrets else KEY_PATTERN
 
 
-def secret_slot(slot: IdempotencySlot, pepper: bytes, now: datetime) -> SecretSlot:
-    stored = hashlib.sha256(slot.key.encode()).hexdigest()
+def words_of(operation: Operation) -> str:
+    """What a key of this operation must be, as schemas say it beside what it does."""
+    if not operation.shows_secrets:
+        return ""
+    return (
+        ". Make it at random (a UUID v4, say) and keep it secret until you have stored the answer: "
+        "whoever sends the same call with it within 10 minutes is shown the secrets"
+    )
+
+
+def secret_slot(
+    slot: IdempotencySlot, pepper: bytes, now: datetime, shown_to: str | None
+) -> SecretSlot:
     return SecretSlot(
-        slot.scope, stored, slot.body_hash, slot.key, secrets.token_hex(_SALT_BYTES), pepper, now
+        scope=slot.scope,
+        key=hashlib.sha256(slot.key.encode()).hexdigest(),
+        body_hash=slot.body_hash,
+        sent_key=slot.key,
+        salt=secrets.token_hex(_SALT_BYTES),
+        pepper=pepper,
+        now=now,
+        shown_to=shown_to,
     )
 
 
@@ -210,10 +239,11 @@ def _kept(session: WriteSession, slot: IdempotencySlot) -> Outcome | None:
     return slot.answer_again(kept)
 
 
-def _who(caller: Caller) -> str:
+def _who(caller: Caller, *, outlives_evictions: bool) -> str:
     match caller:
         case AgentCaller() | BearerCaller():
-            return f"agent:{caller.account_id}.{caller.generation}"
+            generation = 0 if outlives_evictions else caller.generation
+            return f"agent:{caller.account_id}.{generation}"
         case Nobody():
             return "nobody"
     return f"account:{caller.account_id}"

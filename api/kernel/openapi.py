@@ -10,7 +10,7 @@ from api.kernel.auth import EVERY
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER, JSON
-from api.kernel.idempotency import pattern_of
+from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.operation import Catalogue, Operation
 from api.kernel.reasons import reasons_of
 
@@ -200,7 +200,7 @@ def _parameters(
             "name": IDEMPOTENCY_HEADER,
             "in": "header",
             "required": False,
-            "description": IDEMPOTENCY_WORDS,
+            "description": IDEMPOTENCY_WORDS + words_of(operation),
             "schema": schema,
         }
         found.append(header)

@@ -128,8 +128,8 @@ class Refusal(Exception):
     `codes`). `next_calls` names calls first to last; without it the reason's own list stands; ids
     of the refused call's path are filled in either way. `block` adds fields to the machine-readable
     block.
-    `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency
-    key.
+    `keeps_write`: what the service wrote before it raised is kept. `keeps_key`: so is the refusal
+    itself, as the answer to the call's idempotency key; without it the key is free again.
     """
 
     def __init__(
@@ -145,6 +145,7 @@ class Refusal(Exception):
         next_calls: tuple[str | NextCall, ...] | None = None,
         headers: Mapping[str, str] | None = None,
         keeps_write: bool = False,
+        keeps_key: bool = False,
         block: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
@@ -158,6 +159,7 @@ class Refusal(Exception):
         self.next_calls = next_calls
         self.headers = dict(headers or {})
         self.keeps_write = keeps_write
+        self.keeps_key = keeps_key
         self.block = dict(block or {})
 
 
@@ -261,7 +263,8 @@ class Operation:
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes
     Idempotency-Key.
     `shows_secrets`: its answer has new secrets, which the same call with the same Idempotency-Key
-    gets again for a while.
+    gets again for a while. `body_is_secret`: nobody but the caller can send its body, which holds a
+    secret or a signature; without it a caller without credential is told by its network address.
     `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone
     may keep an answer that no credential was sent for; None: not at all. `more`: what the summary
     has no room for, in OpenAPI.
@@ -282,6 +285,7 @@ class Operation:
     example: Mapping[str, Any] | None = None
     idempotent: bool = False
     shows_secrets: bool = False
+    body_is_secret: bool = False
     price: str | None = None
     sells: Callable[[Any], bool] | None = None
     media_type: str = "application/json"

@@ -50,7 +50,7 @@ from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
-from api.kernel.tokens import TokenKind, mint
+from api.kernel.tokens import mint
 from api.kernel.validation import command_of
 from core.db.engine import ReadSession, WriteSession
 from core.errors import MandateError, OutsideError
@@ -221,6 +221,8 @@ def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
         caller=run.caller,
         resource=resource,
         payment=run.payment,
+        client=run.credentials.client,
+        idempotency_key=run.idempotency_key,
         slot=slot,
         deps=run.deps,
         now=run.now,
@@ -247,18 +249,34 @@ def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
+    """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it
+    by raising.
+    """
     _admit(run, session)
     command = _command(run)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, command, run.idempotency_key)
     if slot is not None and run.operation.shows_secrets:
-        slot = idempotency.secret_slot(slot, run.deps.pepper, run.now)
+        is_known = run.operation.body_is_secret or not isinstance(run.caller, Nobody)
+        shown_to = None if is_known else run.credentials.client
+        slot = idempotency.secret_slot(slot, run.deps.pepper, run.now, shown_to)
     kept = None if slot is None else idempotency.claim(session, slot)
     if kept is not None:
         return kept
-    outcome = _served_or_kept(
-        run, session, command, slot.mint if isinstance(slot, SecretSlot) else mint
+    call = WriteCall(
+        db=session,
+        now=run.now,
+        deps=run.deps,
+        request_id=run.request_id,
+        client=run.credentials.client,
+        mint=slot.mint if isinstance(slot, SecretSlot) else mint,
     )
-    if slot is not None:
+    try:
+        outcome, keeps_key = _outcome(run, run.operation.handler(call, run.caller, command)), True
+    except Refusal as refusal:
+        if not refusal.keeps_write:
+            raise
+        outcome, keeps_key = _refused(run, refusal), refusal.keeps_key
+    if slot is not None and keeps_key:
         slot.keep(session, outcome, run.now)
     return outcome
 
@@ -277,28 +295,6 @@ def _command(run: _Run) -> Command:
     if run.unreadable is not None:
         raise run.unreadable
     return command_of(run.operation.command, run.fields)
-
-
-def _served_or_kept(
-    run: _Run, session: WriteSession, command: Command, mint: Callable[[TokenKind], str]
-) -> Outcome:
-    """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it
-    by raising.
-    """
-    try:
-        call = WriteCall(
-            db=session,
-            now=run.now,
-            deps=run.deps,
-            request_id=run.request_id,
-            client=run.credentials.client,
-            mint=mint,
-        )
-        return _outcome(run, run.operation.handler(call, run.caller, command))
-    except Refusal as refusal:
-        if not refusal.keeps_write:
-            raise
-        return _refused(run, refusal)
 
 
 @contextmanager

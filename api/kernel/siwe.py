@@ -2,14 +2,15 @@
 
 Laws
 - What comes back is our text, or one that the client built by EIP-4361 around our nonce (wagmi and
-  RainbowKit do). Its fields decide, not its bytes: our domain, URI and chain, the wallet, the
-  newest nonce issued to this wallet for this purpose, Issued At within five minutes, not expired. A
+  RainbowKit do). Its fields decide, not its bytes: our domain, URI and chain, the wallet, a
+  nonce issued to this wallet for this purpose, Issued At within five minutes, not expired. A
   text about a record holds the record's hash (docs/rules.md#sign-in-messages).
 - A text over 2 KB is refused before anything reads it.
 - A nonce is used once: of two calls with one, one signs in.
-- While more than half of a nonce's life is left, asking again returns the same text: nobody can
-  void a text that the wallet is looking at by asking for another. A text about a record is kept a
-  record, one about an agent an agent, for the same reason.
+- Each text lives its whole life, whatever is asked for meanwhile: nobody can void a text that the
+  wallet is looking at by asking for another. While more than half of the newest one's life is left,
+  asking again returns it, so that two are alive at most. A text about a record is kept a record,
+  one about an agent an agent.
 """
 
 import secrets
@@ -64,7 +65,7 @@ class TextSubject:
 
     @property
     def slot(self) -> str:
-        """The name under which the newest text is kept."""
+        """The name under which the texts are kept."""
         about = self.record_sha256 or self.agent_id
         return self.purpose.value if about is None else f"{self.purpose.value}:{about}"
 
@@ -84,11 +85,14 @@ class SignInText:
 
 def issue(call: WriteCall, address: str, subject: TextSubject) -> SignInText:
     """The text that the wallet signs as it is. `address` is checksummed."""
-    life = timedelta(seconds=call.deps.limits.nonce_s)
-    found = identity.find_nonce(call.db, address, subject.slot)
-    if found is not None and found.expires_at - call.now > life / 2:
-        return SignInText(found.nonce, found.message, found.expires_at)
-    nonce, expires_at = secrets.token_hex(NONCE_BYTES), call.now + life
+    fresh = _fresh(call, address, subject)
+    if fresh is None:
+        identity.lock_nonces(call.db, address, subject.slot)
+        fresh = _fresh(call, address, subject)
+    if fresh is not None:
+        return fresh
+    nonce = secrets.token_hex(NONCE_BYTES)
+    expires_at = call.now + timedelta(seconds=call.deps.limits.nonce_s)
     message = text_of(
         call.deps.base_url, call.deps.chain_id, address, subject, nonce, call.now, expires_at
     )
@@ -99,8 +103,17 @@ def issue(call: WriteCall, address: str, subject: TextSubject) -> SignInText:
         "created_at": call.now,
         "expires_at": expires_at,
     }
-    identity.put_nonce(call.db, address, subject.slot, values)
+    identity.add_nonce(call.db, address, subject.slot, values)
     return SignInText(nonce, message, expires_at)
+
+
+def _fresh(call: Call, address: str, subject: TextSubject) -> SignInText | None:
+    """The newest text, while more than half of its life is left."""
+    half = timedelta(seconds=call.deps.limits.nonce_s) / 2
+    for found in identity.nonces_of(call.db, address, subject.slot)[:1]:
+        if found.expires_at - call.now > half:
+            return SignInText(found.nonce, found.message, found.expires_at)
+    return None
 
 
 def text_of(
@@ -133,15 +146,17 @@ def verified_wallet(call: WriteCall, subject: TextSubject, message: str, signatu
     """
     sent = _read(message)
     _require_ours(call, sent, subject, message)
-    _use_up(call, subject, sent.address, message, sent.nonce, signature)
+    if not _is_signed(call, sent.address, message, signature):
+        raise _not_signed(sent.address, subject)
+    _use_up(call, subject, sent.address, sent.nonce)
     return sent.address
 
 
 def verify_wallet(
     call: WriteCall, subject: TextSubject, address: str, signature: str, message: str | None = None
 ) -> str:
-    """The wallet signed `message`, by default its newest text of this subject, once per nonce;
-    returns what was signed.
+    """The wallet signed `message`, by default a text of this subject that waits for it, once per
+    nonce; returns what was signed.
 
     Errors: Refusal signature_invalid, and invalid_parameter for a message that was sent.
     """
@@ -152,26 +167,34 @@ def verify_wallet(
             )
         verified_wallet(call, subject, message, signature)
         return message
-    found = identity.find_nonce(call.db, address, subject.slot)
-    if found is None or found.expires_at <= call.now:
+    texts = identity.nonces_of(call.db, address, subject.slot)
+    waiting = [text for text in texts if text.expires_at > call.now]
+    if not waiting:
         detail = (
             f"signature: no message of purpose {subject.purpose} waits for {address}; ask "
             "/auth/wallet/nonce for one and sign it as it is."
         )
         raise _again("signature_invalid", detail, address, subject)
-    _use_up(call, subject, address, found.message, found.nonce, signature)
-    return found.message
+    for text in waiting:
+        if _is_signed(call, address, text.message, signature):
+            _use_up(call, subject, address, text.nonce)
+            return text.message
+    raise _not_signed(address, subject)
 
 
-def _use_up(
-    call: WriteCall, subject: TextSubject, address: str, message: str, nonce: str, signature: str
-) -> None:
-    if not verify_digest(address, personal_digest(message), signature, call.deps.chain):
-        detail = (
-            f"signature: it is not {address}'s signature of this message; sign the text of "
-            "/auth/wallet/nonce as it is."
-        )
-        raise _again("signature_invalid", detail, address, subject)
+def _is_signed(call: Call, address: str, message: str, signature: str) -> bool:
+    return verify_digest(address, personal_digest(message), signature, call.deps.chain)
+
+
+def _not_signed(address: str, subject: TextSubject) -> Refusal:
+    detail = (
+        f"signature: it is not {address}'s signature of this message; sign the text of "
+        "/auth/wallet/nonce as it is."
+    )
+    return _again("signature_invalid", detail, address, subject)
+
+
+def _use_up(call: WriteCall, subject: TextSubject, address: str, nonce: str) -> None:
     if not identity.take_nonce(call.db, address, subject.slot, nonce, call.now):
         raise _again(
             "signature_invalid",
@@ -222,7 +245,7 @@ def _require_ours(call: Call, sent: SignInMessage, subject: TextSubject, message
             "the signature says nothing of it."
         )
         raise _again("signature_invalid", detail, sent.address, subject)
-    _require_newest(call, sent, subject)
+    _require_issued(call, sent, subject)
     _require_in_time(call, sent, subject)
 
 
@@ -249,11 +272,12 @@ def _origin(uri: str) -> tuple[str, str] | None:
     return parts.scheme.lower(), parts.netloc.lower()
 
 
-def _require_newest(call: Call, sent: SignInMessage, subject: TextSubject) -> None:
-    found = identity.find_nonce(call.db, sent.address, subject.slot)
-    if found is None or found.nonce != sent.nonce:
+def _require_issued(call: Call, sent: SignInMessage, subject: TextSubject) -> None:
+    issued = identity.nonces_of(call.db, sent.address, subject.slot)
+    found = next((text for text in issued if text.nonce == sent.nonce), None)
+    if found is None:
         detail = (
-            "message: its nonce is not the newest one issued to this wallet for the purpose "
+            "message: its nonce was not issued to this wallet for the purpose "
             f"{subject.purpose}, or was used; ask /auth/wallet/nonce for one."
         )
         raise _again("signature_invalid", detail, sent.address, subject)

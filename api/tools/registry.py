@@ -19,7 +19,7 @@ from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
 from pydantic.json_schema import GenerateJsonSchema
 
-from api.kernel.idempotency import pattern_of
+from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.operation import Catalogue, Operation
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -119,6 +119,7 @@ def _arguments(operation: Operation) -> dict[str, Any]:
     if operation.idempotent:
         found["properties"][IDEMPOTENCY_ARGUMENT] = {
             **IDEMPOTENCY_SCHEMA,
+            "description": IDEMPOTENCY_SCHEMA["description"] + words_of(operation),
             "pattern": f"^{pattern_of(operation)}$",
         }
     return found

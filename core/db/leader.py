@@ -14,37 +14,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Text,
-    func,
-    literal_column,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Integer, Text, func, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
+from core.db import locks
 from core.db.base import Base
+from core.db.locks import Executor
 from core.errors import OutsideError
-
-Executor = Connection | Session
 
 # key of the status: whole seconds since the loop itself gave a sign, as the beat saw it
 NO_PROGRESS = "no_progress_s"
-# Every backend of this database that holds the lock of that key, the asking one excepted; waits
-# half a second for its end.
-_END_HOLDERS = text("""
-    SELECT pg_terminate_backend(l.pid, 500)
-    FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.locktype = 'advisory' AND l.granted AND l.pid <> pg_backend_pid()
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND l.objsubid = 1 AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(:lock, 0)
-      AND a.backend_start < clock_timestamp() - make_interval(secs => :older_than_s)
-""")
 
 
 class LeadershipLostError(OutsideError):
@@ -81,14 +61,14 @@ def try_lock(db: Executor, name: str) -> bool:
 
     It goes with the connection.
     """
-    return bool(db.execute(select(func.pg_try_advisory_lock(_key("leader", name)))).scalar_one())
+    return locks.own(_leadership(name)).try_hold(db)
 
 
 def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
     """Terminate the backend that holds the lock, if there was no beat for `silent_s` (inclusive);
     True when it is gone.
 
-    Who holds it is asked of pg_locks as it is terminated, not of the row: a process id is used
+    Who holds it is asked of the lock as it is terminated, not of the row: a process id is used
     again. A leader takes the lock on a fresh connection, so a younger backend has had no time to
     beat yet and is left alone.
     """
@@ -98,9 +78,7 @@ def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
         is not None
     ):
         return False
-    return any(
-        db.execute(_END_HOLDERS, {"lock": f"leader:{name}", "older_than_s": silent_s}).scalars()
-    )
+    return locks.end_holders_of_own(db, _leadership(name), silent_s)
 
 
 def end_fenced(db: Executor, name: str) -> None:
@@ -108,7 +86,7 @@ def end_fenced(db: Executor, name: str) -> None:
 
     Call it with the lock held.
     """
-    db.execute(_END_HOLDERS, {"lock": f"fence:{name}", "older_than_s": 0})
+    locks.end_holders_of_own(db, _fence(name), 0)
 
 
 def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
@@ -145,13 +123,12 @@ def beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None
 
 def require_epoch(db: Executor, name: str, epoch: int) -> None:
     """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
-    mark = func.pg_advisory_xact_lock_shared(_key("fence", name))
     row = (
         select(Leader.epoch)
         .where(Leader.name == name, Leader.epoch == epoch)
         .with_for_update(read=True, key_share=True)
     )
-    db.execute(select(mark))
+    locks.own(_fence(name)).wait_shared(db)
     if db.execute(row).scalar_one_or_none() is None:
         raise LeadershipLostError(name, epoch)
 
@@ -164,7 +141,7 @@ def keep_out_writes(db: Executor, name: str) -> None:
     like a fenced transaction.
     Errors: OperationalError when it takes longer than a lock is waited for.
     """
-    db.execute(select(func.pg_advisory_xact_lock(_key("fence", name))))
+    locks.own(_fence(name)).wait(db)
 
 
 def leader_row(db: Executor, name: str) -> LeaderRow | None:
@@ -182,8 +159,12 @@ def leader_row(db: Executor, name: str) -> LeaderRow | None:
     return None if row is None else LeaderRow(*row)
 
 
-def _key(kind: str, name: str) -> ColumnElement[int]:
-    return func.hashtextextended(f"{kind}:{name}", 0)
+def _leadership(name: str) -> str:
+    return f"leader:{name}"
+
+
+def _fence(name: str) -> str:
+    return f"fence:{name}"
 
 
 class Leader(Base):

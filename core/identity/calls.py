@@ -10,10 +10,12 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import ColumnElement, delete, func, select, tuple_
+from sqlalchemy import delete, select, tuple_
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
+from core.db.locks import AdvisoryLock, LockClass
 from core.identity.tables import IdempotencyRecord
 
 # One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and
@@ -88,7 +90,7 @@ def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:
     """Take (scope, key) until the transaction ends, or answer False at once: another call with it
     is in flight.
     """
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_lock_number(scope, key)))))
+    return _slot(scope, key).try_take(session)
 
 
 def try_hold_idempotency(session: WriteSession, scope: str, key: str) -> bool:
@@ -96,15 +98,15 @@ def try_hold_idempotency(session: WriteSession, scope: str, key: str) -> bool:
 
     It ends with the connection.
     """
-    return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(scope, key)))))
+    return _slot(scope, key).try_hold(session)
 
 
 def release_idempotency(session: WriteSession, scope: str, key: str) -> None:
-    session.execute(select(func.pg_advisory_unlock(_lock_number(scope, key))))
+    _slot(scope, key).release(session)
 
 
-def _lock_number(scope: str, key: str) -> ColumnElement[int]:
-    return func.hashtextextended(f"idempotency:{scope}:{key}", 0)
+def _slot(scope: str, key: str) -> AdvisoryLock:
+    return locks.named(LockClass.IDEMPOTENCY, (scope, key))
 
 
 def find_idempotency(session: Session, scope: str, key: str) -> IdempotencyRecord | None:

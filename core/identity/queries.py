@@ -6,15 +6,17 @@ Laws
 - Addresses are 20 bytes in the table and checksum text outside.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, any_, cast, delete, func, or_, select, update
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
+from sqlalchemy import Select, any_, cast, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
+from core.db.locks import LockClass
 from core.hexes import address_of, bytes_of
 from core.identity.tables import Account, ApiKey, RecoveryFailure, RequestCount, SignInNonce
 from core.identity.tables import Session as SessionRow
@@ -142,7 +144,7 @@ def set_operator_key(session: WriteSession, key_hash: bytes | None, now: datetim
     """Make this the one live key of the operator, and its account if there is none; None revokes
     the last one.
     """
-    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended("operator", 0))))
+    locks.own("operator").wait(session)
     operators = select(Account.id).where(Account.kind == "operator")
     live = select(ApiKey).where(ApiKey.account_id.in_(operators), ApiKey.revoked_at.is_(None))
     keys = {key.key_hash: key for key in session.scalars(live)}
@@ -193,9 +195,7 @@ def link_wallet(
 
 def _lock_wallet(session: WriteSession, address: str) -> None:
     """Held by whoever gives the wallet its account, until the transaction ends."""
-    session.execute(
-        select(func.pg_advisory_xact_lock(func.hashtextextended(f"wallet:{address}", 0)))
-    )
+    locks.named(LockClass.WALLET, (address,)).wait(session)
 
 
 # What an owner sets for an agent, and what replaces a lost secret
@@ -266,9 +266,7 @@ def lock_recoverable(session: WriteSession, recovery_hash: bytes) -> Account | N
 
 def lock_recoveries(session: WriteSession, client: str) -> None:
     """Recoveries from one network address come one after the other, until the transaction ends."""
-    session.execute(
-        select(func.pg_advisory_xact_lock(func.hashtextextended(f"recovery:{client}", 0)))
-    )
+    locks.named(LockClass.RECOVERY, (client,)).wait(session)
 
 
 def recovery_failures(session: Session, client: str, after: datetime) -> list[datetime]:
@@ -294,9 +292,7 @@ def add_recovery_failure(
 
 def external_id_is_taken(session: WriteSession, external_id: str) -> bool:
     """Waits for a registration of the same id that is under way."""
-    session.execute(
-        select(func.pg_advisory_xact_lock(func.hashtextextended(f"external:{external_id}", 0)))
-    )
+    locks.named(LockClass.EXTERNAL_ID, (external_id,)).wait(session)
     return session.scalar(select(Account.id).where(Account.external_id == external_id)) is not None
 
 
@@ -307,9 +303,7 @@ def lock_registrations(session: WriteSession, client: str) -> None:
     """Registrations from one network address come one after the other, until the transaction
     ends.
     """
-    session.execute(
-        select(func.pg_advisory_xact_lock(func.hashtextextended(f"registration:{client}", 0)))
-    )
+    locks.named(LockClass.REGISTRATION, (client,)).wait(session)
 
 
 def unowned_registrations(session: Session, client: str, after: datetime) -> list[datetime]:
@@ -416,32 +410,32 @@ def revoke_session(session: WriteSession, session_id: int, now: datetime) -> Non
 # Sign-in texts
 
 
-def find_nonce(session: Session, address: str, purpose: str) -> SignInNonce | None:
-    """The newest text of a wallet and purpose, expired or not."""
+def lock_nonces(session: WriteSession, address: str, purpose: str) -> None:
+    """Texts of a wallet and purpose are issued one after the other, until the transaction ends."""
+    locks.named(LockClass.SIGN_IN, (address, purpose)).wait(session)
+
+
+def nonces_of(session: Session, address: str, purpose: str) -> Sequence[SignInNonce]:
+    """The texts of a wallet and purpose that were not used, the newest first, expired or not."""
     query = select(SignInNonce).where(
         SignInNonce.wallet_address == bytes_of(address), SignInNonce.purpose == purpose
     )
-    return session.scalar(query)
+    return session.scalars(query.order_by(SignInNonce.created_at.desc(), SignInNonce.nonce)).all()
 
 
-def put_nonce(
+def add_nonce(
     session: WriteSession, address: str, purpose: str, values: Mapping[str, str | datetime]
 ) -> None:
-    """Keep a text as the newest one; `values` are nonce, message, created_at and expires_at."""
-    statement = insert(SignInNonce).values(
-        wallet_address=bytes_of(address), purpose=purpose, **values
-    )
+    """Keep one more text; `values` are nonce, message, created_at and expires_at."""
     session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["wallet_address", "purpose"], set_=dict(values)
-        )
+        insert(SignInNonce).values(wallet_address=bytes_of(address), purpose=purpose, **values)
     )
 
 
 def take_nonce(
     session: WriteSession, address: str, purpose: str, nonce: str, now: datetime
 ) -> bool:
-    """Use a nonce up; False when it is not the newest one, was used or has expired.
+    """Use a nonce up; False when it was not issued, was used or has expired.
 
     Of two at once, one gets it.
     """

@@ -91,13 +91,13 @@ class Session(Base):
 
 
 class SignInNonce(Base):
-    """The newest unexpired sign-in text of a wallet and purpose; consumed once."""
+    """A sign-in text of a wallet and purpose; consumed once. A newer one leaves it as it is."""
 
     __tablename__ = "sign_in_nonce"
 
     wallet_address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
     purpose: Mapped[str] = mapped_column(Text, primary_key=True)
-    nonce: Mapped[str] = mapped_column(Text, unique=True)
+    nonce: Mapped[str] = mapped_column(Text, primary_key=True, unique=True)
     message: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]

@@ -3,7 +3,6 @@
 Each change of state is one statement that names the state it leaves.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +12,9 @@ from sqlalchemy import and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
+from core.db.locks import AdvisoryLock, LockClass
 from core.payments.tables import VaultPayment, X402Payer, X402Payment
 
 Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
@@ -23,16 +24,15 @@ def try_lock(session: WriteSession, identity: Identity) -> bool:
     """Take the payment for this connection, across its transactions, or answer False at once:
     another call works on it.
     """
-    return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(identity)))))
+    return _lock(identity).try_hold(session)
 
 
 def unlock(session: WriteSession, identity: Identity) -> None:
-    session.execute(select(func.pg_advisory_unlock(_lock_number(identity))))
+    _lock(identity).release(session)
 
 
-def _lock_number(identity: Identity) -> int:
-    digest = hashlib.sha256(b"x402:" + b"".join(identity)).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
+def _lock(identity: Identity) -> AdvisoryLock:
+    return locks.named(LockClass.PAYMENT, b"".join(identity))
 
 
 def find(session: Session, identity: Identity) -> X402Payment | None:

@@ -8,9 +8,10 @@ Lists are newest first and paged by the last id seen (exclusive).
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
 from core.identity.queries import ids_with_agents
 from core.safety.tables import DefenseChange, Notice, ViolationCase
@@ -103,7 +104,7 @@ def defense_level(session: Session) -> int:
 
 def lock_defense(session: WriteSession) -> None:
     """Changes of the level come one after the other, until the transaction ends."""
-    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended("defense", 0))))
+    locks.own("defense").wait(session)
 
 
 def change_defense(session: WriteSession, level: int, operator_id: int, now: datetime) -> None:

@@ -242,3 +242,25 @@ def test_the_check_of_private_names__says_which_and_what_to_do() -> None:
         "api/planted.py:1 imports _nibbles, which is private to core.hexes: give it a public name, "
         "or move what needs it"
     )
+
+
+ADVISORY = ("pg_advisory", "pg_try_advisory", "hashtext", "pg_locks")
+
+
+def lines_of_advisory_locks(file: Path) -> list[str]:
+    return [
+        f"{file.relative_to(ROOT)}:{number}"
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if any(word in line for word in ADVISORY)
+    ]
+
+
+def test_advisory_locks_are_numbered_and_taken_in_core_db_locks_alone() -> None:
+    """A name that a caller chose, hashed by PostgreSQL, is any lock that the caller likes
+    (docs/decisions/0021).
+    """
+    found = [
+        line for file in sources(*PACKAGES, "scripts") for line in lines_of_advisory_locks(file)
+    ]
+
+    assert {line.split(":")[0] for line in found} == {"core/db/locks.py"}

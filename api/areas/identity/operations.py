@@ -67,6 +67,7 @@ AREA = Area(
             refuses=("signature_invalid", "wallet_taken"),
             idempotent=True,
             shows_secrets=True,
+            body_is_secret=True,
             in_turn=True,
         ),
         Write(
@@ -95,6 +96,7 @@ AREA = Area(
             handler=recovery.recover,
             idempotent=True,
             shows_secrets=True,
+            body_is_secret=True,
             in_turn=True,
         ),
         Write(

@@ -15,7 +15,8 @@ Laws
 - A call that comes back with the same payment goes on where the last one ended: it waits for a
   transaction that is under way, and what did not settle is judged again before it is sent again
   (judged.py). Settling twice is no danger to the payer, since the token takes a nonce once. What
-  another resource, account or signature is used with is a payment already used.
+  another resource, account or signature is used with is a payment already used, and so is what
+  another sender has read in its transaction (sender.py).
 - A call that comes back with its idempotency key and another payment is served by the first one,
   once that has settled.
 """
@@ -45,6 +46,7 @@ from api.kernel.payments.judged import (
 )
 from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, receipt_header, unpaid
 from api.kernel.payments.payment_config import DearGasError, FacilitatorError, NotSentError
+from api.kernel.payments.sender import is_sent_by, sent_by
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from api.kernel.payments.verdicts import NO_REASON, sentence_of
 from core.chain.reader import ChainReader
@@ -218,6 +220,7 @@ def _claim(payment: JudgedPayment) -> tuple[int, Reserved | None]:
         amount_usdc_e6=signed.authorization.amount,
         pay_to=bytes_of(signed.authorization.pay_to),
         signature_hash=_signature_hash(signed),
+        sent_by=sent_by(read),
         claimed_block=height,
         claimed_at=read.now,
         valid_before=signed.valid_before,
@@ -380,6 +383,14 @@ def _require_same(payment: JudgedPayment, row: X402Payment) -> None:
     )
     if row.state == "served" or not same:
         raise already_used(read)
+    if not is_sent_by(read, row):
+        raise unpaid(
+            read,
+            "payment_already_used",
+            "This payment came from another sender first. If that was you, send it again as you "
+            "did then: with the same session, the same Idempotency-Key, or without one from the "
+            "same network address.",
+        )
 
 
 def already_used(read: MeteredRead) -> Refusal:

@@ -42,13 +42,16 @@ class SentPayment:
 class MeteredRead:
     """A read that has a price and an answer, before it is paid.
 
-    `resource` is its URL; `slot`: of its idempotency key.
+    `resource` is its URL; `client` the network address as limits count it; `idempotency_key` as it
+    was sent; `slot`: of that key, where the caller has one.
     """
 
     operation: Operation
     caller: Caller
     resource: str
     payment: SentPayment
+    client: str
+    idempotency_key: str | None
     slot: IdempotencySlot | None
     deps: Deps
     now: datetime

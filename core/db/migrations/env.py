@@ -6,13 +6,11 @@ The connection is handed in by core.db.migrate; there is no alembic.ini.
 from typing import Any, Literal
 
 from alembic import context
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from core.db import locks
 from core.db.base import Base, Uint256
 from core.db.migrations import grants
-
-# "mandate": one process migrates at a time, others wait and find the work done
-MIGRATION_LOCK = 0x6D616E64617465
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
@@ -28,7 +26,7 @@ def migrate(connection: Connection) -> None:
         compare_server_default=True,
     )
     with context.begin_transaction():
-        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+        locks.MIGRATION.wait(connection)
         context.run_migrations()
         grants.apply(connection)
 

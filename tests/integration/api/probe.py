@@ -37,7 +37,15 @@ PATH = "/mandate-wallet/mandates/m_aaaaaaaaaa/probe"
 class Probe(Command):
     id: PublicId
     do: Literal[
-        "answer", "flag", "refuse", "refuse and keep", "break a rule", "outside", "defect", "wait"
+        "answer",
+        "flag",
+        "refuse",
+        "refuse and keep",
+        "refuse and write",
+        "break a rule",
+        "outside",
+        "defect",
+        "wait",
     ] = "answer"
     amount_usdc: Usdc | None = None
     n: int = 0
@@ -73,8 +81,14 @@ def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe,
                 raise Refusal("wrong_status", "It has ended.")
             case "refuse and keep":
                 raise Refusal(
-                    "wrong_status", "It has ended.", extra={"recorded": True}, keeps_write=True
+                    "wrong_status",
+                    "It has ended.",
+                    extra={"recorded": True},
+                    keeps_write=True,
+                    keeps_key=True,
                 )
+            case "refuse and write":
+                raise Refusal("wrong_status", "It has ended.", keeps_write=True)
             case "break a rule":
                 raise InvalidNumberError("amount_usdc", "0", "write an amount above 0")
             case "outside":

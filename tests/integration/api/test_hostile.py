@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import text
 
 from api.catalogue import catalogue
 from api.kernel import http
@@ -18,6 +17,7 @@ from api.kernel.operation import Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES, MOST_WAITING
 from api.tools import endpoint
 from core.db.engine import Database
+from core.identity.queries import lock_registrations
 from tests.integration.api.conftest import Limit, TestClient
 
 WAIT_S = 20
@@ -48,9 +48,7 @@ def test_registrations_of_one_address__hold_one_thread_however_many_wait(
     """
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
     with database.write() as session:
-        session.execute(
-            text("select pg_advisory_xact_lock(hashtextextended('registration:198.51.100.1', 0))")
-        )
+        lock_registrations(session, "198.51.100.1")
         waiting: list[Future[httpx.Response]] = [
             crowd.submit(register, crowded, n) for n in range(30)
         ]

@@ -94,6 +94,17 @@ def test_the_key_of_a_refusal_that_wrote__is_kept(
     assert writes(database) == 1
 
 
+def test_the_key_of_a_refusal_that_wrote_beside_it__is_free_again(
+    client: TestClient, agent: str, database: Database
+) -> None:
+    do = "refuse and write"
+    answers = [post(client, agent, "a", do=do) for _ in range(2)]
+    assert [one.status_code for one in answers] == [409, 409]
+    assert [one.headers.get("Idempotent-Replay") for one in answers] == [None, None]
+    assert writes(database) == 2
+    assert post(client, agent, "a", do="answer").status_code == 200
+
+
 @pytest.mark.row("2.17 scope")
 def test_the_scope__is_the_agent_and_the_mandate(
     client: TestClient, agent: str, database: Database

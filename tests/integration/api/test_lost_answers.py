@@ -12,6 +12,8 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from api.catalogue import catalogue
+from api.tools.registry import _arguments as arguments_of
 from core.db.engine import Database
 from tests.integration.api.conftest import (
     KEY,
@@ -173,6 +175,67 @@ def test_eight_at_once__make_one_agent(limited: Limit, database: Database) -> No
     assert len({one.json()["api_key"] for one in answers if one.status_code == 200}) == 1
     with database.read() as session:
         assert session.scalar(text("select count(*) from account where kind = 'agent'")) == 1
+
+
+GUESSED = ["connect-my-agent-2026-11-23", "a" * 22, "00000000-0000-0000-0000-000000000000"]
+PUBLIC_BODIES = {
+    "/auth/agent/connect": {"agent_name": "my-agent"},
+    "/mining/register": {"external_id": "miner-7", "agent_name": "my-agent"},
+}
+
+
+@pytest.mark.parametrize("path", PUBLIC_BODIES)
+@pytest.mark.parametrize("key", GUESSED)
+def test_a_guessed_key__hands_nobody_the_agent_of_another_address(
+    limited: Limit, path: str, key: str
+) -> None:
+    """A thief who had used the victim's key and body before it had the victim's agent too."""
+    thief, victim = limited(peer="198.51.100.66"), limited(peer="203.0.113.9")
+    sent = {"json": PUBLIC_BODIES[path], "headers": {"Idempotency-Key": key}}
+    mine = thief.post(path, **sent)
+    refused = victim.post(path, **sent)
+    assert reason(refused) == (409, "idempotency_key_reused")
+    assert "another network address" in refused.json()["detail"]
+    assert thief.post(path, **sent).json() == mine.json()
+
+
+@pytest.mark.parametrize("path", ["/auth/agent/register", "/auth/agent/recover"])
+def test_a_body_that_only_its_caller_has__is_answered_again_from_another_address(
+    limited: Limit, path: str
+) -> None:
+    """A signature or a recovery code is used up: the account would be lost with its answer."""
+    first, moved = limited(peer="198.51.100.66"), limited(peer="203.0.113.9")
+    body = CALLS[path](first)
+    lost, again = (one.post(path, json=body, headers=IDEMPOTENCY) for one in (first, moved))
+    assert (lost.status_code, again.json()) == (200, lost.json())
+
+
+def test_an_owners_connect__is_answered_again_from_another_address(
+    limited: Limit, wallet: Any
+) -> None:
+    first, moved = limited(peer="198.51.100.66"), limited(peer="203.0.113.9")
+    headers = {**login(first, wallet), **IDEMPOTENCY}
+    body = {"agent_name": "a"}
+    answers = [
+        one.post("/auth/agent/connect", json=body, headers=headers) for one in (first, moved)
+    ]
+    assert answers[0].json() == answers[1].json()
+
+
+def test_schemas__say_that_the_key_of_a_call_that_shows_secrets_is_random_and_secret(
+    client: TestClient,
+) -> None:
+    calls = client.get("/openapi.json").json()["paths"]
+    said = [
+        one["description"]
+        for path in CALLS
+        for one in calls[path]["post"]["parameters"]
+        if one["name"] == "Idempotency-Key"
+    ]
+    tool = next(one for one in catalogue().operations if one.key == "identity.connect")
+    said.append(arguments_of(tool)["properties"]["idempotency_key"]["description"])
+    assert len(said) == 5
+    assert [one for one in said if "at random" not in one or "secret" not in one] == []
 
 
 def test_a_wrong_recovery_code__leads_to_the_catalogue_alone(client: TestClient) -> None:

@@ -149,6 +149,40 @@ def test_recover__wrong_codes_at_once__never_pass_the_bound(limited: Limit) -> N
     assert statuses == {401: 3, 429: 5}
 
 
+KEY_OF_THE_CALL = {"Idempotency-Key": "b8Vn3kQx7RmT2wYzL5pDcA"}
+
+
+def test_recover__refused_and_sent_as_the_refusal_says_with_the_same_key__recovers(
+    client: TestClient,
+) -> None:
+    """The refusal was kept as the key's answer: what it advised was 409 idempotency_key_reused."""
+    made = external(client)
+    body = {"recovery_code": made["recovery_code"]}
+    refused = client.post("/auth/agent/recover", json=body, headers=KEY_OF_THE_CALL)
+    assert reason(refused) == (401, "auth_invalid")
+    right = {**body, "agent_name": made["recovery_agent_name"]}
+    answers = [
+        client.post("/auth/agent/recover", json=right, headers=KEY_OF_THE_CALL) for _ in range(2)
+    ]
+    assert [one.status_code for one in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+
+
+def test_recover__a_wrong_code_with_one_key__counts_once_each_time_it_is_sent(
+    client: TestClient, clock: Clock
+) -> None:
+    """A repeated refusal was the kept one, whose secrets were then said to be shown no more."""
+
+    def wrong() -> Any:
+        body = {"recovery_code": "svc_rec_wrong"}
+        return reason(client.post("/auth/agent/recover", json=body, headers=KEY_OF_THE_CALL))
+
+    assert [wrong() for _ in range(10)] == [(401, "auth_invalid")] * 10
+    assert wrong() == (429, "rate_limited")
+    clock.pass_(minutes=60)
+    assert wrong() == (401, "auth_invalid")
+
+
 def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: TestClient) -> None:
     answer = recover(client, "svc_rec_wrong")
     assert answer.json()["detail"].startswith(

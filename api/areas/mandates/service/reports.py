@@ -184,6 +184,7 @@ def _refused_after_stop(
         f"The mandate is {mandate.status}; the agent cannot act. The attempt is in the record.",
         extra={"recorded": True, "codes": ["mandate_stopped"]},
         keeps_write=True,
+        keeps_key=True,
     )
 
 

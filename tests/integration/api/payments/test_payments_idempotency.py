@@ -4,15 +4,19 @@ once.
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from eth_account import Account
 from httpx import Response
+from sqlalchemy import text
 
 from api.kernel.payments.exact import LEASE
 from core.payments import queries as payments
+from tests.integration.api.conftest import KEY, login
 from tests.integration.api.payments.shop import PAGE, PRICE, Shop, encoded, reason, said
 from tests.integration.api.payments.test_payments_crash import after, crash
 
@@ -68,6 +72,27 @@ def test_a_key__with_the_same_payment_while_it_settles__is_in_flight_and_not_alr
     served, beside = while_it_settles(shop, agent, payment, payment)
     assert reason(beside) == (409, "idempotency_in_flight")
     assert (served.status_code, shop.income) == (200, PRICE)
+
+
+ADVISORY_SPACES = "select distinct objsubid from pg_locks where locktype = 'advisory'"
+TWO_INTEGERS = 2
+
+
+def test_a_key__however_it_is_made__takes_no_lock_that_a_keeper_or_an_indexer_takes(
+    shop: Shop, agent: dict[str, str]
+) -> None:
+    """Its lock was PostgreSQL's hash of the key, which can be inverted: a key that was computed in
+    a minute held the keeper's fence for as long as a payment settled.
+    """
+    begun, may_end = slow_to_settle(shop)
+    with ThreadPoolExecutor(1) as pool:
+        paying = pool.submit(shop.get, shop.payment(), headers=agent)
+        assert begun.wait(20)
+        with shop.database.read() as session:
+            taken = set(session.scalars(text(ADVISORY_SPACES)))
+        may_end.set()
+        assert paying.result(30).status_code == 200
+    assert taken == {TWO_INTEGERS}
 
 
 def test_a_key__with_another_payment_later__gets_the_first_answer_and_leaves_the_payment_alone(
@@ -145,6 +170,46 @@ def test_a_key__whose_payment_failed__takes_another(shop: Shop, agent: dict[str,
     assert reason(shop.get(shop.payment(), headers=agent)) == (402, "payment_invalid")
     shop.settler.on_settle = lambda real: real()
     assert (shop.get(shop.payment(), headers=agent).status_code, shop.income) == (200, PRICE)
+
+
+@pytest.fixture
+def rotated(shop: Shop) -> tuple[dict[str, str], Callable[[], dict[str, str]]]:
+    """Headers of an owner's agent with an idempotency key, and what makes them those of its next
+    secrets.
+    """
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    owner = login(shop.client, Account.create())
+    made = shop.client.post("/auth/agent/connect", json={"agent_name": "r"}, headers=owner).json()
+    key = {"Idempotency-Key": "page-1"}
+
+    def rotate() -> dict[str, str]:
+        answer = shop.client.post(f"/agents/{made['user_id']}/keys/rotate", headers=owner)
+        return {KEY: answer.json()["api_key"], **key}
+
+    return {KEY: made["api_key"], **key}, rotate
+
+
+@pytest.mark.parametrize("where", ["answer of the settler", "mark_settled", "mark_served"])
+def test_a_key__whose_payment_settled_before_a_rotation__pays_once(
+    shop: Shop,
+    rotated: tuple[dict[str, str], Callable[[], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    """The slot held the generation of the secrets: after a rotation its payment was not found."""
+    agent, rotate = rotated
+    lost_after_settling(shop, agent, monkeypatch, where)
+    assert (shop.get(shop.payment(), headers=rotate()).status_code, shop.income) == (200, PRICE)
+
+
+def test_a_key__that_was_served_before_a_rotation__gets_that_answer_and_pays_once(
+    shop: Shop, rotated: tuple[dict[str, str], Callable[[], dict[str, str]]]
+) -> None:
+    agent, rotate = rotated
+    first = shop.get(shop.payment(), headers=agent)
+    again = shop.get(shop.payment(), headers=rotate())
+    assert (again.status_code, again.headers[REPLAYED]) == (200, "true")
+    assert (again.text, shop.income) == (first.text, PRICE)
 
 
 def test_another_key__or_none__is_another_call(
