@@ -24,9 +24,9 @@ from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
 from core.limits import CallerLimits, count
+from core.times import DAY_S
 
 DRIVER = "postgresql+psycopg"
-DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)

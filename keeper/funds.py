@@ -22,6 +22,7 @@ from core.errors import OutsideError
 from core.jobs.rules import ATTENTION
 from core.keeper import figures as keeper_metrics
 from core.mandate.chain.reader import VaultReader
+from core.money import eth_text
 from keeper.schedule import JobSkippedError
 from keeper.state import Role
 
@@ -32,7 +33,6 @@ STOP_GAS = 400_000  # what a stop may use at most: its gas limit where it can't 
 # Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id
 # and nonce and both fees 9 each, gas 5, to 21, value 1, data 102, access list 1.
 UNSIGNED_STOP_BYTES = 170
-WEI_PER_MICROETHER = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SignerBalance:
         if self.missing_wei > 0:
             short = f"pays for {self.stops_left} stops, {STOPS_WANTED} are wanted"
             return (
-                f"Send at least {ether_up(self.missing_wei)} ETH to {self.address} "
+                f"Send at least {eth_text(self.missing_wei)} ETH to {self.address} "
                 f"({self.role}): its balance {short}."
             )
         return None
@@ -99,12 +99,6 @@ def nonce_gap(count: int, held: Collection[int]) -> int:
     """
     ahead = {nonce for nonce in held if nonce >= count}
     return max(ahead) - count + 1 - len(ahead) if ahead else 0
-
-
-def ether_up(amount_wei: int) -> str:
-    """Ether with six decimals, rounded up."""
-    micro = -(-amount_wei // WEI_PER_MICROETHER)
-    return f"{micro // 10**6}.{micro % 10**6:06d}"
 
 
 class Funds:
@@ -178,7 +172,7 @@ class Funds:
         if missing_wei <= 0:
             return None
         return (
-            f"Send at least {ether_up(missing_wei)} ETH to {gas.address} ({gas.role}): it holds "
+            f"Send at least {eth_text(missing_wei)} ETH to {gas.address} ({gas.role}): it holds "
             "less than requests may cost in a day."
         )
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leader import LeaderRow, leader_row
+from core.health.rules import BEAT_DOWN_S
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, Tx
@@ -19,7 +20,6 @@ from core.money import usdc_text
 from keeper.market import GWEI
 from keeper.state import SOURCE_AT_COST
 
-BEAT_DOWN_S = 15
 UNKNOWN = "unknown"
 
 

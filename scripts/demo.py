@@ -1,7 +1,7 @@
 """One mandate from signature to withdrawal, told step by step and checked at each: `make demo`.
 
 It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper
-would (the public API and the chain), and ends with 0 only when every step came out as told.
+would (the public API and the chain), and ends with 0 only when every step passed.
 `STACK=.local/stack.json make demo` uses a running stack.
 """
 
@@ -230,8 +230,8 @@ def act(story: Story) -> None:
 
 
 def overreach(story: Story) -> None:
-    """It tries more than the per-action cap: the chain reverts, the block scan finds it without
-    being told
+    """It tries more than the per-action cap: the chain reverts, the block scan finds it on
+    its own
     """
     amount = 250_000_000
     call = story.build("buy(uint256)", "250.000000", amount)
@@ -466,13 +466,13 @@ def tell(stack: dict[str, Any]) -> int:
                 f"{failed}",
                 flush=True,
             )
-            print(f"\nStep {number} ({step.__name__}) did not come out as told.", flush=True)
+            print(f"\nStep {number} ({step.__name__}) failed.", flush=True)
             return 1
         for fact in story.facts:
             print(f"   {fact}", flush=True)
         print(f"   ok, {time.monotonic() - started:.2f} s", flush=True)
     print(
-        f"\nAll {len(STEPS)} steps came out as told, in {time.monotonic() - began:.1f} s.",
+        f"\nAll {len(STEPS)} steps passed, in {time.monotonic() - began:.1f} s.",
         flush=True,
     )
     return 0

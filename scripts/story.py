@@ -29,7 +29,7 @@ BALANCE_OF = [
 
 
 class StepFailedError(Exception):
-    """A step is not as told; the message says what was expected and what came."""
+    """A step failed; the message says what was expected and what came."""
 
 
 @dataclass(frozen=True, slots=True)

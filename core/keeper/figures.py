@@ -8,10 +8,10 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.keeper.intents import LIVE
-from core.keeper.rules import HOLDING, WAS_MINED
+from core.keeper.rules import HOLDING, STOPS, WAS_MINED
 from core.keeper.tables import KeeperIntent, KeeperTx
 
-IS_STOP = text("keeper_intent.kind = 'stop'")
+IS_STOP = text(f"keeper_intent.{STOPS}")
 
 
 @dataclass(frozen=True, slots=True)

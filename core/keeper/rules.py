@@ -73,6 +73,8 @@ NEXT: Mapping[IntentState, frozenset[IntentState]] = {
 TERMINAL = tuple(state for state in IntentState if not NEXT[state])
 PENDING = (IntentState.SIGNED, IntentState.BROADCAST)
 ON_CHAIN = (IntentState.MINED, IntentState.SAFE)
+# the predicate of the index of stops: Postgres uses it only for a query with the same words
+STOPS = "kind = 'stop'"
 QUEUED = "queued"  # of a request of the outbox before there is an intent
 WAS_MINED = (*ON_CHAIN, IntentState.DONE)  # and did what it was for, as far as is known
 # ends in which a mark never reached the chain's record

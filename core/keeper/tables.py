@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base, Hash32, Uint256, sql_list
-from core.keeper.rules import TERMINAL, IntentState
+from core.keeper.rules import STOPS, TERMINAL, IntentState
 from core.mandate.rules.lifecycle import CLOSED
 
 LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
@@ -109,7 +109,7 @@ class KeeperIntent(Base):
         ),
         Index("ix_keeper_intent_state", "state"),
         # few among many marks
-        Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),
+        Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text(STOPS)),
         # the last mark of a vault, each tick
         Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),
         Index(

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
+from core.payments.rules import UNSETTLED, PaymentState
 from core.payments.tables import VaultPayment, X402Payer, X402Payment
 
 Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
@@ -44,7 +45,7 @@ def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
     """Write the row in state claimed; False when it exists."""
     asset, payer, nonce = identity
     statement = insert(X402Payment).values(
-        asset=asset, payer=payer, nonce=nonce, state="claimed", **columns
+        asset=asset, payer=payer, nonce=nonce, state=PaymentState.CLAIMED, **columns
     )
     return (
         session.execute(statement.on_conflict_do_nothing().returning(X402Payment.state)).scalar()
@@ -84,7 +85,9 @@ def promised(session: Session, identity: Identity, unix_s: int) -> Promised:
     """One statement, so that no claim falls between the amounts and the tally."""
     asset, payer, nonce = identity
     other = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce != nonce)
-    under_way = and_(*other, X402Payment.state == "claimed", X402Payment.valid_before > unix_s)
+    under_way = and_(
+        *other, X402Payment.state == PaymentState.CLAIMED, X402Payment.valid_before > unix_s
+    )
     query = select(
         X402Payer.claims, X402Payer.claimed_usdc_e6, X402Payment.nonce, X402Payment.amount_usdc_e6
     )
@@ -128,7 +131,7 @@ def failures(session: Session, identity: Identity, after: datetime) -> Failures:
     mine = (
         X402Payment.asset == asset,
         X402Payment.payer == payer,
-        X402Payment.state.in_(("claimed", "failed")),
+        X402Payment.state.in_(UNSETTLED),
     )
     query = select(
         func.coalesce(func.sum(X402Payment.failures), 0), func.min(X402Payment.claimed_at)
@@ -143,7 +146,7 @@ def unserved_of_slot(session: Session, slot: bytes) -> Sequence[X402Payment]:
     """Payments that were sent with this idempotency key and have served no call, the oldest
     first.
     """
-    mine = (X402Payment.slot == slot, X402Payment.state != "served")
+    mine = (X402Payment.slot == slot, X402Payment.state != PaymentState.SERVED)
     query = select(X402Payment).where(*mine).order_by(X402Payment.claimed_at, X402Payment.nonce)
     return session.scalars(query.execution_options(populate_existing=True)).all()
 
@@ -155,8 +158,8 @@ def reclaim(session: WriteSession, identity: Identity, slot: bytes | None, now: 
     _move(
         session,
         identity,
-        ("claimed", "failed"),
-        state="claimed",
+        UNSETTLED,
+        state=PaymentState.CLAIMED,
         tx_hash=None,
         slot=slot,
         claimed_at=now,
@@ -165,15 +168,15 @@ def reclaim(session: WriteSession, identity: Identity, slot: bytes | None, now: 
 
 def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None:
     """The transaction that is to settle it is under way."""
-    _move(session, identity, ("claimed",), tx_hash=tx_hash)
+    _move(session, identity, (PaymentState.CLAIMED,), tx_hash=tx_hash)
 
 
 def mark_settled(session: WriteSession, identity: Identity, tx_hash: bytes, now: datetime) -> None:
     _move(
         session,
         identity,
-        ("claimed", "failed"),
-        state="settled",
+        UNSETTLED,
+        state=PaymentState.SETTLED,
         tx_hash=tx_hash,
         failure=None,
         settled_at=now,
@@ -186,8 +189,8 @@ def mark_failed(session: WriteSession, identity: Identity, failure: str, *, sent
     _move(
         session,
         identity,
-        ("claimed", "failed"),
-        state="failed",
+        UNSETTLED,
+        state=PaymentState.FAILED,
         failure=failure,
         tx_hash=None,
         failures=tries,
@@ -196,7 +199,9 @@ def mark_failed(session: WriteSession, identity: Identity, failure: str, *, sent
 
 def mark_served(session: WriteSession, identity: Identity, now: datetime) -> bool:
     """False: it was served already."""
-    return _move(session, identity, ("settled",), state="served", served_at=now)
+    return _move(
+        session, identity, (PaymentState.SETTLED,), state=PaymentState.SERVED, served_at=now
+    )
 
 
 def _move(

@@ -1,6 +1,24 @@
-"""Payments that a key of ours sent to settle, and what they cost us."""
+"""The states of a payment, and what those that a key of ours sent to settle cost us."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PaymentState(StrEnum):
+    """What became of an authorization.
+
+    claimed --> settled --> served
+      ^  '--> failed --'            (failed: sent again, it is claimed; it may settle late)
+      '--------'
+    """
+
+    CLAIMED = "claimed"
+    SETTLED = "settled"
+    SERVED = "served"
+    FAILED = "failed"
+
+
+UNSETTLED = (PaymentState.CLAIMED, PaymentState.FAILED)  # it may settle yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

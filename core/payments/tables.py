@@ -22,7 +22,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, Uint256
+from core.db.base import Base, Hash32, Uint256, sql_list
+from core.payments.rules import UNSETTLED, PaymentState
 
 
 class X402Payment(Base):
@@ -33,17 +34,17 @@ class X402Payment(Base):
 
     __tablename__ = "x402_payment"
     __table_args__ = (
-        CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),
+        CheckConstraint(f"state in {sql_list(PaymentState)}", name="state"),
         Index(
             "ix_x402_payment_open",
             "asset",
             "payer",
-            postgresql_where=text("state in ('claimed', 'failed')"),
+            postgresql_where=text(f"state in {sql_list(UNSETTLED)}"),
         ),
         Index(
             "ix_x402_payment_slot",
             "slot",
-            postgresql_where=text("slot is not null and state <> 'served'"),
+            postgresql_where=text(f"slot is not null and state <> '{PaymentState.SERVED}'"),
         ),
     )
 

@@ -21,7 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import LEDGER, Base, Hash32, Uint256
+from core.db.base import LEDGER, Base, Hash32, Uint256, sql_list
+from core.transfers.rules import State
 
 
 class TransferEntry(Base):
@@ -99,9 +100,9 @@ class TransferReport(Base):
     __tablename__ = "transfer_report"
     __table_args__ = (
         CheckConstraint("direction in ('in', 'out')", name="direction"),
-        CheckConstraint("state in ('reported', 'seen', 'confirmed', 'failed')", name="state"),
+        CheckConstraint(f"state in {sql_list(State)}", name="state"),
         CheckConstraint("amount_e6 > 0", name="amount_e6"),
-        CheckConstraint("(failure is not null) = (state = 'failed')", name="failure"),
+        CheckConstraint(f"(failure is not null) = (state = '{State.FAILED}')", name="failure"),
         Index(
             "uq_transfer_report_chain_id_tx_hash",
             "chain_id",

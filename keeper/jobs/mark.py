@@ -10,10 +10,12 @@ from collections.abc import Collection
 
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
+from core.times import DAY_S
 from keeper.state import Action, Head, IntentKind, KeeperState, VaultReading, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
-DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old
+# inclusive: a smaller move is sent when the last mark is exactly a day old
+MARK_EVERY_S = DAY_S
 # inclusive: an unchanged worth is written down again once a minute, so that the record shows it was
 # looked at
 WRITE_EVERY_S = 60
@@ -46,7 +48,7 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
     moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
     if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
         return "moved"
-    return "daily" if moved and now - reading.last_sent.at >= DAY_S else None
+    return "daily" if moved and now - reading.last_sent.at >= MARK_EVERY_S else None
 
 
 def rows_to_write(

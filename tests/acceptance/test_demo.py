@@ -30,7 +30,7 @@ def test_the_demo_tells_ten_steps_and_ends_with_zero(stack_directory: Path) -> N
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert done.stdout.count("   ok, ") == 10
-    assert "All 10 steps came out as told" in done.stdout
+    assert "All 10 steps passed" in done.stdout
 
 
 def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory: Path) -> None:
@@ -53,4 +53,4 @@ def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory:
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert "FAILED after" in done.stdout
-    assert "Step 1 (sign_in) did not come out as told." in done.stdout
+    assert "Step 1 (sign_in) failed." in done.stdout

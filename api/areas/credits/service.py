@@ -20,7 +20,13 @@ from api.kernel.payments.metering import free_reads_of
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
-from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES, Price
+from core.credits.rules.prices import (
+    PAYOUT_POINT_PRICE,
+    PRICES,
+    PUBLISHED_OF_PLANS,
+    PUBLISHED_OF_TIERS,
+    Price,
+)
 from core.credits.tables import CreditEntry
 from core.money import usdc_text_or_none
 from core.times import exact_instant_text
@@ -74,8 +80,8 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
             payout_point_price=PAYOUT_POINT_PRICE,
             daily_calls=DailyCalls(
                 enforced=limits.daily_ceiling,
-                payment_section=[2_000, 5_000, 10_000],
-                tier_table=[100, 5_000, 50_000],
+                payment_section=list(PUBLISHED_OF_PLANS.values()),
+                tier_table=list(PUBLISHED_OF_TIERS.values()),
             ),
             limits=[
                 _limit(

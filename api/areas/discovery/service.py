@@ -19,6 +19,7 @@ from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
 from api.kernel.tool import Profile
+from core.credits.rules.prices import PUBLISHED_OF_PLANS, PUBLISHED_OF_TIERS
 from core.mandate.rules.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
@@ -132,8 +133,8 @@ def _rate_limits(call: Call) -> RateLimits:
     return RateLimits(
         calls_per_key_and_utc_day=CallCeilings(
             enforced=PlanCalls(**ceilings(limits)),
-            payment_section=PlanCalls(free=2_000, plus=5_000, pro=10_000),
-            tier_table=TierCalls(free=100, tier_1=5_000, tier_2=50_000),
+            payment_section=PlanCalls(**PUBLISHED_OF_PLANS),
+            tier_table=TierCalls(**PUBLISHED_OF_TIERS),
             resets="00:00 UTC",
             counts="every call with a valid key, refused ones included; those that the ceiling "
             "itself refuses are not counted",

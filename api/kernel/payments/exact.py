@@ -54,6 +54,7 @@ from core.errors import OutsideError
 from core.hexes import bytes_of, hex_of
 from core.payments import queries as payments
 from core.payments.chain import Authorization, is_paid, settlement_of
+from core.payments.rules import PaymentState
 from core.payments.tables import X402Payment
 
 MAX_FAILURE: Final = 200  # characters of a reason that are kept
@@ -110,7 +111,9 @@ def paid_before(
         if wanted.nonce == sent_now or row.resource != till.read.resource:
             continue
         with _alone(till, (row.asset, row.payer, row.nonce)):
-            tx_hash = _hash_of(row) if row.state == "settled" else _late(till, row, wanted)
+            tx_hash = (
+                _hash_of(row) if row.state == PaymentState.SETTLED else _late(till, row, wanted)
+            )
             if tx_hash is not None:
                 return _served(till, (row.asset, row.payer, row.nonce), wanted.payer, tx_hash)
     return None
@@ -131,7 +134,7 @@ def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
     if (
         used
         or is_over
-        or row.state == "failed"
+        or row.state == PaymentState.FAILED
         or (row.claimed_at + LEASE <= now and not _is_waiting(chain, row.tx_hash))
     ):
         return None
@@ -187,7 +190,7 @@ def _settled(payment: JudgedPayment) -> str:
     row = payments.find(payment.session, payment.identity)
     if row is not None:
         _require_same(payment, row)
-        if row.state == "settled":
+        if row.state == PaymentState.SETTLED:
             return _hash_of(row)
     gas.account_for_late_ones(payment)
     if row is None:
@@ -381,7 +384,7 @@ def _require_same(payment: JudgedPayment, row: X402Payment) -> None:
         _account_id(read),
         _signature_hash(payment.signed),
     )
-    if row.state == "served" or not same:
+    if row.state == PaymentState.SERVED or not same:
         raise already_used(read)
     if not is_sent_by(read, row):
         raise unpaid(

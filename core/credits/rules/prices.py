@@ -15,6 +15,11 @@ from core.money import UsdcE6
 
 PAYOUT_POINT_PRICE: Final = 20  # credits an approved point
 
+# Calls per key and UTC day as the specification publishes them; what is enforced is a setting
+# (docs/rules.md#calls-per-day).
+PUBLISHED_OF_PLANS: Final = {"free": 2_000, "plus": 5_000, "pro": 10_000}
+PUBLISHED_OF_TIERS: Final = {"free": 100, "tier_1": 5_000, "tier_2": 50_000}
+
 
 class FeeStatus(StrEnum):
     """Whether a call is charged today."""

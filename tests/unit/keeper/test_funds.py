@@ -3,7 +3,7 @@
 import pytest
 
 from core.mandate.chain import calldata
-from keeper.funds import UNSIGNED_STOP_BYTES, SignerBalance, ether_up, nonce_gap, stop_cost_wei
+from keeper.funds import UNSIGNED_STOP_BYTES, SignerBalance, nonce_gap, stop_cost_wei
 from tests.personas import KEEPER
 
 GWEI = 10**9
@@ -57,21 +57,6 @@ def test_attention__cost_unknown__says_so() -> None:
     told = balance(10**18, None)
     assert (told.stops_left, told.missing_wei) == (None, None)
     assert "not known" in (told.attention() or "")
-
-
-@pytest.mark.parametrize(
-    ("amount_wei", "text"),
-    [
-        (0, "0.000000"),
-        (1, "0.000001"),
-        (10**12, "0.000001"),
-        (10**12 + 1, "0.000002"),
-        (10**18, "1.000000"),
-        (10**18 + 1, "1.000001"),
-    ],
-)
-def test_ether_up__rounds_up(amount_wei: int, text: str) -> None:
-    assert ether_up(amount_wei) == text
 
 
 @pytest.mark.parametrize(
