@@ -456,7 +456,7 @@ def tell(stack: dict[str, Any]) -> int:
     began = time.monotonic()
     for number, step in enumerate(STEPS, start=1):
         started = time.monotonic()
-        print(f"\n{number}. {step.__doc__}", flush=True)
+        print(f"\n{number}. {' '.join((step.__doc__ or '').split())}", flush=True)
         story.facts.clear()
         try:
             step(story)

@@ -65,6 +65,14 @@ class File:
     content: bytes
 
 
+def _as_published(schema: dict[str, Any]) -> None:
+    """Open to further fields, and described in lines as long as their paragraphs."""
+    schema.pop("additionalProperties", None)
+    if "description" in schema:
+        paragraphs = schema["description"].split("\n\n")
+        schema["description"] = "\n\n".join(" ".join(text.split()) for text in paragraphs)
+
+
 class AnswerBody(BaseModel):
     """Base of every answer.
 
@@ -74,9 +82,7 @@ class AnswerBody(BaseModel):
     What is left unset is left out: a field with a default is there only where it says something.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra=lambda schema: schema.pop("additionalProperties", None)
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_as_published)
 
 
 class Text(AnswerBody):

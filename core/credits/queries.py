@@ -1,4 +1,4 @@
-"""All SQL of credits but the book's own: pages of the ledger, and the counts of free reads."""
+"""All SQL of credits but the ledger's own: pages of the ledger, and the counts of free reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

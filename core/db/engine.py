@@ -176,7 +176,7 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
-        # as exact as json.loads, in a third of the time: a book's state is 4 KB
+        # as exact as json.loads, in a third of the time: a ledger's state is 4 KB
         json_deserializer=msgspec.json.decode,
         connect_args={
             "application_name": application_name,

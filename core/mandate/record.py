@@ -59,7 +59,7 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
 
 
 def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
-    """(seq, row hash) of the book's last row; of a ledger without rows (0, the hash that its chain
+    """(seq, row hash) of the ledger's last row; of a ledger without rows (0, the hash that its chain
     begins with).
     """
     head = session.get(MandateHead, mandate.id)

@@ -3,7 +3,7 @@
 `mandate` is what owner and agent wrote; `mandate_event` is the ledger (append-only, a hash chain a
 mandate, inserted by core.mandate.ledger alone); `mandate_head` is the fold of the ledger. Status,
 vault_address, signed_at, ended_at and ends_in_block of `mandate` and all of `mandate_head` are
-projections of the ledger, written in the book's own call.
+projections of the ledger, written in the ledger's own call.
 """
 
 from datetime import datetime
@@ -205,7 +205,7 @@ class MandateHead(Base):
 
 
 class MandateWeek(Base):
-    """The fold of a book's rows that happened before a week; one for each week in which a row of
+    """The fold of a ledger's rows that happened before a week; one for each week in which a row of
     the ledger happened.
     """
 

@@ -9,7 +9,7 @@ Laws
 - Only final blocks are looked at, and each fault is looked at twice before it is written down: what
   a reorg or a node that lags can explain is no finding. A node that contradicts itself, or is away,
   ends the round without one.
-- USDC may be sent to a vault by anybody: a balance above the book's cash is explained, one below it
+- USDC may be sent to a vault by anybody: a balance above the ledger's cash is explained, one below it
   is a finding.
 - It works beside the loop and never for it: between two pieces of work it rests at least as long as
   the last one took.

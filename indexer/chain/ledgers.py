@@ -310,7 +310,7 @@ def _instant(at: int | None, now: datetime) -> datetime:
 
 
 def write_missing(session: WriteSession, now: datetime) -> int:
-    """Append to the ledgers what the shadow says that they lack, each book's rows in the order of
+    """Append to the ledgers what the shadow says that they lack, each ledger's rows in the order of
     the chain; how many were new.
     """
     mandates: dict[int, list[NewRow]] = {}

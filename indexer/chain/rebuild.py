@@ -9,7 +9,7 @@ Laws
   nothing but the shadow.
 - The shadow keeps its own cursor: a process that dies loses no block that was committed.
 - Ledgers are not rebuilt. A row that the chain proves and a ledger lacks is a difference; accepting
-  appends it at the book's end.
+  appends it at the ledger's end.
 - Accepting is one transaction: the canonical view becomes the rescan's, the ledgers get what they
   lack, findings are closed.
 """

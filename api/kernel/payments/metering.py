@@ -148,7 +148,7 @@ def free_reads_of(caller: AgentCaller, limits: Limits) -> FreeReads:
 
 
 def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
-    """`spend` is the book's, with what it writes on. Errors: Refusal agent_key_scope."""
+    """`spend` is the ledger's, with what it writes on. Errors: Refusal agent_key_scope."""
     needed = read.price.credits or 0
     if not isinstance(read.caller, AgentCaller):
         return _Shortfall(needed)

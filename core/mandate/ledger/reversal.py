@@ -127,7 +127,7 @@ def _fold_again(
     ledgers: Sequence[OpenLedger],
     reversed_rows: Mapping[int, Sequence[LedgerRow]],
 ) -> list[tuple[int, datetime]]:
-    """Set each book's state and changed checkpoints to what is left; the weeks, (mandate id,
+    """Set each ledger's state and changed checkpoints to what is left; the weeks, (mandate id,
     start), that are left without a row.
     """
     since = {

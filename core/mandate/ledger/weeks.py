@@ -192,7 +192,7 @@ def faults(
     """
     kept, wanted = _by_week(session, mandate_id), folded(rows, facts)
     missing = [
-        f"weeks: {at:%Y-%m-%d} is kept or missing against the book"
+        f"weeks: {at:%Y-%m-%d} is kept or missing against the ledger"
         for at in sorted(wanted.keys() ^ kept.keys())
     ]
     compared = [(at, kept[at], wanted[at]) for at in sorted(wanted.keys() & kept.keys())]

@@ -142,7 +142,7 @@ def append_ledgers(
     read_needs(session, opened, new)
 
     def lines() -> Iterator[str]:
-        """Each book's new rows, added as the COPY asks for them; nothing is read any more."""
+        """Each ledger's new rows, added as the COPY asks for them; nothing is read any more."""
         for ledger in opened:
             facts = known[ledger.mandate_id]
             ledger.grow(new[ledger.mandate_id], facts.standing, facts.incarnations, now)

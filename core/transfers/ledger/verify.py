@@ -27,7 +27,7 @@ def transfer_ledger_faults(session: Session, account_id: int) -> list[str]:
     head = session.get(TransferHead, account_id, populate_existing=True)
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
     if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
-        faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
+        faults.append(f"head: it does not stand at the ledger's last row, seq {last[0]}")
     return faults + _balance_faults(session, account_id)
 
 

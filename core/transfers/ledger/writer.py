@@ -100,7 +100,7 @@ class _Tip:
         created_at: datetime,
         sums: _Sums,
     ) -> str:
-        """The transfer as the book's next entry, as COPY takes it; what it moves is added to
+        """The transfer as the ledger's next entry, as COPY takes it; what it moves is added to
         `sums`.
         """
         payload, prev_hash, seq = canonical_json(transfer.payload), self.row_hash, self.seq + 1
@@ -168,7 +168,7 @@ def _lines(
     sums: _Sums,
     created_at: datetime,
 ) -> Iterator[str]:
-    """Each book's new entries as COPY takes them, chained and summed as they are asked for."""
+    """Each ledger's new entries as COPY takes them, chained and summed as they are asked for."""
     for head in tips:
         facts = known[head.account_id]
         for transfer in ledgers[head.account_id]:
@@ -272,7 +272,7 @@ def reverse(
 
 
 def _standing(ledgers: Mapping[int, Collection[str]]) -> Select[Any]:
-    """The entries of these facts that no entry reverses, a book's newest first."""
+    """The entries of these facts that no entry reverses, a ledger's newest first."""
     pairs = [(account_id, key) for account_id, keys in ledgers.items() for key in keys]
     columns: Columns = {
         "account_id": (BigInteger, [account_id for account_id, _ in pairs]),

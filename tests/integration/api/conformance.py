@@ -4,7 +4,7 @@ declared form, and its next calls can be made as written.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx
 from jsonschema_rs import Draft202012Validator
@@ -56,9 +56,10 @@ def require_declared_form(operation: Operation, body: Any) -> None:
 class Conformance:
     """Call it with a response; it raises AssertionError."""
 
-    def __init__(self, operations: Iterable[Operation], deps: Deps) -> None:
+    def __init__(self, operations: Iterable[Operation]) -> None:
         self._by_call = {(one.method, one.path): one for one in operations}
-        self._routes = routes_of(self._by_call.values(), deps)
+        # only their paths are used
+        self._routes = routes_of(self._by_call.values(), cast("Deps", None))
 
     def __call__(self, response: httpx.Response) -> None:
         response.read()

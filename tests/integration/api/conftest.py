@@ -19,7 +19,7 @@ from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.tokens import token_hash
-from api.main import create_app, routed
+from api.main import create_app
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
 from core.db.embedded import EmbeddedPostgres
@@ -27,7 +27,6 @@ from core.db.engine import Database
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
-from tests.integration.api.conformance import Conformance
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.probe import Gate
 from tests.integration.api.scenes import Scenes
@@ -153,11 +152,9 @@ def limited(deps: Deps, gate: Gate) -> Iterator[Limit]:
             app = create_app(
                 replace(deps, limits=Limits(**limits), catalogue=probe.catalogue(gate))
             )
-            client = AppClient(app, base_url=BASE_URL, client=(peer, 5000))
-            client.event_hooks = {
-                "request": [],
-                "response": [Conformance((*routed(catalogue()), probe.operation(gate)), deps)],
-            }
+            client = AppClient(
+                app, base_url=BASE_URL, client=(peer, 5000), beside=(probe.operation(gate),)
+            )
             return running.enter_context(client)  # one event loop a client, not one a request
 
         yield build

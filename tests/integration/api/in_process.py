@@ -13,18 +13,38 @@ import httpx2
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
+from api.catalogue import catalogue
+from api.kernel.operation import Operation
+from api.main import routed
+from tests.integration.api.conformance import Conformance
+
 
 class AppClient(TestClient):
-    """What the application raises is raised by the call."""
+    """What the application raises is raised by the call, and each answer is held to what its
+    operation declares.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
         base_url: str = "http://testserver",
         client: tuple[str, int] = ("testclient", 50000),
+        beside: tuple[Operation, ...] = (),
     ) -> None:
+        """`beside`: operations that the application has beside the product's."""
         super().__init__(app, base_url=base_url, client=client)
         self._transport = _Transport(self, client)
+        self.event_hooks = {
+            "request": [],
+            "response": [
+                Conformance((*routed(catalogue()), *beside)) if beside else _conformance()
+            ],
+        }
+
+
+@cache
+def _conformance() -> Conformance:
+    return Conformance(routed(catalogue()))
 
 
 @cache

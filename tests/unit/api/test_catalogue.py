@@ -98,9 +98,6 @@ def test_a_path__is_filled_by_the_command_and_an_example_is_valid(operation: Ope
         operation.command.model_validate(dict(operation.example))
 
 
-# Their answers are declared in a change of their own; then this is empty.
-
-
 def models_in(kind: Any) -> set[type[BaseModel]]:
     """The models that a type is made of, itself included."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):

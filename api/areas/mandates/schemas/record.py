@@ -21,11 +21,10 @@ class StepTarget(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class RecordStep(TypedDict):
-    """`allowed_by`, `breached` and `clauses` are numbers of clauses.
+    """`allowed_by`, `breached` and `clauses` are numbers of clauses."""
 
-    A dict, and closed like an AnswerBody: a mandate's read holds up to a page of them, and an
-    instance for each would cost more than all the rest of the answer.
-    """
+    # A dict, and closed like an AnswerBody: a mandate's read holds up to a page of them, and an
+    # instance for each would cost more than all the rest of the answer.
 
     id: int
     group: str

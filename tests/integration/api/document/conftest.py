@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from eth_account import Account
 
-from api.catalogue import catalogue
 from api.kernel.operation import Deps
-from api.main import create_app, routed
+from api.main import create_app
 from core.db.engine import Database
-from tests.integration.api.conformance import Conformance
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.document.live import Live
 from tests.integration.api.in_process import AppClient
@@ -46,7 +44,6 @@ def live(
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
     with AppClient(create_app(real), base_url=BASE_URL) as client:
-        client.event_hooks = {"request": [], "response": [Conformance(routed(catalogue()), real)]}
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(
             client, database, clock, chain, owner_wallet=owner, agent_wallet=agent

@@ -100,7 +100,7 @@ def test_post__from_eight_threads__leaves_no_gap_and_the_sum(database: Database)
         ),
         (
             "update transfer_head set seq = 9",
-            "head: it does not stand at the book's last row, seq 2",
+            "head: it does not stand at the ledger's last row, seq 2",
         ),
         (
             "update transfer_balance set reserved_e6 = 1",
