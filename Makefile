@@ -74,7 +74,7 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@$(PY) -m scripts.export_api --check
 	@node scripts/lint_openapi.mjs
 	@$(PY) -m scripts.gas --check
-	@$(PY) -m pytest tests/architecture
+	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
 format: setup ## format Python and Solidity
 	@$(PY) -m ruff format .

@@ -20,11 +20,25 @@ AREAS = Path(__file__).parent / "areas"
 def areas() -> tuple[Area, ...]:
     """In the order of their names, the tools' last.
 
-    Errors: ImportError, and AttributeError where a folder has no AREA.
+    Errors: ValueError where a folder has no AREA.
     """
-    folders = sorted(file.parent.name for file in AREAS.glob("*/operations.py"))
-    modules = [*(f"api.areas.{folder}.operations" for folder in folders), "api.tools.operations"]
-    return tuple(import_module(module).AREA for module in modules)
+    folders = sorted({file.parent.name for file in AREAS.glob("*/*.py")})
+    return (*(area_of(f"api.areas.{folder}") for folder in folders), area_of("api.tools"))
+
+
+def area_of(package: str) -> Area:
+    module = f"{package}.operations"
+    try:
+        found = getattr(import_module(module), "AREA", None)
+    except ModuleNotFoundError as error:
+        if error.name not in (package, module):
+            raise
+        found = None
+    if not isinstance(found, Area):
+        raise ValueError(
+            f"{package} is no area: {module} must export AREA, an Area (CONTRIBUTING.md#an-area)"
+        )
+    return found
 
 
 @cache

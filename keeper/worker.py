@@ -43,14 +43,19 @@ log = structlog.get_logger(NAME)
 def jobs_of(place: JobPlace) -> tuple[Job, ...]:
     """Every slow job of the contexts.
 
-    Errors: ValueError when two have one name: their runs are found by it.
+    Errors: ValueError when two have one name: their runs are found by it; and when a module has
+    none.
     """
-    modules = [
-        import_module(f"keeper.areas.{file.stem}")
+    modules = {
+        name: import_module(name)
         for file in sorted(AREAS.glob("*.py"))
         if file.stem != "__init__"
-    ]
-    found = tuple(job for module in modules for job in module.jobs(place))
+        for name in (f"keeper.areas.{file.stem}",)
+    }
+    for name, module in modules.items():
+        if not callable(getattr(module, "jobs", None)):
+            raise ValueError(f"{name} must export jobs(place) (CONTRIBUTING.md#a-slow-job)")
+    found = tuple(job for module in modules.values() for job in module.jobs(place))
     names = [job.name for job in found]
     twice = {name for name in names if names.count(name) > 1} | ({funds.NAME} & set(names))
     if twice:

@@ -18,7 +18,6 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy.orm import Session
 
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
@@ -212,7 +211,7 @@ class Call:
     `now` is the call's one time; `client` the caller's network address, IPv6 by /64.
     """
 
-    db: Session
+    db: ReadSession | WriteSession
     now: datetime
     deps: Deps
     request_id: str
@@ -422,6 +421,16 @@ class Catalogue:
                 raise ValueError(
                     f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}."
                 )
+        writing = [
+            one.key
+            for one in self.operations
+            if one.method in ("GET", "HEAD") and not isinstance(one, Read)
+        ]
+        if writing:
+            raise ValueError(
+                f"{', '.join(writing)}: a GET is declared with Read, whose session cannot write "
+                "(CONTRIBUTING.md#a-route)"
+            )
         unsold = [
             one.key for one in self.operations if (one.price is None) is not (one.sells is None)
         ]
@@ -437,6 +446,14 @@ class Catalogue:
             raise ValueError(
                 f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}"
             )
+        for area in self.areas:
+            used = {reason for operation in area.operations for reason in operation.refuses}
+            if unused := area.reasons.keys() - used:
+                raise ValueError(
+                    f"{', '.join(sorted(unused))}: no operation of {area.name} refuses with it; "
+                    "name it in the `refuses` of those that do, or delete it "
+                    "(CONTRIBUTING.md#a-route)"
+                )
 
     def tools(self, profile: Profile) -> Mapping[str, Operation]:
         """The operations whose tools this profile shows, by the tool's name."""

@@ -1,6 +1,6 @@
 """All SQL of what the chain said: blocks, logs, vaults, agents, adapters, the cursors, unwinds.
 
-Reverted calls stand in reverts.py, the comparison of two scans in core/shadow.
+Reverted calls stand in reverts.py, the comparison of two scans in core/shadow/views.py.
 
 Laws
 - Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes

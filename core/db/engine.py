@@ -30,7 +30,19 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 
 class ReadSession(Session):
-    """A session whose connection refuses to write."""
+    """A session whose connection refuses to write, and that has no methods to do so.
+
+    The names are Session's; each is None, so that mypy refuses its call and so does Python.
+    """
+
+    add: None = None  # type: ignore[assignment]  # as all of these: taken away
+    add_all: None = None  # type: ignore[assignment]
+    bulk_insert_mappings: None = None  # type: ignore[assignment]
+    bulk_save_objects: None = None  # type: ignore[assignment]
+    bulk_update_mappings: None = None  # type: ignore[assignment]
+    commit: None = None  # type: ignore[assignment]
+    delete: None = None  # type: ignore[assignment]
+    merge: None = None  # type: ignore[assignment]
 
 
 @event.listens_for(ReadSession, "after_begin")

@@ -14,7 +14,7 @@ HEAD = """\
 from api.areas.agents import schemas
 from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, NoInput, Read, ReadCall, Write, WriteCall
+from api.kernel.operation import Answer, Call, NoInput, Read, ReadCall, Write, WriteCall
 
 
 def shown() -> Answer[schemas.Fleet]:
@@ -50,6 +50,22 @@ WRITE = (
     'Write(key="a.c", path="/a", auth=BY_KEY, summary="A.", command=NoInput, '
     "answer=schemas.Fleet, handler=that_writes)\n"
 )
+WRITING = (
+    "add({row})",
+    "add_all([{row}])",
+    "merge({row})",
+    "delete({row})",
+    "commit()",
+    "bulk_save_objects([{row}])",
+)
+WRITES = "".join(
+    f"""
+def writes_{n}(call: {{kind}}, row: object) -> None:
+    call.db.{statement.format(row="row")}  # {{kind}}
+
+"""
+    for n, statement in enumerate(WRITING)
+)
 BAD = ("of_another_command", "of_another_caller", "that_writes", "of_another_answer")
 
 
@@ -60,6 +76,10 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """
     file = tmp_path_factory.mktemp("planted") / "planted.py"
     planted = HEAD + "".join(READ.format(handler=name) for name in ("good", *BAD)) + WRITE
+    planted += "".join(
+        WRITES.format(kind=kind).replace("def writes", f"def {kind}")
+        for kind in ("Call", "ReadCall", "WriteCall")
+    )
     file.write_text(planted)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", str(file)],
@@ -82,3 +102,16 @@ def test_a_read__whose_handler_does_not_fit_it__is_refused(refused: set[str], ha
 @pytest.mark.parametrize("line", [READ.format(handler="good"), WRITE], ids=["read", "write"])
 def test_an_operation__whose_parts_agree__is_taken(refused: set[str], line: str) -> None:
     assert line.strip() not in refused
+
+
+@pytest.mark.parametrize("statement", WRITING)
+@pytest.mark.parametrize("kind", ["Call", "ReadCall"])
+def test_a_read_session__has_no_method_that_writes(
+    refused: set[str], kind: str, statement: str
+) -> None:
+    assert f"    call.db.{statement.format(row='row')}  # {kind}" in refused
+
+
+@pytest.mark.parametrize("statement", WRITING)
+def test_a_write_session__has_them(refused: set[str], statement: str) -> None:
+    assert f"    call.db.{statement.format(row='row')}  # WriteCall" not in refused

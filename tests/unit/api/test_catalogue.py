@@ -1,14 +1,16 @@
 """Catalogue plus pending equals the specification, and pending only shrinks (law 9)."""
 
 import csv
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 import pytest
 from pydantic import BaseModel
 
-from api.catalogue import catalogue
+from api import catalogue as api_catalogue
+from api.catalogue import areas, catalogue
 from api.kernel import auth
 from api.kernel.operation import AnswerBody, Area, Catalogue, Operation, Reason
 from api.main import routed
@@ -117,6 +119,12 @@ def gift(key: str = "gifts.give", path: str = "/gifts", refuses: tuple[str, ...]
     return replace(catalogue().by_key["discovery.live"], key=key, path=path, refuses=refuses)
 
 
+def gift_that_may_write() -> Operation:
+    """A GET that is not declared with Read."""
+    read = gift()
+    return Operation(**{one.name: getattr(read, one.name) for one in fields(Operation)})
+
+
 def area(*operations: Operation, **more: Any) -> Area:
     return Area(name="gifts", about="Gifts.", operations=operations, **more)
 
@@ -138,6 +146,14 @@ def area(*operations: Operation, **more: Any) -> Area:
             "declared nowhere",
         ),
         ((area(gift(), reasons={"not_found": Reason(404, False, "caller")}),), "two homes"),
+        (
+            (area(gift_that_may_write()),),
+            r"^gifts\.give: a GET is declared with Read.*CONTRIBUTING\.md#a-route",
+        ),
+        (
+            (area(gift(), reasons={"late": Reason(409, False, "caller")}),),
+            r"^late: no operation of gifts refuses with it.*CONTRIBUTING\.md#a-route",
+        ),
     ],
 )
 def test_areas_that_do_not_agree__stop_the_start(areas: tuple[Area, ...], says: str) -> None:
@@ -148,3 +164,21 @@ def test_areas_that_do_not_agree__stop_the_start(areas: tuple[Area, ...], says: 
 
 def test_every_operation__says_in_a_sentence_what_it_does() -> None:
     assert [one.key for one in catalogue().operations if not one.summary.endswith(".")] == []
+
+
+def test_operations_without_an_area__stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_catalogue, "import_module", ModuleType)
+    with pytest.raises(
+        ValueError, match=r"api\.areas\.agents\.operations must export AREA, .*#an-"
+    ):
+        areas()
+
+
+def test_a_folder_without_operations__stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ghost").mkdir()
+    (tmp_path / "ghost" / "operation.py").touch()
+    monkeypatch.setattr(api_catalogue, "AREAS", tmp_path)
+    with pytest.raises(ValueError, match=r"^api.areas.ghost is no area"):
+        areas()

@@ -32,3 +32,11 @@ def test_two_jobs_of_one_name__stop_the_start(monkeypatch: pytest.MonkeyPatch, n
     monkeypatch.setattr(worker, "import_module", lambda _: module)
     with pytest.raises(ValueError, match=f"two slow jobs are named {name}"):
         jobs_of(PLACE)
+
+
+def test_a_module_without_jobs__stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "import_module", lambda name: ModuleType(name))
+    with pytest.raises(
+        ValueError, match=r"keeper\.areas\.\w+ must export jobs\(place\) \(CONTRIBUTING"
+    ):
+        jobs_of(PLACE)
