@@ -3,8 +3,6 @@ the four packages.
 """
 
 import ast
-import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,18 +16,6 @@ from core.db.metadata import append_only
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "indexer", "keeper", "api")
 # calls that take a row class and write nothing: SQLAlchemy's, and core.ledger's known_keys
-READS = {
-    "select",
-    "select_from",
-    "join",
-    "outerjoin",
-    "aliased",
-    "correlate",
-    "get",
-    "exists",
-    "known_keys",
-}
-NAMES = ("__table__", "__tablename__")  # by which a row class leads to its table
 
 
 def sources(*folders: str) -> list[Path]:
@@ -48,7 +34,6 @@ def shown(file: Path, node: ast.AST) -> str:
     return f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
-@cache
 def ledgers() -> dict[str, str]:
     """The table of each row class that is declared with LEDGER (core.db.base)."""
     tables = append_only("ledger")
@@ -60,6 +45,7 @@ def ledgers() -> dict[str, str]:
     }
 
 
+@cache
 def real_names(tree: ast.AST) -> dict[str, str]:
     """What the file imports, or assigns, under a name of its own, by that name."""
     found = {
@@ -75,137 +61,6 @@ def real_names(tree: ast.AST) -> dict[str, str]:
             if real in ledgers():
                 found |= {to.id: real for to in node.targets if isinstance(to, ast.Name)}
     return found
-
-
-def inserts_of_ledger_rows(file: Path) -> list[str]:
-    """What could insert a row of a ledger, a sentence each: a call that constructs one or takes its
-    class and is not a read, its table's insert, SQL text that inserts, and the table's name as a
-    string, which copy_lines takes.
-    """
-    tree = ast.parse(file.read_text())
-    real = real_names(tree)
-
-    def row_of(node: ast.AST) -> str | None:
-        name = name_of(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-        return found if (found := real.get(name, name)) in ledgers() else None
-
-    def text_of(node: ast.AST) -> str:
-        if isinstance(node, ast.JoinedStr):
-            return "".join(map(text_of, node.values))
-        if isinstance(node, ast.FormattedValue):
-            value = node.value
-            row = row_of(value.value) if isinstance(value, ast.Attribute) else None
-            return ledgers()[row] if row else "_"
-        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-    def writes(call: ast.Call) -> bool:
-        called = real.get(name_of(call.func), name_of(call.func))
-        taken = [*call.args, *(one.value for one in call.keywords)]
-        taken += [
-            one.value for one in taken if isinstance(one, ast.Attribute) and one.attr in NAMES
-        ]
-        return (
-            row_of(call.func) is not None
-            or (called not in READS and any(map(row_of, taken)))
-            or (called == "insert" and any(map(row_of, ast.walk(call))))
-        )
-
-    names = "|".join(ledgers().values())
-    inserting = re.compile(
-        rf'\b(?:insert\s+into|merge\s+into|copy)\s+(?:only\s+)?(?:"?\w+"?\.)?"?(?:{names})\b', re.I
-    )
-    declared = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and "__tablename__" in map(name_of, node.targets)
-    }
-    return [
-        f"{shown(file, node)} writes rows of a ledger: only core/<context>/ledger may, so call a "
-        "function of it (docs/architecture.md, Laws, 3)"
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.Call) and writes(node))
-        or inserting.search(text_of(node))
-        or (node not in declared and text_of(node) in ledgers().values())
-    ]
-
-
-def is_of_a_ledger(file: Path) -> bool:
-    """core/<context>/ledger.py or core/<context>/ledger/."""
-    parts = file.relative_to(ROOT).with_suffix("").parts
-    return len(parts) > 2 and parts[0] == "core" and parts[2] == "ledger"
-
-
-def test_rows_of_the_ledgers_are_inserted_by_the_ledgers_alone() -> None:
-    outside = [
-        file
-        for file in sources(*PACKAGES, "scripts")
-        if not is_of_a_ledger(file) and "migrations" not in str(file)
-    ]
-
-    found = [sentence for file in outside for sentence in inserts_of_ledger_rows(file)]
-    assert found == [], "\n".join(found)
-
-
-def test_the_ledgers__are_those_that_the_tables_declare() -> None:
-    assert ledgers() == {
-        "CreditEntry": "credit_entry",
-        "MandateEvent": "mandate_event",
-        "TransferEntry": "transfer_entry",
-    }
-
-
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "CreditEntry(seq=1)",
-        "tables.CreditEntry(seq=1)",
-        "from core.credits.tables import CreditEntry as Row\nRow(seq=1)",
-        "Row = CreditEntry\nRow(seq=1)",
-        "insert(CreditEntry)",
-        "from sqlalchemy.dialects.postgresql import insert as pg_insert\npg_insert(CreditEntry)",
-        "CreditEntry.__table__.insert()",
-        "insert(CreditEntry.__table__)",
-        "db.bulk_insert_mappings(CreditEntry, [])",
-        "db.bulk_insert_mappings(mapper=CreditEntry, mappings=[])",
-        "db.bulk_save_objects([CreditEntry(seq=1)])",
-        "Base.metadata.tables['credit_entry']",
-        "copy_lines(db, 'credit_entry', (), [])",
-        "copy_lines(db, CreditEntry.__tablename__, (), [])",
-        "q = 'INSERT  INTO credit_entry VALUES (1)'",
-        "q = 'insert into public.credit_entry values (1)'",
-        'q = \'INSERT INTO "public"."credit_entry" VALUES (1)\'',
-        "q = f'insert into {CreditEntry.__tablename__} values (1)'",
-        "q = 'COPY credit_entry (seq) FROM STDIN'",
-    ],
-)
-def test_the_check_of_inserts__sees_an_insert(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, planted: str
-) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    file = tmp_path / "planted.py"
-    file.write_text(planted)
-
-    found = inserts_of_ledger_rows(file)
-    assert found
-    assert all("core/<context>/ledger may" in sentence for sentence in found)
-
-
-@pytest.mark.parametrize(
-    "sound",
-    [
-        "select(CreditEntry).where(CreditEntry.seq == 1)",
-        "session.get(CreditEntry, 1)",
-        "insert(Account)",
-        "q = 'select seq from credit_entry'",
-        "q = 'insert into credit_entry_count values (1)'",
-        "__tablename__ = 'credit_entry'",
-    ],
-)
-def test_the_check_of_inserts__lets_reads_pass(tmp_path: Path, sound: str) -> None:
-    file = tmp_path / "sound.py"
-    file.write_text(sound)
-
-    assert inserts_of_ledger_rows(file) == []
 
 
 def rules() -> list[Path]:
@@ -264,148 +119,6 @@ def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments
         "keeper/sender.py",
         "api/kernel/payments/own_settler.py",
     }
-
-
-MAY_HOLD_A_KEY = {
-    "api/kernel/payments/settlers.py",
-    "api/main.py",  # the relay guard, and whether a key in the settings is one
-    "core/chain/signer.py",
-    "core/custody/keys.py",
-    "keeper/signers.py",
-}
-SIGNERS = ("LocalKeySigner", "RemoteSigner", "PrivateKey", "from_keystore", "from_key", "decrypt")
-SIGNERS_OF_ACCOUNT = ("create", "from_mnemonic", "sign_message", "sign_transaction")
-
-
-def keys_held(place: str, source: str) -> list[str]:
-    """Calls that make a signer or a key, a sentence each."""
-    tree = ast.parse(source)
-    real = real_names(tree)
-    return [
-        f"{place}:{node.lineno} calls {ast.unparse(node.func)}: only the modules of MAY_HOLD_A_KEY "
-        "make signers, so take one as an argument (docs/architecture.md, Laws, 4)"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        for called in (real.get(name_of(node.func), name_of(node.func)),)
-        if called in SIGNERS
-        or (
-            called in SIGNERS_OF_ACCOUNT
-            and isinstance(node.func, ast.Attribute)
-            and real.get(name_of(node.func.value), name_of(node.func.value)) == "Account"
-        )
-    ]
-
-
-def test_signers_are_made_in_named_modules_alone() -> None:
-    found = [
-        sentence
-        for file in sources(*PACKAGES)
-        if not file.is_relative_to(ROOT / "api" / "client")
-        and (place := str(file.relative_to(ROOT))) not in MAY_HOLD_A_KEY
-        for sentence in keys_held(place, file.read_text())
-    ]
-
-    assert found == [], "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "LocalKeySigner(key)",
-        "from core.chain.signer import LocalKeySigner as Signer\nSigner(key)",
-        "LocalKeySigner.from_keystore(file, 'x')",
-        "Account.from_key(key)",
-        "Account.create()",
-        "from eth_account import Account as A\nA.create()",
-        "PrivateKey(key)",
-    ],
-)
-def test_the_check_of_signers__sees_one(planted: str) -> None:
-    (sentence,) = keys_held("api/planted.py", planted)
-    assert sentence.endswith("(docs/architecture.md, Laws, 4)")
-
-
-MAY_READ_THE_CLOCK = {
-    "api/client": "runs on the caller's machine",
-    "api/main.py": "hands the clock down",
-    "indexer/chain/context.py": "gives the metrics a clock by default",
-    "indexer/main.py": "hands the clock down",
-    "indexer/loop.py": "hands the clock down",
-    "keeper/main.py": "hands the clock down",
-    "keeper/heads.py": "sets its own clock's zero by it",
-    "api/kernel/payments/own_settler.py": "x402 asks a facilitator for its own time",
-}
-ENVIRONMENT = ("environ", "environb", "getenv")
-CLOCK = (
-    ("datetime", "now"),
-    ("datetime", "utcnow"),
-    ("datetime", "today"),
-    ("date", "today"),
-    ("time", "time"),
-    ("time", "time_ns"),
-)
-
-
-def may_read_the_clock(place: str) -> bool:
-    return any(place == named or place.startswith(f"{named}/") for named in MAY_READ_THE_CLOCK)
-
-
-def outside_read(place: str, source: str) -> list[str]:
-    """Where the environment or the clock is read, a sentence each."""
-    tree = ast.parse(source)
-    real = real_names(tree)
-    names = [
-        (node.lineno, alias.name, node.module or "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    ] + [
-        (node.lineno, node.attr, real.get(name_of(node.value), name_of(node.value)))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-    ]
-    environment = [
-        f"{place}:{line} reads the environment: only settings.py does, and hands values down "
-        "(docs/architecture.md, Laws, 6)"
-        for line, name, of in names
-        if name in ENVIRONMENT and Path(place).name != "settings.py"
-    ]
-    clock = [
-        f"{place}:{line} reads the clock: take `now` as an argument (docs/architecture.md, Laws, 6)"
-        for line, name, of in names
-        if (of, name) in CLOCK and not may_read_the_clock(place)
-    ]
-    return environment + clock
-
-
-def test_the_environment_and_the_clock_are_read_where_values_are_handed_down() -> None:
-    found = [
-        sentence
-        for file in sources(*PACKAGES)
-        for sentence in outside_read(str(file.relative_to(ROOT)), file.read_text())
-    ]
-
-    assert found == [], "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "import os\nos.environ['A']",
-        "os.getenv('A')",
-        "from os import environ",
-        "from os import getenv as env",
-        "datetime.now(UTC)",
-        "from datetime import datetime as dt\ndt.now(UTC)",
-        "date.today()",
-        "time.time()",
-        "import time as t\nt.time_ns()",
-        "from time import time",
-    ],
-)
-def test_the_check_of_environment_and_clock__sees_a_read(planted: str) -> None:
-    (sentence,) = outside_read("api/planted.py", planted)
-    assert sentence.endswith("(docs/architecture.md, Laws, 6)")
 
 
 def io_of(place: str, source: str) -> list[str]:
