@@ -23,17 +23,22 @@ COMMENTED = (".js", ".mjs", ".sh", ".sol", ".toml", ".ts", ".yml", "Makefile")
 
 NOBODY_CAN_OPEN = re.compile(
     r"""\b(?: decisions?\ \d | decisions?,\ " | (?:wallet|core|mandate)\ spec\b | spec(?:ification)?\ (?:section\ )?\d
-          | design\ (?:law|page|section)\ ?\d | research/ | issues?\ \d )[^\s,;)]*""",
+          | design\ (?:law|page|section)\ ?\d | research/ | design/\w | issues?\ \#?\d )[^\s,;)]*
+          | \.\./shared/\S*""",
     re.IGNORECASE | re.VERBOSE,
 )
 PAGE = re.compile(r"\bdocs/(?P<page>[\w./-]+\.md)(?:#(?P<anchor>[\w-]+))?")
-DECISION = re.compile(r"(?:\bADRs? |\bdecisions/)(?P<number>\d{4})\b")
-LAW = re.compile(r"\blaw (?P<number>\d+)\b", re.IGNORECASE)
+DECISION = re.compile(r"(?:\bADRs?[ -]|\bdecisions/)(?P<number>\d+)\b")
+LAW = re.compile(r"\blaws? (?:\d+(?:, \d+)* and )?(?P<number>\d+)\b", re.IGNORECASE)
 CODE = re.compile(
     r"(?<![\w/.<-])(?:api|contracts|core|indexer|keeper|scripts|tests)/[\w./-]*\w(?![\w<])"
 )
 MADE = ("scripts/deployments",)  # written by make deploy
-LINK = re.compile(r"\]\((?P<page>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
+LINK = re.compile(
+    r"""(?: \]\( | ^\[[^\]]+\]:\s+ | <a\ href=" )
+        (?P<page>[^)#\s"]*) (?:\#(?P<anchor>[^)\s"]*))? (?: \) | \s+" | $ | " )""",
+    re.VERBOSE | re.MULTILINE,
+)
 
 
 def tracked() -> list[Path]:
@@ -197,7 +202,13 @@ def test_every_citation__leads_somewhere() -> None:
         ("see docs/rules.md#no-such-rule", "no heading with that anchor"),
         ("why: ADR 9999", "docs/decisions/ has the records"),
         ("why: docs/decisions/9999", "docs/decisions/ has the records"),
+        ("why: ADR 99", "docs/decisions/ has the records"),
+        ("why: ADR-0999", "docs/decisions/ has the records"),
         ("law 99 says so", "docs/architecture.md has the laws"),
+        ("laws 1 and 14 say so", "docs/architecture.md has the laws"),
+        ("issue #19", "docs/rules.md#its-heading"),
+        ("see ../shared/spec/core-api.md", "docs/rules.md#its-heading"),
+        ("design/architecture.md has it", "docs/rules.md#its-heading"),
     ],
 )
 def test_the_check__sees_a_citation_that_leads_nowhere(planted: str, said: str) -> None:
@@ -206,7 +217,15 @@ def test_the_check__sees_a_citation_that_leads_nowhere(planted: str, said: str) 
 
 @pytest.mark.parametrize(
     "planted",
-    ["[x](nothing.md)", "[x](rules.md#no-such-rule)", "[x](#no-such-heading)", "[x](../nothing/)"],
+    [
+        "[x](nothing.md)",
+        "[x](rules.md#no-such-rule)",
+        "[x](#no-such-heading)",
+        "[x](../nothing/)",
+        '[x](nothing.md "title")',
+        "[x]: nothing.md",
+        '<a href="nothing.md">x</a>',
+    ],
 )
 def test_the_check__sees_a_dead_link(planted: str) -> None:
     assert len(list(dead_links(ROOT / "docs" / "rules.md", planted))) == 1
