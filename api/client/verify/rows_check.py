@@ -38,7 +38,9 @@ SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[RowKind, ...]]]] = 
     "stop_request": (AGENT, NOTE),
     "mark": (KEEPER, NOTE),
 }
-VIOLATION: Final = "violation"  # the service's own flag on a report
+# The service's own flags on a report: a rule that it broke; that the chain has no such transaction.
+VIOLATION: Final = "violation"
+UNSEEN: Final = "unseen"
 
 
 class RowsCheck:
@@ -263,7 +265,11 @@ class RowsCheck:
             )
         if prefix == "mark" and row.payload.keys() != {"mark"}:
             self.report.say("row.payload", row.seq, "a mark says nothing but the mark")
-        told = {key: value for key, value in row.payload.items() if key != VIOLATION}
+        told = {
+            key: value
+            for key, value in row.payload.items()
+            if key != VIOLATION and not (key == UNSEEN and value is True)
+        }
         if prefix == "report" and (reserved := sorted(reserved_keys_in(told))):
             self.report.say("row.payload", row.seq, f"a report may not say {', '.join(reserved)}")
 

@@ -72,14 +72,22 @@ def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
         _execute(postgres, "drop database {} with (force)", name)
 
 
-def _report(follower: Follower, mandate: Issued, amount: int, tx_hash: str | None) -> None:
+def _report(
+    follower: Follower,
+    mandate: Issued,
+    amount: int,
+    tx_hash: str | None,
+    position: str | None = None,
+) -> None:
+    """`position`: what it says was bought; without `tx_hash` the chain saw nothing of it."""
     row = event_row(
         kind="buy",
         amount_usdc_e6=UsdcE6(amount),
         tx_hash=tx_hash,
         why="cheap",
-        payload={},
+        payload={} if position is None else {"position": {"id": position, "name": position}},
         violation=None,
+        is_unseen=position is not None and tx_hash is None,
         fact=uuid4().hex,
         now=now_utc(),
     )
@@ -103,7 +111,7 @@ def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
         bought = chain.buy(vault, 30 * USDC)
         follower.catch_up()
         _report(follower, mandate, 30 * USDC, bought.tx_hash)
-        _report(follower, mandate, 5 * USDC, None)
+        _report(follower, mandate, 5 * USDC, None, position="never bought")
         _lose_and_find(follower, mandate, vault)
         assert chain.buy(vault, 150 * USDC).status == 0
         chain.sell(vault, 20 * USDC)
