@@ -34,6 +34,7 @@ def shown(file: Path, node: ast.AST) -> str:
     return f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
+@cache
 def ledgers() -> dict[str, str]:
     """The table of each row class that is declared with LEDGER (core.db.base)."""
     tables = append_only("ledger")

@@ -48,6 +48,12 @@ def thief(shop: Shop) -> Send:
     return at(shop, THIEFS_ADDRESS)
 
 
+@pytest.fixture(autouse=True)
+def _no_long_wait_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A settlement that no block takes is answered at once."""
+    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+
+
 @contextmanager
 def no_blocks(shop: Shop) -> Iterator[None]:
     """What is sent meanwhile waits in the mempool, and is mined when the block ends."""

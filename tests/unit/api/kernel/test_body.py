@@ -101,10 +101,15 @@ DENSE = {
 
 
 def cpu_s(raw: bytes) -> float:
-    began = time.process_time()
-    with suppress(Refusal):
-        parse_object(raw)
-    return time.process_time() - began
+    """The least of three: a neighbour on the same core makes a run dearer, never cheaper."""
+
+    def once() -> float:
+        began = time.process_time()
+        with suppress(Refusal):
+            parse_object(raw)
+        return time.process_time() - began
+
+    return min(once() for _ in range(3))
 
 
 @pytest.mark.parametrize("name", DENSE)
