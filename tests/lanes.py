@@ -6,6 +6,7 @@ first, so that no worker ends with it alone. A line tells now and then how far t
 last ones which files took longest: when one of them is missing in SLOW, it belongs there.
 """
 
+import os
 import time
 from collections import Counter
 from typing import Any
@@ -49,6 +50,11 @@ class Scheduler(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two per core: each often waits for a chain, a database or a process."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduler:
