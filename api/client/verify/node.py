@@ -91,6 +91,23 @@ class Node:
             if raw is not None
         }
 
+    def blocks_of(self, hashes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
+        any more; one that the node does not know is left out.
+        """
+        requests: list[Request] = [("eth_getBlockByHash", [one, False]) for one in hashes]
+        answers = self._batched("lost blocks", requests, lambda raw: 1, TRANSACTIONS_A_REQUEST)
+        found = zip(hashes, answers, strict=True)
+        return {one: raw for one, raw in found if raw is not None and raw["hash"].lower() == one}
+
+    def transaction_counts(self, account: str, heights: Sequence[int]) -> dict[int, int]:
+        """How many transactions an account had sent by the end of each of these blocks."""
+        requests: list[Request] = [
+            ("eth_getTransactionCount", [account, hex(height)]) for height in heights
+        ]
+        answers = self._batched("nonces", requests, lambda raw: 1, TRANSACTIONS_A_REQUEST)
+        return {height: int(raw, 16) for height, raw in zip(heights, answers, strict=True)}
+
     def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, TransactionOutcome]:
         """Of these transactions, with the logs of these indices; an unknown one is left out."""
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]

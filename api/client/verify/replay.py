@@ -5,13 +5,15 @@ rows -- fold --> state      == head.totals
 logs -- fold --> state      == the rows', and == totals(), status(), agent(), remaining(), balanceOf() of the vault
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node
+from api.client.verify.row_forms import POSITIONS_VOID
 from api.client.verify.terms_check import RecordSubject
+from core.canonical import canonical_json
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.fold import effective, fold, fold_on
 from core.mandate.rules.lifecycle import OF_VAULT
@@ -36,15 +38,25 @@ MOVED = (
 )
 
 
+Before = Callable[[LedgerRow, MandateState], None]
+
+
 def fold_rows(
-    rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: MandateFacts, report: Report
+    rows: Sequence[LedgerRow],
+    expected: Mapping[str, NewRow],
+    facts: MandateFacts,
+    report: Report,
+    before: Before = lambda row, state: None,
 ) -> MandateState:
-    """The fold of the rows; each row's cash delta is compared with what it had to be when it was
-    written.
+    """The fold of the rows; each row's cash delta, and what a paper stop gave back, is compared
+    with what it had to be when it was written.
+
+    `before` sees each row with the state before it; a reversal's is of no use.
     """
     state, told, is_stale = EMPTY_STATE, ToldByTx(), False
     for index, row in enumerate(rows):
         if row.reverses_id is not None:
+            before(row, state)
             # a reversal changes the past: fold again before the next row, once for all that come
             # together
             is_stale = True
@@ -52,17 +64,40 @@ def fold_rows(
         if is_stale:
             told, is_stale = ToldByTx(), False
             state = fold_on(EMPTY_STATE, effective(rows[:index]), facts, told)
-        wanted = priced(expected.get(row.base_key, row), state, facts).cash_delta_usdc_e6
-        if row.cash_delta_usdc_e6 != wanted:
-            name = "row.cash_delta" if row.base_key.startswith("log:") else "row.cash_without_proof"
-            report.say(
-                name,
-                row.seq,
-                f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be "
-                f"{usdc_text(wanted)}",
-            )
+        before(row, state)
+        _compare_cash(row, priced(_unpriced(row, expected), state, facts), report)
         state = fold_on(state, [row], facts, told)
     return fold(rows, facts) if is_stale else state
+
+
+def _unpriced(row: LedgerRow, expected: Mapping[str, NewRow]) -> NewRow:
+    """The row before the ledger put in what its cash was then."""
+    if POSITIONS_VOID not in row.payload:
+        return expected.get(row.base_key, row)
+    payload = {key: value for key, value in row.payload.items() if key != POSITIONS_VOID}
+    return replace(row, payload=payload)
+
+
+def _compare_cash(row: LedgerRow, wanted: NewRow, report: Report) -> None:
+    if row.cash_delta_usdc_e6 != wanted.cash_delta_usdc_e6:
+        name = "row.cash_delta" if row.base_key.startswith("log:") else "row.cash_without_proof"
+        report.say(
+            name,
+            row.seq,
+            f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be "
+            f"{usdc_text(wanted.cash_delta_usdc_e6)}",
+        )
+    said, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
+    if canonical_json(said) != canonical_json(given):
+        report.say("row.payload", row.seq, f"says {said} is void, it had to be {given}")
+
+
+def proven_state(
+    rows: Sequence[LedgerRow], proven: Collection[int], state: MandateState, facts: MandateFacts
+) -> tuple[list[LedgerRow], MandateState]:
+    """The rows that are proven and still count, and their fold; `state` is that of all rows."""
+    counted = [row for row in effective(rows) if row.seq in proven]
+    return counted, (state if len(counted) == len(rows) else fold(counted, facts))
 
 
 def replay_logs(
@@ -93,7 +128,7 @@ def _row(row: NewRow, seq: int) -> LedgerRow:
 
 def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -> None:
     for name, value in totals_of(state).items():
-        if head["totals"].get(name) != value:
+        if canonical_json(head["totals"].get(name)) != canonical_json(value):
             report.say(
                 "head.totals",
                 None,

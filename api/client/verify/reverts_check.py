@@ -1,8 +1,8 @@
 """Reverted calls: those that the record tells of, and those that it leaves out.
 
-A reverted call leaves no log. What the record tells is checked by receipt and call data; what it
-leaves out is found only by looking through every block, so that is done for as many blocks as
-asked.
+A reverted call leaves no log. What the record tells is checked by receipt and call data, and run
+again. What it leaves out shows in the nonces of the vault's agents (nonces.py); on a node that has
+none of past blocks only looking through every block finds it, for as many blocks as asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from api.client.verify.expected import Expected
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node, TransactionOutcome
+from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
 from core.canonical import canonical_json
 from core.chain.revert import decode_revert
@@ -32,6 +33,7 @@ class RevertsCheck:
         self.node = node
         self.report = report
         self.unexplained = 0
+        self.proven: set[int] = set()
 
     def told(self) -> None:
         """Each note of the record whose block is in the chain."""
@@ -45,17 +47,33 @@ class RevertsCheck:
                 if self._happened(row, outcome):
                     self._content(row, self.rows.blocks[row.block_number])
         if self.unexplained:
-            self.report.remarks.append(
-                f"why {self.unexplained} reverted calls failed could not be run again and is "
-                "the record's word"
+            self.report.unchecked.append(
+                f"reverted calls: why {self.unexplained} of them failed could not be run again and "
+                "is the record's word"
             )
 
-    def left_out(self, blocks: Sequence[Block], until: int) -> None:
-        """Calls of the vault's agents, up to that height, that failed and have no row."""
+    def heights(self, first: int, until: int) -> list[int]:
+        """The heights in which an agent sent what neither record nor logs know.
+
+        Errors: UncheckedError when the node has no nonces of past blocks.
+        """
+        known: dict[str, list[int]] = {}
+        for outcome in self.rows.outcomes.values():
+            known.setdefault(outcome.sender, []).append(outcome.block_number)
+        found = set[int]()
+        for agent, since in self._agents().items():
+            sent = sorted(known.get(agent, ()))
+            found |= {*unexplained_heights(agent, sent, max(first, since), until, self.node)}
+        return sorted(found)
+
+    def left_out(self, heights: Sequence[int], told_until: int) -> None:
+        """Calls of the vault's agents in these blocks that failed and have no row.
+
+        Those after `told_until` the record does not claim to tell of yet.
+        """
         suspects = [
             (block, sent)
-            for block in blocks
-            if block.number <= until
+            for block in self.node.blocks(heights, self.vault).values()
             for sent in block.to_vault
             if self._is_agent(sent.sender, block.number)
             and f"revert:{sent.tx_hash}" not in self.rows.standing
@@ -64,17 +82,34 @@ class RevertsCheck:
         outcomes = self.node.outcomes(
             {sent.tx_hash: () for _, sent in suspects if sent.tx_hash not in known}
         )
+        later = 0
         for block, sent in suspects:
             outcome = outcomes.get(sent.tx_hash)
-            if outcome is not None and outcome.status == 0:
-                self.report.say(
-                    "revert.left_out",
-                    None,
-                    f"{sent.tx_hash} in block {block.number} by {sent.sender}",
-                )
+            if outcome is None or outcome.status != 0:
+                continue
+            if block.number > told_until:
+                later += 1
+                continue
+            self.report.say(
+                "revert.left_out",
+                None,
+                f"{sent.tx_hash} in block {block.number} by {sent.sender}",
+            )
+        if later:
+            self.report.unchecked.append(
+                f"reverted calls: the record tells of them up to block {told_until}, and {later} "
+                "came after; export it again"
+            )
+
+    def _agents(self) -> dict[str, int]:
+        """Each account that was ever the vault's agent, and since which height."""
+        since: dict[str, int] = {}
+        for height, agent in self.expected.agents:
+            since.setdefault(agent, height)
+        return since
 
     def _is_agent(self, sender: str, number: int) -> bool:
-        return any(agent == sender and since <= number for since, agent in self.expected.agents)
+        return sender in (agents := self._agents()) and agents[sender] <= number
 
     def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
@@ -123,7 +158,8 @@ class RevertsCheck:
                 row.seq,
                 f"the row says {_facts(row)}, the call gives {_facts(wanted)}",
             )
-        self._reason(row, said, raw, block)
+        elif self._is_reason(row, said, raw, block):
+            self.proven.add(row.seq)
 
     def _proven(self, row: LedgerRow) -> int | None:
         """The agent's own report of this call, if it came before."""
@@ -134,24 +170,28 @@ class RevertsCheck:
         ]
         return max(reports, default=None)
 
-    def _reason(self, row: LedgerRow, said: str, raw: Mapping[str, str], block: Block) -> None:
-        """Run the call again on the state before its block.
+    def _is_reason(self, row: LedgerRow, said: str, raw: Mapping[str, str], block: Block) -> bool:
+        """Run the call again on the state before its block: what it fails with there is demanded.
 
-        A node without that state leaves the reason the record's word.
+        A node without that state leaves a reason the record's word; `unknown` says nothing.
         """
         try:
             data = self.node.reader.replay(raw, block.parent_hash, block.number, block.at)
         except RpcError:
             data = None
         decoded = None if data is None else decode_revert(data)
-        if decoded is None:
+        given = UNKNOWN if decoded is None else decoded.name
+        if said == given:
+            return True
+        if data is None:
             self.unexplained += 1
-        elif said not in (UNKNOWN, decoded.name):
+        else:
             self.report.say(
                 "revert.reason",
                 row.seq,
-                f"the row says {said}, run again it fails with {decoded.name}",
+                f"the row says {said}, run again it fails with {given}",
             )
+        return False
 
 
 def _facts(row: NewRow) -> str:

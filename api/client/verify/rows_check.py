@@ -7,40 +7,21 @@ word, and may move no cash.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from api.client.verify.expected import Expected, key_of
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, TransactionOutcome
+from api.client.verify.row_forms import declared, is_told
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
-from core.mandate.rules.agent_rows import AGENT_KINDS
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
-from core.mandate.rules.violations import reserved_keys_in
+from core.errors import MandateError
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
 from core.quarantine.rules import ShortLedger
 
-NOTE: Final = (RowKind.NOTE,)
-OWNER, AGENT, KEEPER, CHAIN = (
-    (ReportedBy.OWNER,),
-    (ReportedBy.AGENT,),
-    (ReportedBy.KEEPER,),
-    (ReportedBy.CHAIN,),
-)
-# Rows that no log proves, by their key up to the colon: who may say so, and of which kind it is.
-SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[RowKind, ...]]]] = {
-    "signed": (OWNER, (RowKind.SIGNED,)),
-    "paper_deposit": (OWNER, (RowKind.DEPOSIT,)),
-    "stop": ((*OWNER, *AGENT, *KEEPER), (RowKind.STOP,)),
-    "cancelled": (OWNER, NOTE),
-    "expired": (CHAIN, NOTE),
-    "report": (AGENT, AGENT_KINDS),
-    "refusal": (AGENT, NOTE),
-    "stop_request": (AGENT, NOTE),
-    "mark": (KEEPER, NOTE),
-}
-# The service's own flags on a report: a rule that it broke; that the chain has no such transaction.
-VIOLATION: Final = "violation"
-UNSEEN: Final = "unseen"
+# How far the clocks of the service and of the chain may differ.
+CLOCKS: Final = timedelta(minutes=15)
 
 
 class RowsCheck:
@@ -65,13 +46,19 @@ class RowsCheck:
         self.outcomes = outcomes
         self.report = report
         self.reversed_by = {row.reverses_id: row for row in rows if row.reverses_id is not None}
+        self.last_of = {row.base_key: row.seq for row in rows if row.reverses_id is None}
         self.by_seq = {row.seq: row for row in rows}
         self.standing: dict[str, LedgerRow] = {}
         self.incarnations: Counter[str] = Counter()
+        self.proven: set[int] = set()  # seqs of rows that a log gives exactly
 
     def run(self) -> None:
         last, last_note = (0, 0), (0, 0)
-        for row in self.rows:
+        for before, row in zip([None, *self.rows], self.rows, strict=False):
+            self._written(row, before)
+            if not is_told(row) and self.subject.is_paper:
+                self._unproven(row, "a paper mandate has no chain")
+                continue
             if row.reverses_id is not None:
                 self._reversal(row)
                 continue
@@ -83,9 +70,36 @@ class RowsCheck:
                     last_note = self._in_order(row, last_note)
                 else:
                     last = self._in_order(row, last)
-            elif not row.base_key.startswith("revert:"):
+            elif is_told(row):
                 self._said(row)
         self._left_out()
+
+    def _written(self, row: LedgerRow, before: LedgerRow | None) -> None:
+        """Rows are written one after the other, and after what they tell of.
+
+        Only the chain's clock is not the service's own.
+        """
+        if before is not None and row.created_at < before.created_at:
+            self.report.say(
+                "row.written",
+                row.seq,
+                f"at {row.created_at}, row {before.seq} at {before.created_at}",
+            )
+        late = CLOCKS if row.block_hash is not None else timedelta()
+        if row.created_at + late < row.occurred_at:
+            self.report.say(
+                "row.written", row.seq, f"at {row.created_at}, it tells of {row.occurred_at}"
+            )
+
+    def lost(self) -> list[LedgerRow]:
+        """Rows that were taken back with their block, which is not in the chain."""
+        return [
+            row
+            for row in self.rows
+            if row.seq in self.reversed_by
+            and row.block_hash is not None
+            and not self.is_canonical(row)
+        ]
 
     def is_canonical(self, row: LedgerRow) -> bool:
         block = self.blocks.get(row.block_number) if row.block_number is not None else None
@@ -134,9 +148,7 @@ class RowsCheck:
 
     def _log_row(self, row: LedgerRow) -> None:
         if row.block_hash is None or row.tx_hash is None or row.log_index is None:
-            self.report.say(
-                "row.unproven", row.seq, f"{row.base_key} names no block, transaction or log"
-            )
+            self._unproven(row, "names no block, transaction or log")
         elif self.is_canonical(row):
             wanted = self.expected.rows.get(row.base_key)
             if wanted is None or not self._has_receipt(row):
@@ -179,6 +191,7 @@ class RowsCheck:
 
     def _compare(self, row: LedgerRow, wanted: NewRow) -> None:
         """Everything but the cash delta, which depends on the rows before (replay.py)."""
+        found = len(self.report.findings)
         pairs = {
             "row.kind": (row.kind, wanted.kind),
             "row.reported_by": (row.reported_by, wanted.reported_by),
@@ -189,14 +202,16 @@ class RowsCheck:
         for name, (said, given) in pairs.items():
             if said != given:
                 self.report.say(
-                    name, row.seq, f"the row says {_shown(said)}, the log gives {_shown(given)}"
+                    name, row.seq, f"the row says {_shown(said)}, it must be {_shown(given)}"
                 )
         if canonical_json(row.payload) != canonical_json(wanted.payload):
             self.report.say(
                 "row.payload",
                 row.seq,
-                f"the row says {dict(row.payload)}, the log gives {dict(wanted.payload)}",
+                f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}",
             )
+        if row.block_hash is not None and found == len(self.report.findings):
+            self.proven.add(row.seq)
 
     def _left_out(self) -> None:
         """Logs without a row.
@@ -234,44 +249,23 @@ class RowsCheck:
     # Rows that somebody said
 
     def _said(self, row: LedgerRow) -> None:
-        prefix = row.base_key.partition(":")[0]
-        authors, kinds = SAID.get(prefix, ((), ()))
-        if (
-            not authors
-            or (row.block_hash, row.block_number, row.log_index) != (None, None, None)
-            or row.reported_by is ReportedBy.CHAIN
-        ):
-            self.report.say(
-                "row.unproven",
-                row.seq,
-                f"{row.base_key} by {row.reported_by.value} names no log that proves it",
-            )
+        """A row of somebody's word: exactly as its writer writes it, and of no block."""
+        try:
+            wanted = declared(row, self.subject)
+        except MandateError as error:
+            self.report.say("row.payload", row.seq, f"{row.base_key}: {error}")
             return
-        if row.reported_by not in authors:
-            self.report.say(
-                "row.reported_by",
-                row.seq,
-                f"{prefix} is said by {authors[0].value}, not by {row.reported_by.value}",
-            )
-        if row.kind not in kinds:
-            self.report.say("row.kind", row.seq, f"{prefix} is no {row.kind.value}")
-        self._content(row, prefix)
+        if wanted is None or (
+            row.reported_by is ReportedBy.CHAIN and wanted.reported_by is not ReportedBy.CHAIN
+        ):
+            self._unproven(row, f"is {row.reported_by.value}'s word alone")
+        elif row.base_key == "cancelled" and "signed" in self.standing:
+            self._unproven(row, "only a draft is dropped, and these terms were signed before")
+        else:
+            self._compare(row, wanted)
 
-    def _content(self, row: LedgerRow, prefix: str) -> None:
-        if prefix == "signed" and row.payload.get("terms_digest") != self.subject.digest:
-            said = row.payload.get("terms_digest")
-            self.report.say(
-                "row.payload", row.seq, f"signed was {said}, the terms give {self.subject.digest}"
-            )
-        if prefix == "mark" and row.payload.keys() != {"mark"}:
-            self.report.say("row.payload", row.seq, "a mark says nothing but the mark")
-        told = {
-            key: value
-            for key, value in row.payload.items()
-            if key != VIOLATION and not (key == UNSEEN and value is True)
-        }
-        if prefix == "report" and (reserved := sorted(reserved_keys_in(told))):
-            self.report.say("row.payload", row.seq, f"a report may not say {', '.join(reserved)}")
+    def _unproven(self, row: LedgerRow, why: str) -> None:
+        self.report.say("row.unproven", row.seq, f"{row.base_key}: {why}")
 
     # Reversals
 
@@ -309,10 +303,7 @@ class RowsCheck:
         """A block may be lost and found again with the same hash: then its facts return as the next
         incarnation.
         """
-        return any(
-            row.base_key == target.base_key and row.seq > target.seq and row.reverses_id is None
-            for row in self.rows
-        )
+        return self.last_of[target.base_key] > target.seq
 
 
 def _place(row: NewRow) -> tuple[object, ...]:

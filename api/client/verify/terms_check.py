@@ -5,14 +5,16 @@ terms -> digest (EIP-712, the factory's domain) -> the owner's signature;  diges
 the vault
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 from eth_abi.exceptions import EncodingError
 
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.node import Node
+from api.client.verify.node import Block, Node
+from core.canonical import canonical_json
 from core.chain.signatures import verify_digest
 from core.errors import MandateError
 from core.hexes import checksum_address
@@ -20,8 +22,18 @@ from core.mandate.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rule
 from core.mandate.rules.events import VaultCreated
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.terms import MandateTerms, Rule, RuleKind, rules_from_json, terms_from_json
+from core.mandate.rules.terms import (
+    MandateTerms,
+    Rule,
+    RuleKind,
+    rules_from_json,
+    rules_to_json,
+    terms_from_json,
+    terms_to_json,
+)
 from core.mandate.rules.unvalued import position_rules
+
+_SIGNATURE: Final = re.compile("0x([0-9a-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,7 @@ class RecordSubject:
     rules: tuple[Rule, ...]
     digest: str
     facts: MandateFacts
+    terms_version: int
 
     @property
     def is_paper(self) -> bool:
@@ -89,30 +102,90 @@ def subject_of(first: Mapping[str, Any], report: Report) -> RecordSubject | None
             None,
             f"the terms give {digest}, the record says {first['terms_digest']}",
         )
-    return RecordSubject(first["chain_id"], factory, first["vault"], terms, rules, digest, facts)
+    _exact(first, terms, rules, factory, report)
+    return RecordSubject(
+        first["chain_id"], factory, first["vault"], terms, rules, digest, facts, version
+    )
+
+
+def _exact(
+    first: Mapping[str, Any],
+    terms: MandateTerms,
+    rules: tuple[Rule, ...],
+    factory: str,
+    report: Report,
+) -> None:
+    """What was read, written again, is what was there: one spelling each."""
+    written = {
+        "terms": terms_to_json(terms),
+        "rules": rules_to_json(rules),
+        "factory": factory,
+        "vault": None if first["vault"] is None else checksum_address(first["vault"]),
+    }
+    for key, value in written.items():
+        if canonical_json(first[key]) != canonical_json(value):
+            report.say("terms.form", None, f"{key} is not written as a record writes it")
+    signature = first["signature"]
+    if signature is not None and not _SIGNATURE.fullmatch(signature):
+        report.say("terms.form", None, "the signature is not 0x and pairs of lower-case hex digits")
 
 
 def check_signature(
-    subject: RecordSubject, signature: str | None, is_signed: bool, node: Node, report: Report
-) -> None:
-    """A key's signature needs no node; a contract wallet is asked.
+    subject: RecordSubject,
+    signature: str | None,
+    *,
+    is_signed: bool,
+    has_vault: bool,
+    node: Node,
+    report: Report,
+) -> bool:
+    """Whether the owner signed the terms; a key's signature needs no node, a contract wallet is
+    asked.
 
-    Without one, the factory's own check stands in (VaultCreated).
+    Without one, the factory's own check stands in (VaultCreated); `is_signed`: the rows say so.
+
+    Errors: UncheckedError when there is neither a signature nor a vault: then nothing of the record
+    is the owner's.
     """
     if signature is None:
+        if has_vault:
+            return False
         if is_signed:
             report.say(
                 "terms.signature",
                 None,
                 "the rows say signed, the record has no signature and the factory no vault",
             )
-        return
+        raise UncheckedError("terms", "there is neither a signature nor a vault")
+    if not is_signed:
+        report.say("row.left_out", None, "the terms are signed and no row says so")
     owner = subject.terms.owner
     if not node.ask(
         "the owner's signature",
         lambda: verify_digest(owner, subject.digest, signature, node.reader),
     ):
         report.say("terms.signature", None, f"{owner} did not sign {subject.digest}")
+        return False
+    return True
+
+
+def check_cancelled(
+    subject: RecordSubject, is_said: bool, node: Node, at: Block, report: Report
+) -> None:
+    """Whether the factory holds the terms for cancelled, as its log said or did not say.
+
+    Errors: UncheckedError when that state is gone.
+    """
+    is_cancelled = node.ask(
+        "the terms' cancellation", lambda: node.reader.is_cancelled(subject.digest, at.hash)
+    )
+    if is_cancelled != is_said:
+        words = {True: "cancelled", False: "not cancelled"}
+        report.say(
+            "terms.cancelled",
+            None,
+            f"the rows say {words[is_said]}, the factory {words[is_cancelled]}",
+        )
 
 
 def check_place(

@@ -4,13 +4,16 @@ What one part cannot check is told and does not end the others; a part that need
 checked either.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
+from api.client.verify.flags_check import FlagsCheck
+from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
@@ -18,13 +21,16 @@ from api.client.verify.replay import (
     compare_replay,
     compare_vault,
     fold_rows,
+    proven_state,
     replay_logs,
 )
 from api.client.verify.reverts_check import RevertsCheck
+from api.client.verify.row_forms import EXPIRED, safe_block_of
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import (
     RecordSubject,
+    check_cancelled,
     check_place,
     check_signature,
     compare_created,
@@ -33,7 +39,6 @@ from api.client.verify.terms_check import (
 )
 from core.chain.rpc import Rpc
 from core.mandate.rules.record_file import HELD_KEY, totals_of
-from core.mandate.rules.rows import LedgerRow, ReportedBy
 from core.mandate.rules.state import MandateState
 from core.quarantine.rules import ShortLedger
 
@@ -73,7 +78,6 @@ def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: 
     if record.first is None or subject is None:
         return report
     _kept_head(record, options, report)
-    _claims(record.rows, subject, report)
     node = Node(rpcs[0], subject.factory, tell)
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
@@ -83,7 +87,8 @@ def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: 
         _part(report, check.logs_and_rows)
         _part(report, lambda: _agree(check.last, rpcs[1:], subject.factory, report))
     elif subject.is_paper:
-        _paper(record, subject, report)
+        _part(report, lambda: _paper(record, subject, report))
+    report.claims = claims_of(record.rows, check.proven)
     return report
 
 
@@ -112,6 +117,7 @@ class _Chain:
         self.report = report
         self.vault: str | None = None
         self.last: Block | None = None
+        self.proven: set[int] = set()
         self.short = (
             None
             if record.head is None or HELD_KEY not in record.head
@@ -124,14 +130,25 @@ class _Chain:
         has_vault = self.vault is not None and bool(
             self.node.ask("the vault's code", lambda: self.node.reader.code_at(self.vault or ""))
         )
-        is_signed = any(row.base_key == "signed" for row in self.record.rows) and not has_vault
-        check_signature(self.subject, first.get("signature"), is_signed, self.node, self.report)
+        signed = [row.seq for row in self.record.rows if row.base_key == "signed"]
+        _part(self.report, lambda: self._signed(first.get("signature"), signed, has_vault))
         if has_vault and self.subject.is_paper:
             self.report.say(
                 "terms.vault",
                 None,
                 f"the record says paper, these terms have a vault at {self.vault}",
             )
+
+    def _signed(self, signature: str | None, signed: list[int], has_vault: bool) -> None:
+        if check_signature(
+            self.subject,
+            signature,
+            is_signed=bool(signed),
+            has_vault=has_vault,
+            node=self.node,
+            report=self.report,
+        ):
+            self.proven |= set(signed)
 
     def logs_and_rows(self) -> None:
         """Everything that the chain says of the rows."""
@@ -150,7 +167,12 @@ class _Chain:
         heights = {log.block_number for log in found.logs} | {
             row.block_number for row in self.record.rows if row.block_number is not None
         }
-        blocks = self.node.blocks(sorted({*heights, until}))
+        ends = {
+            height
+            for row in self.record.rows
+            if row.base_key == EXPIRED and (height := safe_block_of(row)) <= until
+        }
+        blocks = self.node.blocks(sorted({*heights, *ends, until}))
         expected = expected_rows(self.subject, found, blocks)
         has_vault = self._has_vault(expected, until)
         checked = RowsCheck(
@@ -163,8 +185,28 @@ class _Chain:
             self.short,
         )
         checked.run()
+        self._proven(checked, blocks)
+        _part(self.report, lambda: check_lost(checked.lost(), self.node, self.report))
         _part(self.report, lambda: self._reverts(checked, until))
-        self._sums(expected, found, has_vault)
+        failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
+        compare_claims(self.record.rows, expected.rows.values(), failed, self.report)
+        _part(self.report, lambda: self._sums(expected, found, has_vault))
+
+    def _proven(self, checked: RowsCheck, blocks: Mapping[int, Block]) -> None:
+        """Rows that logs give, the signature of a vault's terms, and the end of terms by a block's
+        time.
+        """
+        self.proven |= checked.proven
+        created = checked.expected.created
+        for row in self.record.rows:
+            if row.base_key == "signed" and created is not None:
+                self.proven.add(row.seq)
+            if row.base_key == EXPIRED:
+                block = blocks.get(safe_block_of(row))
+                if created is None and block and block.at >= self.subject.terms.ends_at:
+                    self.proven.add(row.seq)
+                else:
+                    self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
     def _last_height(self) -> int:
         """Up to where the record claims to be complete; without a claim, up to its newest row."""
@@ -224,43 +266,63 @@ class _Chain:
         assert self.vault is not None
         reverts = RevertsCheck(checked, self.vault, self.node, self.report)
         reverts.told()
-        first, count = checked.expected.created_block, until - checked.expected.created_block + 1
+        self.proven |= reverts.proven
         if checked.expected.created is None:
             return
-        if self.options.scan is Scan.NONE or (
-            self.options.scan is Scan.AUTO and count > MOST_SCANNED_BLOCKS
-        ):
-            text = (
-                f"reverted calls that the record leaves out were not looked for in {count} blocks"
+        first = checked.expected.created_block
+        until = until if self.short is None else min(until, self.short.from_block - 1)
+        if self.options.scan is Scan.NONE:
+            self.report.remarks.append(
+                "reverted calls that the record leaves out were not looked for in "
+                f"{until - first + 1} blocks (--scan all)"
             )
-            (
-                self.report.remarks if self.options.scan is Scan.NONE else self.report.unchecked
-            ).append(f"{text} (--scan all)")
             return
-        looked_up = self._reverts_until(until)
-        reverts.left_out(
-            list(self.node.blocks(range(first, looked_up + 1), self.vault).values()), looked_up
-        )
-        self.report.figures["blocks_scanned"] = max(0, looked_up - first + 1)
+        heights = self._heights(reverts, first, until)
+        reverts.left_out(heights, self._reverts_until(until))
+        self.report.figures["blocks_scanned"] = len(heights)
+
+    def _heights(self, reverts: RevertsCheck, first: int, until: int) -> Sequence[int]:
+        """Where reverted calls are looked for: where an agent's nonce rose unexplained, else in
+        every block.
+
+        Errors: UncheckedError when that are too many.
+        """
+        every = range(first, until + 1)
+        if self.options.scan is Scan.ALL:
+            return every
+        try:
+            return reverts.heights(first, until)
+        except UncheckedError as error:
+            if len(every) <= MOST_SCANNED_BLOCKS:
+                return every
+            text = (
+                "reverted calls that the record leaves out were not looked for in "
+                f"{len(every)} blocks (--scan all): {error}"
+            )
+            raise UncheckedError("reverted calls", text) from error
 
     def _reverts_until(self, until: int) -> int:
+        """Up to where the record claims to tell of reverted calls."""
         as_of: Any = None if self.record.head is None else self.record.head["as_of"]
         said = as_of.get("reverts_block_number") if isinstance(as_of, dict) else until
-        if isinstance(said, int) and said < until:
-            self.report.remarks.append(
-                f"reverted calls are told up to block {said}, logs up to {until}"
-            )
-        looked_up = min(until, said) if isinstance(said, int) else until
-        return looked_up if self.short is None else min(looked_up, self.short.from_block - 1)
+        return min(until, said) if isinstance(said, int) else until
 
     def _sums(self, expected: Expected, found: ChainLogs, has_vault: bool) -> None:
         rows, facts = self.record.rows, self.subject.facts
-        state = fold_rows(rows, expected.rows, facts, self.report)
+        until = 0 if self.last is None else self.last.at
+        flags = FlagsCheck(self.subject, rows, expected.rows, until, self.report)
+        state = fold_rows(rows, expected.rows, facts, self.report, flags.before)
+        _part(self.report, flags.end)
         if self.record.head is not None:
             compare_head(self.record.head, state, self.report)
-        _figures(state, self.report)
+        counted, proven = proven_state(rows, self.proven, state, facts)
+        _figures(proven, self.report)
         if self.last is not None:
-            self.report.shown = shown(self.subject, rows, state, self.last.at, self.short)
+            last = self.last
+            self.report.shown = shown(self.subject, counted, proven, last.at, self.short)
+            is_said = any("terms_cancelled" in row.payload for row in counted)
+            if not has_vault:
+                check_cancelled(self.subject, is_said, self.node, last, self.report)
         if not has_vault or self.vault is None or self.last is None or self.short is not None:
             return  # the sums of a record with a gap are not the vault's
         replayed, from_logs = replay_logs(expected.rows.values(), facts)
@@ -284,7 +346,9 @@ class _Chain:
 def _paper(record: RecordFile, subject: RecordSubject, report: Report) -> None:
     """No chain stands behind a paper mandate: its rows are checked against one another alone."""
     RowsCheck(subject, record.rows, Expected(), {}, {}, report).run()
-    state = fold_rows(record.rows, {}, subject.facts, report)
+    flags = FlagsCheck(subject, record.rows, {}, 0, report)
+    state = fold_rows(record.rows, {}, subject.facts, report, flags.before)
+    _part(report, flags.end)
     if record.head is not None:
         compare_head(record.head, state, report)
     _figures(state, report)
@@ -302,20 +366,6 @@ def _kept_head(record: RecordFile, options: Options, report: Report) -> None:
     found = next((row.row_hash for row in record.rows if row.seq == seq), None)
     if found != row_hash:
         report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here it has {found}")
-
-
-def _claims(rows: Sequence[LedgerRow], subject: RecordSubject, report: Report) -> None:
-    """Rows that their author alone vouches for: reports whose transaction no row of the chain
-    shows, and marks off the chain.
-    """
-    proven = {row.tx_hash for row in rows if row.block_hash is not None and row.reverses_id is None}
-    by_agent = (ReportedBy.AGENT, ReportedBy.KEEPER)
-    said = [row for row in rows if row.block_hash is None and row.reported_by in by_agent]
-    report.claims = [
-        row.seq
-        for row in said
-        if subject.is_paper or row.tx_hash is None or row.tx_hash not in proven
-    ]
 
 
 def _figures(state: MandateState, report: Report) -> None:

@@ -197,6 +197,9 @@ class VaultReader(ChainReader):
     def is_pauser(self, account: str, at: At = LATEST) -> bool:
         return bool(self._factory("isPauser", at, account))
 
+    def is_cancelled(self, terms_digest: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isCancelled", at, terms_digest))
+
     def keeper(self, at: At = LATEST) -> str:
         return str(self._factory("keeper", at))
 

@@ -77,6 +77,7 @@ from core.mandate.rules.unvalued import WentOut, went_out_after
 from core.mandate.tables import Mandate, MandateEvent, MandateHead, MandateUndo
 
 FIRST_INCARNATION = 1
+BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 _MOVED: tuple[ColumnClause[Any], ...] = (
     column("mandate_id", BigInteger),
     column("seq", BigInteger),
@@ -99,7 +100,13 @@ _OF_MANDATE = (
     Mandate.ends_in_block,
     Mandate.created_at,
 )
-_OF_HEAD = (MandateHead.mandate_id, MandateHead.seq, MandateHead.row_hash, MandateHead.state)
+_OF_HEAD = (
+    MandateHead.mandate_id,
+    MandateHead.seq,
+    MandateHead.row_hash,
+    MandateHead.state,
+    MandateHead.updated_at,
+)
 
 
 class _Written:
@@ -131,6 +138,8 @@ class OpenLedger:
     `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is
     added.
 
+    `created_at` never goes back from row to row.
+
     `fresh` holds the rows that this call adds, `payloads` their payloads as canonical JSON,
     `went_out` those by which money went out where no adapter values it; `projected` what the
     mandate's row says of the state; `stored` the state that the head's row holds, None when another
@@ -145,6 +154,7 @@ class OpenLedger:
     state: MandateState
     stored: MandateState | None
     written: _Written
+    created_at: datetime = BEFORE_ALL
     told: ToldByTx = field(default_factory=ToldByTx)
     weeks: Weeks = field(default_factory=Weeks)
     fresh: list[LedgerRow] = field(default_factory=list)
@@ -191,6 +201,7 @@ class OpenLedger:
         It gets its id when it is inserted; until then 0, which no hash and no fold reads.
         """
         payload, written = self.written.of(row.payload)
+        self.created_at = max(self.created_at, now.astimezone(UTC))
         fields: dict[str, Any] = {
             "kind": row.kind,
             "reported_by": row.reported_by,
@@ -209,7 +220,7 @@ class OpenLedger:
             "seq": self.seq + 1,
             "incarnation": incarnation,
             "reverses_id": reverses_id,
-            "created_at": now.astimezone(UTC),
+            "created_at": self.created_at,
             "prev_hash": self.row_hash,
             "row_hash": "",
         }
@@ -286,9 +297,12 @@ def _ledger(session: WriteSession, mandate: Any, head: Any, written: _Written) -
     except StateVersionError:
         state, stored = fold(_all_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in PROJECTED}
-    return OpenLedger(
+    ledger = OpenLedger(
         mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written
     )
+    if head.seq:
+        ledger.created_at = head.updated_at.astimezone(UTC)
+    return ledger
 
 
 def _empty_head(mandate: Any) -> dict[str, Any]:
@@ -403,7 +417,8 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
     is_whole = moved.c.state.has_key("version")
     values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *AMOUNTS)}
     values["state"] = case((is_whole, moved.c.state), else_=MandateHead.state.concat(moved.c.state))
-    values |= {"row_hash": func.decode(moved.c.row_hash, "hex"), "updated_at": now}
+    updated_at = func.greatest(MandateHead.updated_at, now)
+    values |= {"row_hash": func.decode(moved.c.row_hash, "hex"), "updated_at": updated_at}
     statement = (
         update(MandateHead).where(MandateHead.mandate_id == moved.c.mandate_id).values(values)
     )
@@ -416,7 +431,7 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
                 session,
                 MandateHead,
                 ledger.mandate_id,
-                place | head_columns(ledger.state) | {"updated_at": now},
+                place | head_columns(ledger.state) | {"updated_at": ledger.created_at},
             )
 
 

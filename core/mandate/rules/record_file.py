@@ -8,6 +8,7 @@
 were looked up; null on paper.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -17,6 +18,7 @@ from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateState
 from core.money import UsdcE6, usdc_e6_from_text, usdc_text
 from core.quarantine.rules import is_short_json
+from core.times import exact_instant_text
 
 FORMAT: Final = "mandate-record"
 VERSION: Final = 1
@@ -41,7 +43,8 @@ BODY_KEYS: Final = frozenset(
         "log_index", "occurred_at", "payload", "reported_by", "reverses_seq", "seq", "tx_hash",
     }
 )  # fmt: skip
-TIME_CHARACTERS: Final = 27
+_TIME_TEXT: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
+_HASH_TEXT: Final = re.compile("0x[0-9a-f]{64}")
 
 
 def totals_of(state: MandateState) -> dict[str, Any]:
@@ -59,7 +62,8 @@ def totals_of(state: MandateState) -> dict[str, Any]:
 
 
 def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
-    """The row of a record's line.
+    """The row of a record's line: `core.mandate.rules.record.record_line` of it gives the same
+    bytes.
 
     Ids are not public: `id` is the seq, `reverses_id` the reversed row's, `mandate_id` 0.
 
@@ -73,6 +77,8 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
     for key, kinds in _FORMS.items():
         if type(body[key]) not in kinds:
             raise InvalidParameterError(f"body.{key}", "has another form than a record's")
+    _require_numbers(body)
+    _require_reversal(body)
     return LedgerRow(
         kind=_member(RowKind, body["kind"], "body.kind"),
         reported_by=_member(ReportedBy, body["reported_by"], "body.reported_by"),
@@ -83,10 +89,10 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         else _amount(body["amount_usdc"], "body.amount_usdc"),
         cash_delta_usdc_e6=_amount(body["cash_delta_usdc"], "body.cash_delta_usdc"),
         chain_id=body["chain_id"],
-        tx_hash=body["tx_hash"],
+        tx_hash=_hash_or_none(body["tx_hash"], "body.tx_hash"),
         log_index=body["log_index"],
         block_number=body["block_number"],
-        block_hash=body["block_hash"],
+        block_hash=_hash_or_none(body["block_hash"], "body.block_hash"),
         payload=body["payload"],
         id=body["seq"],
         mandate_id=0,
@@ -94,8 +100,8 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         incarnation=body["incarnation"],
         reverses_id=body["reverses_seq"],
         created_at=_time(body["created_at"], "body.created_at"),
-        prev_hash=str(line["prev_hash"]),
-        row_hash=str(line["row_hash"]),
+        prev_hash=_hash(line["prev_hash"], "prev_hash"),
+        row_hash=_hash(line["row_hash"], "row_hash"),
     )
 
 
@@ -123,8 +129,14 @@ def is_head(head: object) -> bool:
     return (
         isinstance(as_of, Mapping)
         and as_of.keys() == AS_OF_KEYS
+        and is_hash(as_of["block_hash"])
         and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
     )
+
+
+def is_hash(value: object) -> bool:
+    """Whether a value is 0x and 64 lower-case hex digits."""
+    return isinstance(value, str) and _HASH_TEXT.fullmatch(value) is not None
 
 
 _TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
@@ -137,6 +149,27 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("block_number", "chain_id", "log_index", "reverses_seq"), _WHOLE_OR_NONE),
     "payload": (dict,),
 }
+
+
+# the least that each number may be
+_LEAST: Final[Mapping[str, int]] = {
+    "block_number": 0, "chain_id": 1, "incarnation": 1, "log_index": 0, "reverses_seq": 1, "seq": 1,
+}  # fmt: skip
+
+
+def _require_numbers(body: Mapping[str, Any]) -> None:
+    for key, least in _LEAST.items():
+        if body[key] is not None and body[key] < least:
+            raise InvalidParameterError(f"body.{key}", f"write {least} or more")
+
+
+def _require_reversal(body: Mapping[str, Any]) -> None:
+    """A reversal names the same row twice, and nothing else names one."""
+    named = body["payload"].get("reverses_seq")
+    if body["reverses_seq"] is not None and (
+        type(named) is not int or named != body["reverses_seq"]
+    ):
+        raise InvalidParameterError("body.reverses_seq", "name the row that the payload names")
 
 
 def _require_keys(found: Mapping[str, Any], wanted: frozenset[str], place: str) -> None:
@@ -161,9 +194,22 @@ def _amount(text: str, key: str) -> UsdcE6:
 
 
 def _time(text: str, key: str) -> datetime:
+    """Week dates, other zones and digits of other scripts are no times of a record."""
     try:
-        if len(text) == TIME_CHARACTERS and text[-1] == "Z":
-            return datetime.fromisoformat(text)
+        if _TIME_TEXT.fullmatch(text):
+            at = datetime.fromisoformat(text)
+            if exact_instant_text(at) == text:
+                return at
     except ValueError:
         pass
     raise InvalidParameterError(key, "write 2026-02-02T09:00:00.000000Z")
+
+
+def _hash_or_none(value: str | None, key: str) -> str | None:
+    return None if value is None else _hash(value, key)
+
+
+def _hash(value: object, key: str) -> str:
+    if isinstance(value, str) and is_hash(value):
+        return value
+    raise InvalidParameterError(key, "write 0x and 64 lower-case hex digits")

@@ -21,7 +21,13 @@ from core.money import UsdcE6
 from indexer.chain.context import ChainContext
 from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
-from tests.integration.chain_fixtures import USDC, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    USDC,
+    DeployedChain,
+    deploy_contracts,
+    start_anvil,
+)
 from tests.integration.conftest import _execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, DEPLOYER, OWNER
@@ -38,7 +44,7 @@ class Exported:
     mandate: Issued
     vault: str
     lines: tuple[bytes, ...]
-    other: tuple[bytes, ...]  # the record of another mandate of the same owner and agent
+    other: tuple[bytes, ...]  # of another mandate of the same owner and agent, without a lost block
     other_vault: str
 
 
@@ -85,11 +91,13 @@ def _report(
         amount_usdc_e6=UsdcE6(amount),
         tx_hash=tx_hash,
         why="cheap",
-        payload={} if position is None else {"position": {"id": position, "name": position}},
+        payload={"target": follower.deployed.contracts["test_venue_adapter"]}
+        | ({} if position is None else {"position": {"id": position, "name": position}}),
         violation=None,
         is_unseen=position is not None and tx_hash is None,
         fact=uuid4().hex,
         now=now_utc(),
+        chain_id=CHAIN_ID,
     )
     with follower.database.write() as session:
         mandate_ledger.append(session, mandate.id, row, now_utc())
@@ -106,11 +114,12 @@ def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
         other_vault = chain.create_vault(other.terms)
         mandate = follower.issue()
         vault = chain.create_vault(mandate.terms)
-        chain.buy(other_vault, 11 * USDC)
+        other_bought = chain.buy(other_vault, 11 * USDC)
         assert chain.buy(other_vault, 150 * USDC).status == 0
         bought = chain.buy(vault, 30 * USDC)
         follower.catch_up()
         _report(follower, mandate, 30 * USDC, bought.tx_hash)
+        _report(follower, other, 11 * USDC, other_bought.tx_hash)
         _report(follower, mandate, 5 * USDC, None, position="never bought")
         _lose_and_find(follower, mandate, vault)
         assert chain.buy(vault, 150 * USDC).status == 0

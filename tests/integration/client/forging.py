@@ -4,14 +4,17 @@ hashes, numbers and totals included.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from core.canonical import canonical_json
+from core.errors import MandateError
 from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.record import row_hash
 from core.mandate.rules.record_file import row_of_line, totals_of
+from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
 
@@ -69,12 +72,19 @@ class Forgery:
             row["prev_hash"] = before
             row["row_hash"] = before = row_hash(before, canonical_json(body))
         facts = MandateFacts(
-            market_mode=MarketMode.TESTNET,
+            market_mode=MarketMode(self.first["market_mode"]),
             budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]),
             positions=PositionRules(),
         )
-        self.head["totals"] = totals_of(fold([row_of_line(row) for row in self.rows], facts))
+        self.head["totals"] = totals_of(fold(self._readable(), facts))
         self.head |= {"seq": len(self.rows), "row_hash": before}
+
+    def _readable(self) -> list[LedgerRow]:
+        rows = []
+        for row in self.rows:
+            with suppress(MandateError):
+                rows.append(row_of_line(row))
+        return rows
 
     def lines(self) -> list[bytes]:
         return [_written(line) for line in (self.first, *self.rows, {"head": self.head})]

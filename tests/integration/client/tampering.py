@@ -26,7 +26,8 @@ WRONG_HASH = "0x" + "ab" * 32
 class Kind:
     """`what` the cheat does; `name`: what it must be found as.
 
-    `breaks` works on the written lines, after sealing.
+    `breaks` works on the written lines, after sealing. `is_refused`: of the record without a lost
+    block, and not contradicted but never sound; `name`: the part that could not be checked.
     """
 
     what: str
@@ -34,9 +35,10 @@ class Kind:
     change: Change | None = None
     sealed: bool = True
     breaks: Break | None = None
+    is_refused: bool = False
 
     def apply(self, exported: Exported) -> list[bytes]:
-        forgery = Forgery.of(exported.lines)
+        forgery = Forgery.of(exported.other if self.is_refused else exported.lines)
         if self.change is not None:
             self.change(forgery, exported)
         if self.sealed:
@@ -76,10 +78,6 @@ def _loss_made_smaller(forgery: Forgery, _: Exported) -> None:
 
 def _dropped(word: str, number: int = 0) -> Change:
     return lambda forgery, _: forgery.drop(forgery.body(word, number))
-
-
-def _dropped_creation(forgery: Forgery, _: Exported) -> None:
-    forgery.drop(forgery.body("vault_created"))
 
 
 def _all_chain_rows_dropped(forgery: Forgery, _: Exported) -> None:
@@ -347,7 +345,9 @@ KINDS: dict[str, Kind] = {
     ),
     "row dropped": Kind("leaves out an action", "row.left_out", _dropped("executed", 4)),
     "last row dropped": Kind("leaves out the newest log", "row.left_out", _dropped("withdraw")),
-    "creation dropped": Kind("leaves out the vault's creation", "row.left_out", _dropped_creation),
+    "creation dropped": Kind(
+        "leaves out the vault's creation", "row.left_out", _dropped("vault_created")
+    ),
     "factory's note dropped": Kind(
         "leaves out that the keeper is to change", "row.left_out", _dropped("factory")
     ),

@@ -62,7 +62,7 @@ def verify(installed: Path, record: Path, url: str, *more: str) -> subprocess.Co
 @pytest.fixture
 def record(tmp_path: Path, exported: Exported) -> Path:
     path = tmp_path / "record.ndjson"
-    path.write_bytes(b"".join(exported.lines))
+    path.write_bytes(b"".join(exported.other))
     return path
 
 
@@ -112,7 +112,7 @@ def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported)
 def test_a_difference__is_1_with_its_row_and_name(
     installed: Path, record: Path, exported: Exported
 ) -> None:
-    record.write_bytes(record.read_bytes().replace(b'"spent":"30.000000"', b'"spent":"29.000000"'))
+    record.write_bytes(record.read_bytes().replace(b'"spent":"11.000000"', b'"spent":"10.000000"'))
     done = verify(installed, record, exported.deployed.anvil.url, "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["verdict"]) == (1, "different")
@@ -159,7 +159,7 @@ def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
 def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     installed: Path, record: Path, exported: Exported
 ) -> None:
-    row_hash = json.loads(exported.lines[6])["row_hash"]
+    row_hash = json.loads(exported.other[6])["row_hash"]
     url = exported.deployed.anvil.url
     assert verify(installed, record, url, "--head", f"6:{row_hash}").returncode == 0
     assert json.loads(verify(installed, record, url, "--head", f"5:{row_hash}", "--json").stdout)[

@@ -17,35 +17,53 @@ from api.client.verify.findings import NAMES, Verdict
 from api.client.verify.verification import Options, Scan, verify
 from core.chain.rpc import Rpc
 from tests.integration.client.conftest import Exported
-from tests.integration.client.tampering import KINDS
+from tests.integration.client.forging import Forgery
+from tests.integration.client.inventions import INVENTIONS
+from tests.integration.client.tampering import KINDS, Kind
 
+LOST = (
+    "lost blocks: 1 rows (7) were taken back with blocks that the node does not know; whether "
+    "there were any is the record's word"
+)
+EVERY = KINDS | INVENTIONS
 PAGE = Path(__file__).parents[3] / "docs" / "verify.md"
 BEGIN, END = "<!-- tampering: begin -->\n", "<!-- tampering: end -->\n"
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:
-    report = verify(
-        KINDS[kind].apply(exported), [exported.deployed.rpc], Options(), lambda part, done, of: None
-    )
+    report = verify(EVERY[kind].apply(exported), [exported.deployed.rpc], Options(), silent)
+    if EVERY[kind].is_refused:
+        assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
+        return sorted({text.partition(":")[0] for text in report.unchecked})
     assert report.verdict is Verdict.DIFFERENT
     return sorted({finding.name for finding in report.findings})
 
 
+def silent(part: str, done: int, of: int) -> None:
+    """Nobody looks."""
+
+
 def test_an_honest_record__is_sound(exported: Exported) -> None:
-    for lines in (exported.lines, exported.other):
-        report = verify(lines, [exported.deployed.rpc], Options(), lambda part, done, of: None)
-        assert (report.findings, report.unchecked) == ([], [])
+    report = verify(exported.other, [exported.deployed.rpc], Options(), silent)
+    assert (report.findings, report.unchecked, report.claims) == ([], [], [6])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_a_block_that_no_node_knows__are_never_sound(exported: Exported) -> None:
+    """A row and its reversal in a block that never existed passed as proven."""
+    report = verify(exported.lines, [exported.deployed.rpc], Options(), silent)
+    assert (report.findings, report.claims) == ([], [5, 6, 7, 8])
+    assert report.unchecked == [LOST]
+
+
+@pytest.mark.parametrize("kind", EVERY)
 def test_tampering__is_found_by_its_name(exported: Exported, kind: str) -> None:
-    assert KINDS[kind].name in names_found(exported, kind)
+    assert EVERY[kind].name in names_found(exported, kind)
 
 
 def test_the_table_of_the_page__is_what_is_found(exported: Exported) -> None:
     rows = [
-        f"| {kind} | {one.what} | {_shown(one.name, names_found(exported, kind))} |\n"
-        for kind, one in KINDS.items()
+        f"| {kind} | {one.what} | {_shown(one, names_found(exported, kind))} |\n"
+        for kind, one in EVERY.items()
     ]
     table = "| tampering | the cheat | found as |\n|---|---|---|\n" + "".join(rows)
     before, _, rest = PAGE.read_text().partition(BEGIN)
@@ -56,9 +74,11 @@ def test_the_table_of_the_page__is_what_is_found(exported: Exported) -> None:
     assert shown == table
 
 
-def _shown(name: str, found: list[str]) -> str:
-    others = [f"`{one}`" for one in found if one != name]
-    return f"**`{name}`**" + (", " + ", ".join(others) if others else "")
+def _shown(kind: Kind, found: list[str]) -> str:
+    if kind.is_refused:
+        return f"exit code 2, not checked: **{kind.name}**"
+    others = [f"`{one}`" for one in found if one != kind.name]
+    return f"**`{kind.name}`**" + (", " + ", ".join(others) if others else "")
 
 
 def test_every_name_of_a_difference__is_explained_in_the_page() -> None:
@@ -71,18 +91,17 @@ class Pruned(httpx.BaseTransport):
     nodes word it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, methods: tuple[str, ...] = ("eth_call", "eth_getTransactionCount")) -> None:
         self._node = httpx.HTTPTransport()
+        self._methods = methods
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        call = json.loads(request.read())
-        if (
-            isinstance(call, dict)
-            and call["method"] == "eth_call"
-            and call["params"][1] != "latest"
-        ):
+        asked = json.loads(request.read())
+        calls = asked if isinstance(asked, list) else [asked]
+        if any(call["method"] in self._methods and call["params"][1] != "latest" for call in calls):
             error = {"code": -32000, "message": "missing trie node"}
-            return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], "error": error})
+            answers = [{"jsonrpc": "2.0", "id": call["id"], "error": error} for call in calls]
+            return httpx.Response(200, json=answers if isinstance(asked, list) else answers[0])
         return self._node.handle_request(request)
 
     def close(self) -> None:
@@ -96,39 +115,83 @@ def pruned(exported: Exported) -> Iterator[Rpc]:
     rpc.close()
 
 
+@pytest.fixture
+def without_nonces(exported: Exported) -> Iterator[Rpc]:
+    rpc = Rpc([exported.deployed.anvil.url], transport=Pruned(("eth_getTransactionCount",)))
+    yield rpc
+    rpc.close()
+
+
 def test_a_node_without_past_state__is_never_sound_and_finds_what_needs_none(
     exported: Exported, pruned: Rpc
 ) -> None:
-    honest = verify(exported.lines, [pruned], Options(), lambda part, done, of: None)
+    honest = verify(exported.other, [pruned], Options(), silent)
     assert (honest.verdict, honest.findings) == (Verdict.UNCHECKED, [])
-    assert [text.partition(":")[0] for text in honest.unchecked] == ["the vault's totals"]
-    forged = verify(
-        KINDS["amount off by one"].apply(exported), [pruned], Options(), lambda part, done, of: None
-    )
+    assert [text.partition(":")[0] for text in honest.unchecked] == [
+        "reverted calls",
+        "the vault's totals",
+    ]
+    forged = verify(KINDS["amount off by one"].apply(exported), [pruned], Options(), silent)
     assert [finding.name for finding in forged.findings] == ["row.amount"]
 
 
 def test_a_search_that_was_not_asked_for__is_told_and_no_doubt(exported: Exported) -> None:
     lines = KINDS["reverted call hidden"].apply(exported)
-    report = verify(
-        lines, [exported.deployed.rpc], Options(scan=Scan.NONE), lambda part, done, of: None
-    )
-    assert report.verdict is Verdict.SOUND
+    report = verify(lines, [exported.deployed.rpc], Options(scan=Scan.NONE), silent)
+    assert (report.findings, report.unchecked) == ([], [LOST])
     assert report.remarks == [
         "reverted calls that the record leaves out were not looked for in 14 blocks (--scan all)"
     ]
 
 
-def test_a_search_that_is_too_long__leaves_the_record_unchecked(
-    exported: Exported, monkeypatch: pytest.MonkeyPatch
+def test_a_search_that_is_too_long_without_nonces__leaves_the_record_unchecked(
+    exported: Exported, without_nonces: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 13)
-    report = verify(exported.lines, [exported.deployed.rpc], Options(), lambda part, done, of: None)
+    monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 15)
+    report = verify(exported.other, [without_nonces], Options(), silent)
     assert (report.verdict, len(report.unchecked)) == (Verdict.UNCHECKED, 1)
-    monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 14)
-    assert (
-        verify(
-            exported.lines, [exported.deployed.rpc], Options(), lambda part, done, of: None
-        ).verdict
-        is Verdict.SOUND
-    )
+    assert "were not looked for in 16 blocks (--scan all): nonces:" in report.unchecked[0]
+    monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 16)
+    report = verify(exported.other, [without_nonces], Options(), silent)
+    assert (report.verdict, report.figures["blocks_scanned"]) == (Verdict.SOUND, 16)
+
+
+@pytest.mark.parametrize("scan", [Scan.AUTO, Scan.ALL])
+def test_a_hidden_reverted_call__is_found_by_its_nonce_and_by_every_block(
+    exported: Exported, scan: Scan
+) -> None:
+    lines = KINDS["reverted call hidden"].apply(exported)
+    report = verify(lines, [exported.deployed.rpc], Options(scan=scan), silent)
+    assert [one.name for one in report.findings] == ["revert.left_out"]
+    # two of the agent's calls are of the other mandate, and one is hidden
+    assert report.figures["blocks_scanned"] == (3 if scan is Scan.AUTO else 14)
+
+
+def test_a_reverted_call_after_those_that_the_record_tells_of__is_never_sound(
+    exported: Exported,
+) -> None:
+    """An old height cut the search short, and hid what came after with a remark."""
+    forgery = Forgery.of(exported.lines)
+    hidden = forgery.body("revert")
+    forgery.head["as_of"]["reverts_block_number"] = hidden["block_number"] - 1
+    forgery.drop(hidden)
+    forgery.seal()
+    report = verify(forgery.lines(), [exported.deployed.rpc], Options(), silent)
+    assert report.findings == []
+    assert report.unchecked == [
+        LOST,
+        (
+            f"reverted calls: the record tells of them up to block {hidden['block_number'] - 1}, "
+            "and 1 came after; export it again"
+        ),
+    ]
+
+
+def test_a_height_of_reverted_calls_that_is_old__is_no_doubt_where_none_came_after(
+    exported: Exported,
+) -> None:
+    forgery = Forgery.of(exported.other)
+    told = forgery.body("revert")["block_number"]
+    forgery.head["as_of"]["reverts_block_number"] = told
+    report = verify(forgery.lines(), [exported.deployed.rpc], Options(), silent)
+    assert report.verdict is Verdict.SOUND

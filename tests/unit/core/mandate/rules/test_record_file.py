@@ -17,14 +17,14 @@ ROW = LedgerRow(
     kind=RowKind.MOVE,
     reported_by=ReportedBy.CHAIN,
     occurred_at=AT,
-    base_key="log:0x01:3",
+    base_key="log:0x" + "01" * 32 + ":3",
     amount_usdc_e6=UsdcE6(12_500_000),
     cash_delta_usdc_e6=-12_500_000,
     chain_id=84532,
-    tx_hash="0x01",
+    tx_hash="0x" + "01" * 32,
     log_index=3,
     block_number=7,
-    block_hash="0x02",
+    block_hash="0x" + "02" * 32,
     payload={"executed": {"nonce": 0}},
     id=4,
     mandate_id=0,
@@ -33,7 +33,7 @@ ROW = LedgerRow(
     reverses_id=None,
     created_at=AT,
     prev_hash=genesis_hash("m_abcdefghij"),
-    row_hash="",
+    row_hash="0x" + "03" * 32,
 )
 
 
@@ -45,6 +45,16 @@ def line(**changes: Any) -> dict[str, Any]:
 
 def test_a_row__comes_back_as_it_was() -> None:
     assert row_of_line(line()) == ROW
+
+
+def test_a_row_that_was_read__is_written_as_the_same_bytes() -> None:
+    assert record_line(row_of_line(line())) == record_line(ROW)
+
+
+@pytest.mark.parametrize("hashed", ["", "0x" + "0A" * 32, 5, None])
+def test_a_hash_of_another_form__is_named(hashed: Any) -> None:
+    with pytest.raises(MandateError, match="row_hash"):
+        row_of_line(line() | {"row_hash": hashed})
 
 
 def test_a_row_that_was_read__gives_the_same_hash() -> None:
@@ -65,6 +75,21 @@ def test_a_row_that_was_read__gives_the_same_hash() -> None:
         ({"payload": []}, "body.payload"),
         ({"occurred_at": "2026-02-02T09:00:00Z"}, "body.occurred_at"),
         ({"occurred_at": "2026-02-30T09:00:00.000000Z"}, "body.occurred_at"),
+        ({"occurred_at": "2026-W06-1T09:00:00.000000Z"}, "body.occurred_at"),
+        ({"occurred_at": "\uff12026-02-02T09:00:00.000000Z"}, "body.occurred_at"),
+        ({"occurred_at": "2026-02-02 09:00:00.000000Z"}, "body.occurred_at"),
+        ({"created_at": "2026-02-02T09:00:00.00000\u202eZ"}, "body.created_at"),
+        ({"amount_usdc": "\uff112.500000"}, "amount_usdc"),
+        ({"amount_usdc": "-0.000000"}, "body.amount_usdc"),
+        ({"tx_hash": "0x" + "AB" * 32}, "body.tx_hash"),
+        ({"tx_hash": "0x" + "ab" * 31}, "body.tx_hash"),
+        ({"block_hash": "0x" + "ab" * 32 + "\n"}, "body.block_hash"),
+        ({"block_number": -1}, "body.block_number"),
+        ({"log_index": False}, "body.log_index"),
+        ({"incarnation": 0}, "body.incarnation"),
+        ({"chain_id": 0}, "body.chain_id"),
+        ({"reverses_seq": 3}, "body.reverses_seq"),
+        ({"reverses_seq": 1, "payload": {"reverses_seq": True}}, "body.reverses_seq"),
         ({"comment": "x"}, "comment"),
     ],
 )

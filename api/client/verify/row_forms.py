@@ -1,0 +1,232 @@
+"""The declared form of every row that no log gives: one key, kind, author and payload each.
+
+A row is taken apart into what its writer was told, written again by the same function as the
+service's (core.mandate.rules.paper, agent_rows, chain_rows), and both must be the same. What no
+writer writes is of no declared form.
+
+| key | by | mode |
+|---|---|---|
+| signed | owner | both |
+| paper_deposit, stop | owner (a stop: the agent too) | paper |
+| cancelled | owner | both |
+| expired | chain | testnet |
+| report:{32 hex digits} | agent | both |
+| refusal:{transaction, or 32 hex digits}, refusal:guard:{resource}:{hour} | agent | both |
+| stop_request:{32 hex digits} | agent | testnet |
+| mark:{block} | keeper | testnet |
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from api.client.verify.terms_check import RecordSubject
+from core.errors import InvalidParameterError
+from core.mandate.rules.agent_rows import (
+    after_stop_note,
+    event_row,
+    guard_refusal_note,
+    refusal_note,
+    stop_request_note,
+)
+from core.mandate.rules.chain_rows import expired_note, mark_note
+from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
+from core.mandate.rules.refusals import refusal_report
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.money import usdc_e6_from_text, usdc_text
+
+# The service's own flags on a report (api/client/verify/flags_check.py judges them again).
+VIOLATION: Final = "violation"
+UNSEEN: Final = "unseen"
+POSITIONS_VOID: Final = "positions_void"  # what a paper stop gave back (replay.py)
+EXPIRED: Final = "expired"
+HOUR_S: Final = 3_600
+TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
+_FACT: Final = re.compile("[0-9a-f]{32}")
+_GUARD: Final = re.compile("guard:0x[0-9a-f]{64}:([0-9]{1,12})")
+
+
+def declared(row: LedgerRow, subject: RecordSubject) -> NewRow | None:
+    """The row as its writer would have written it; None when no writer writes one of this key in a
+    mandate of this mode.
+
+    Errors: InvalidParameterError for what its writer would have refused; other MandateErrors
+    likewise.
+    """
+    prefix, _, fact = row.base_key.partition(":")
+    on_paper, on_testnet = _FORMS.get(prefix, (None, None))
+    write = on_paper if subject.is_paper else on_testnet
+    return None if write is None else write(row, subject, fact)
+
+
+def safe_block_of(row: LedgerRow) -> int:
+    """The block by whose time terms had ended, as the row says; 0 when it names none."""
+    expired = row.payload.get("terms_expired")
+    number = expired.get("safe_block") if isinstance(expired, Mapping) else None
+    return number if type(number) is int and number >= 0 else 0
+
+
+def is_told(row: LedgerRow) -> bool:
+    """Whether a row is somebody's word: its key names neither a log nor a call that failed."""
+    return not row.base_key.startswith(("log:", "revert:")) and row.reverses_id is None
+
+
+def told_payload(row: LedgerRow) -> dict[str, Any]:
+    """What the agent sent: a report's payload without the service's flags."""
+    return {key: value for key, value in row.payload.items() if key not in (VIOLATION, UNSEEN)}
+
+
+def _signed(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    return _of_signature(row, subject)[0]
+
+
+def _paper_deposit(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    return _of_signature(row, subject)[1]
+
+
+def _of_signature(row: LedgerRow, subject: RecordSubject) -> tuple[NewRow, ...]:
+    return signed_rows(
+        subject.facts,
+        terms_digest=subject.digest,
+        version=subject.terms_version,
+        now=row.occurred_at,
+    )
+
+
+def _stop(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    by = row.reported_by if row.reported_by is ReportedBy.AGENT else ReportedBy.OWNER
+    stop = stop_row(by=by, reason=by.value, now=row.occurred_at)
+    void = {key: row.payload[key] for key in (POSITIONS_VOID,) if key in row.payload}
+    return replace(stop, payload={**stop.payload, **void})
+
+
+def _cancelled(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    return cancelled_note(row.occurred_at)
+
+
+def _expired(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    ends_at = datetime.fromtimestamp(subject.terms.ends_at, UTC)
+    return expired_note(ends_at, safe_block=_height(_fact(row, "terms_expired"), "safe_block"))
+
+
+def _report(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    _require_fact(fact)
+    wanted = event_row(
+        kind=row.kind.value,
+        amount_usdc_e6=row.amount_usdc_e6,
+        tx_hash=row.tx_hash,
+        why=None,
+        payload=told_payload(row),
+        violation=None,
+        fact=fact,
+        now=row.occurred_at,
+        chain_id=subject.chain_id,
+    )
+    flags = {key: row.payload[key] for key in (VIOLATION, UNSEEN) if key in row.payload}
+    return replace(wanted, payload={**wanted.payload, **flags})
+
+
+def _refusal(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    refusal = _fact(row, "refusal")
+    if guard := _GUARD.fullmatch(fact):
+        if int(guard[1]) != int(row.occurred_at.timestamp()) // HOUR_S:
+            raise InvalidParameterError("base_key", "name the hour that it was refused in")
+        return guard_refusal_note(detail=_text(refusal, "detail"), fact=fact, now=row.occurred_at)
+    if fact != row.tx_hash:
+        _require_fact(fact)
+    if "code" in refusal:
+        return _after_stop(row, subject, fact, refusal)
+    report = refusal_report(_text(refusal, "reason"), row.tx_hash, _attempted(refusal))
+    return refusal_note(report, fact=fact, now=row.occurred_at)
+
+
+def _after_stop(
+    row: LedgerRow, subject: RecordSubject, fact: str, refusal: Mapping[str, Any]
+) -> NewRow:
+    """The service refuses a trade after a stop itself on paper alone."""
+    kind = next(
+        (one for one in TRADES if one.value == _fact(refusal, "attempted").get("kind")), None
+    )
+    if kind is None or not subject.is_paper:
+        raise InvalidParameterError("refusal", "it is none that the service writes")
+    return after_stop_note(
+        kind=kind,
+        amount_usdc_e6=_attempted(refusal),
+        tx_hash=row.tx_hash,
+        why=_why(row),
+        fact=fact,
+        now=row.occurred_at,
+    )
+
+
+def _stop_request(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    _require_fact(fact)
+    return stop_request_note(why=_why(row), fact=fact, now=row.occurred_at)
+
+
+def _mark(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    mark = _fact(row, "mark")
+    return mark_note(
+        worth_usdc_e6=usdc_e6_from_text(_text(mark, "worth_usdc")),
+        as_of_block=_height(mark, "as_of_block"),
+        source=_text(mark, "source"),
+        now=row.occurred_at,
+    )
+
+
+_Write = Callable[[LedgerRow, RecordSubject, str], NewRow]
+# By key up to the colon: (on paper, on testnet).
+_FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
+    "signed": (_signed, _signed),
+    "paper_deposit": (_paper_deposit, None),
+    "stop": (_stop, None),
+    "cancelled": (_cancelled, _cancelled),
+    EXPIRED: (None, _expired),
+    "report": (_report, _report),
+    "refusal": (_refusal, _refusal),
+    "stop_request": (None, _stop_request),
+    "mark": (None, _mark),
+}
+
+
+def _fact(of: LedgerRow | Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = (of.payload if isinstance(of, LedgerRow) else of).get(key)
+    if not isinstance(found, Mapping):
+        raise InvalidParameterError(key, "write an object")
+    return found
+
+
+def _text(of: Mapping[str, Any], key: str) -> str:
+    found = of.get(key)
+    if not isinstance(found, str):
+        raise InvalidParameterError(key, "write text")
+    return found
+
+
+def _height(of: Mapping[str, Any], key: str) -> int:
+    found = of.get(key)
+    if type(found) is not int or found < 0:
+        raise InvalidParameterError(key, "write a height")
+    return found
+
+
+def _attempted(refusal: Mapping[str, Any]) -> Any:
+    attempted = refusal.get("attempted")
+    text = attempted.get("amount_usdc") if isinstance(attempted, Mapping) else None
+    if text is None:
+        return None
+    amount = usdc_e6_from_text(str(text))
+    if usdc_text(amount) != text:
+        raise InvalidParameterError("amount_usdc", "write six decimals")
+    return amount
+
+
+def _why(row: LedgerRow) -> str | None:
+    return _text(row.payload, "why") if "why" in row.payload else None
+
+
+def _require_fact(fact: str) -> None:
+    if not _FACT.fullmatch(fact):
+        raise InvalidParameterError("base_key", "end it with 32 lower-case hex digits")

@@ -1,0 +1,125 @@
+"""Mandates without a vault: signed, cancelled, or signed by nobody; and what the agents of vaults
+sent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from api.client.verify.findings import Report, Verdict
+from api.client.verify.verification import Options, verify
+from core.db.embedded import EmbeddedPostgres
+from core.mandate.chain import calldata
+from core.mandate.rules.chain_rows import expired_note
+from core.mandate.rules.record_file import totals_of
+from core.mandate.rules.state import EMPTY_STATE
+from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.client.conftest import export, following
+from tests.integration.client.forging import Forgery
+from tests.integration.client.inventions import as_body
+from tests.integration.indexer.conftest import DRAFTED_AT
+from tests.personas import OWNER
+
+
+@dataclass(frozen=True)
+class Unfunded:
+    chain: DeployedChain
+    signed: tuple[bytes, ...]
+    cancelled: tuple[bytes, ...]
+
+
+@pytest.fixture(scope="module")
+def unfunded(postgres: EmbeddedPostgres, template: str) -> Iterator[Unfunded]:
+    with following(postgres, template) as follower:
+        chain = follower.deployed
+        signed, cancelled = follower.issue(), follower.issue("m_othermand2", nonce=2)
+        chain.succeed(OWNER, chain.contracts["factory"], calldata.cancel_terms(cancelled.terms))
+        chain.anvil.mine()
+        follower.catch_up()
+        yield Unfunded(chain, export(follower, signed), export(follower, cancelled))
+
+
+def judged(unfunded: Unfunded, lines: list[bytes] | tuple[bytes, ...]) -> Report:
+    return verify(lines, [unfunded.chain.rpc], Options(), lambda part, done, of: None)
+
+
+def names(report: Report) -> list[str]:
+    return [finding.name for finding in report.findings]
+
+
+def test_signed_terms_without_a_vault__are_proven_by_their_signature(unfunded: Unfunded) -> None:
+    report = judged(unfunded, unfunded.signed)
+    assert (report.verdict, report.claims) == (Verdict.SOUND, [])
+    assert report.figures["status"] == "signed"
+
+
+def test_terms_that_nobody_signed__are_not_shown_as_signed(unfunded: Unfunded) -> None:
+    forgery = Forgery.of(unfunded.signed)
+    forgery.first["signature"] = None
+    report = judged(unfunded, forgery.lines())
+    assert names(report) == ["terms.signature"]
+    assert (report.claims, report.figures["status"]) == ([1], "draft")
+
+
+def test_neither_signature_nor_vault__is_never_sound(unfunded: Unfunded) -> None:
+    forgery = Forgery.of(unfunded.signed)
+    forgery.first["signature"] = None
+    forgery.rows = []
+    forgery.seal()
+    report = judged(unfunded, forgery.lines())
+    assert (report.findings, report.unchecked) == (
+        [],
+        ["terms: there is neither a signature nor a vault"],
+    )
+    assert forgery.head["totals"] == totals_of(EMPTY_STATE)
+
+
+def test_a_signature_that_the_rows_leave_out__is_found(unfunded: Unfunded) -> None:
+    forgery = Forgery.of(unfunded.signed)
+    forgery.rows = []
+    forgery.seal()
+    assert names(judged(unfunded, forgery.lines())) == ["row.left_out"]
+
+
+def test_cancelled_terms__are_cancelled_for_the_factory_too(unfunded: Unfunded) -> None:
+    report = judged(unfunded, unfunded.cancelled)
+    assert (report.verdict, report.figures["status"]) == (Verdict.SOUND, "cancelled")
+
+
+def test_a_cancellation_that_is_hidden__is_what_the_factory_says(unfunded: Unfunded) -> None:
+    """Without a row of the chain no log was looked for before the record's last block."""
+    forgery = Forgery.of(unfunded.cancelled)
+    forgery.drop(forgery.body("terms_cancelled"))
+    forgery.seal()
+    assert "terms.cancelled" in names(judged(unfunded, forgery.lines()))
+
+
+def test_an_end_that_no_block_shows__is_not_believed(unfunded: Unfunded) -> None:
+    forgery = Forgery.of(unfunded.signed)
+    ends_at = forgery.first["terms"]["endsAt"]
+    note = expired_note(DRAFTED_AT.fromtimestamp(int(ends_at), DRAFTED_AT.tzinfo), safe_block=3)
+    forgery.insert(as_body(note))
+    forgery.seal()
+    assert names(judged(unfunded, forgery.lines())) == ["row.unproven"]
+
+
+def test_an_end_that_a_block_shows__is_proven(unfunded: Unfunded) -> None:
+    chain, forgery = unfunded.chain, Forgery.of(unfunded.signed)
+    ends_at = int(forgery.first["terms"]["endsAt"])
+    chain.rpc.call("evm_setNextBlockTimestamp", [ends_at])
+    chain.anvil.mine()
+    header = chain.reader.header()
+    assert header is not None and header.timestamp == ends_at
+    note = expired_note(
+        DRAFTED_AT.fromtimestamp(ends_at, DRAFTED_AT.tzinfo), safe_block=header.number
+    )
+    forgery.insert(as_body(note))
+    forgery.head["as_of"] = {
+        "block_number": header.number, "block_hash": header.hash,
+        "reverts_block_number": header.number,
+    }  # fmt: skip
+    forgery.seal()
+    report = judged(unfunded, forgery.lines())
+    assert (names(report), report.unchecked, report.claims) == ([], [], [])
+    assert report.figures["status"] == "cancelled"
