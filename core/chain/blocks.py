@@ -19,6 +19,16 @@ class BlockHeader:
 
 
 @dataclass(frozen=True, slots=True)
+class SentCall:
+    """A transaction as its block lists it. `to` None: it creates a contract; `data`: 0x hex."""
+
+    tx_hash: str
+    sender: str
+    to: str | None
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class RawLog:
     address: str
     topics: tuple[str, ...]

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
+from core.chain.blocks import BlockHeader, RawLog, SentCall, TransactionReceipt
 from core.hexes import bytes_of, checksum_address
 
 T = TypeVar("T")
@@ -55,6 +55,19 @@ class _Sent(_Object):
     to: _Address | None
     input: _Hex
     gas: _Number
+
+
+class _Called(_Object):
+    """A transaction as far as it is known from its block."""
+
+    hash: _Hash
+    sender: _Address = msgspec.field(name="from")
+    to: _Address | None
+    input: _Hex
+
+
+class _WholeBlock(_Object):
+    transactions: list[_Called]
 
 
 class _Block(_Object):
@@ -103,6 +116,7 @@ _read_number, _read_wei, _read_fee, _read_hex = map(_reader, (_Number, _Wei, _Fe
 _read_block, _read_receipt, _read_receipts = map(
     _reader, (_Block | None, _Receipt | None, list[_Receipt] | None)
 )
+_read_whole_block = _reader(_WholeBlock | None)
 _read_logs, _read_sent = map(_reader, (list[_Log], _Sent | None))
 
 
@@ -149,6 +163,12 @@ def header(content: bytes) -> BlockHeader | None:
     return None if found is None else _header(found)
 
 
+def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
+    """The transactions of a block that lists them whole; of no block none."""
+    found = _read_whole_block(content)
+    return () if found is None else tuple(map(_sent_call, found.transactions))
+
+
 def receipt(content: bytes) -> TransactionReceipt | None:
     found = _read_receipt(content)
     return None if found is None else _receipt(found)
@@ -185,6 +205,15 @@ def _header(found: _Block) -> BlockHeader:
             (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
         ),
         base_fee_wei=None if base_fee is None else int(base_fee, 16),
+    )
+
+
+def _sent_call(found: _Called) -> SentCall:
+    return SentCall(
+        tx_hash=found.hash.lower(),
+        sender=checksum_address(found.sender),
+        to=None if found.to is None else checksum_address(found.to),
+        data=found.input.lower(),
     )
 
 

@@ -170,7 +170,7 @@ def _keeper_before(subject: RecordSubject, found: Iterable[RawLog], node: Node, 
 
     No past state is asked for.
     """
-    newest = node.ask("the newest block", node.reader.block_number)
+    newest = node.newest()
     wanted = {"address": subject.factory, "topics": [topic_of("KeeperChanged")]}
     for logs in (found, node.logs("changes of the keeper", wanted, last + 1, newest)):
         own = (log for log in logs if log.address == subject.factory)

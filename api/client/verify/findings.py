@@ -5,11 +5,14 @@ remark.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import StrEnum
 from typing import Any, Final
 
+MOST_FINDINGS: Final = 1_000
+MOST_CHARACTERS: Final = 2_000  # of one finding
 NAMES: Final[Mapping[str, str]] = {
     "format.json": "a line is no JSON object",
+    "format.line": "a line is longer than a record's lines are, or holds too much",
     "format.canonical": "a line is not the canonical JSON of what it says",
     "format.number": "a number is a fraction or too large",
     "format.first": "the first line is not that of a record",
@@ -24,6 +27,8 @@ NAMES: Final[Mapping[str, str]] = {
     "head.totals": "the head's totals are not the sum of the rows",
     "head.block": "the block that the record claims to be complete up to is not in the chain",
     "head.kept": "a head that was written down earlier is not in this record",
+    "subject.mandate": "the record is of another mandate than the one that was named",
+    "subject.owner": "the record is of another owner than the one that was named",
     "terms.form": "the terms cannot be read",
     "terms.mandate_id": "the terms name another mandate",
     "terms.rules": "the rules are not those that were signed",
@@ -96,47 +101,66 @@ class UncheckedError(Exception):
         self.reason = reason
 
 
-class Verdict(IntEnum):
-    """The exit codes."""
+class Verdict(StrEnum):
+    """What the checks prove, and no more."""
 
-    SOUND = 0
-    DIFFERENT = 1
-    UNCHECKED = 2
+    SOUND = "sound"  # every row
+    CHAIN_SOUND = "chain_sound"  # every row but the claims of their authors
+    DIFFERENT = "different"
+    UNCHECKED = "unchecked"
+
+    def exit_code(self, *, strict: bool) -> int:
+        """`strict`: claims are no success either."""
+        return {"sound": 0, "chain_sound": 3 if strict else 0, "different": 1, "unchecked": 2}[self]
 
 
 @dataclass(slots=True)
 class Report:
     """What the checks found so far.
 
-    `claims` are the seqs of rows that only their author vouches for.
+    `subject`: what the record is about, as far as it is known. `claims` are the seqs of rows that
+    only their author vouches for.
 
     `shown`: limits, progress and statement, as the rows give them.
+
+    Laws: at most MOST_FINDINGS are kept and their texts cut, so that a file cannot make the report
+    larger than it is worth; `more` counts the rest.
     """
 
     findings: list[Finding] = field(default_factory=list)
+    more: int = 0
     unchecked: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     claims: list[int] = field(default_factory=list)
+    subject: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] = field(default_factory=dict)
 
     def say(self, name: str, seq: int | None, text: str) -> None:
         if name not in NAMES:
             raise KeyError(name)
-        self.findings.append(Finding(name, seq, text))
+        if len(self.findings) < MOST_FINDINGS:
+            cut = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."
+            self.findings.append(Finding(name, seq, cut))
+        else:
+            self.more += 1
 
     @property
     def verdict(self) -> Verdict:
         if self.findings:
             return Verdict.DIFFERENT
-        return Verdict.UNCHECKED if self.unchecked else Verdict.SOUND
+        if self.unchecked:
+            return Verdict.UNCHECKED
+        return Verdict.CHAIN_SOUND if self.claims else Verdict.SOUND
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "verdict": self.verdict.name.lower(),
+            "verdict": self.verdict.value,
+            "subject": self.subject,
             "differences": [
                 {"name": one.name, "seq": one.seq, "text": one.text} for one in self.findings
             ],
+            "more_differences": self.more,
             "by_name": dict(Counter(one.name for one in self.findings)),
             "unchecked": self.unchecked,
             "remarks": self.remarks,

@@ -5,11 +5,11 @@ followed the chain at the time may still know the block by its hash. What no nod
 proven, and never sound.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from api.client.verify.findings import Report
 from api.client.verify.node import Node
+from core.chain.blocks import BlockHeader
 from core.mandate.rules.rows import LedgerRow
 
 
@@ -31,11 +31,10 @@ def check_lost(rows: Sequence[LedgerRow], node: Node, report: Report) -> None:
         )
 
 
-def _compare(row: LedgerRow, block: Mapping[str, Any], report: Report) -> None:
-    number, at = int(block["number"], 16), int(block["timestamp"], 16)
-    if number != row.block_number:
-        report.say("row.place", row.seq, f"block {row.block_hash} has the height {number}")
-    if at != row.occurred_at.timestamp():
+def _compare(row: LedgerRow, block: BlockHeader, report: Report) -> None:
+    if block.number != row.block_number:
+        report.say("row.place", row.seq, f"block {row.block_hash} has the height {block.number}")
+    if block.timestamp != row.occurred_at.timestamp():
         report.say("row.time", row.seq, f"block {row.block_hash} is of another time")
-    if row.tx_hash not in {str(tx).lower() for tx in block["transactions"]}:
+    if row.tx_hash not in block.transaction_hashes:
         report.say("row.transaction", row.seq, f"{row.tx_hash} is not in block {row.block_hash}")

@@ -1,6 +1,7 @@
 """verify-record FILE --rpc URL: the command.
 
-Exit code 0 sound, 1 differences, 2 could not be (fully) checked.
+Exit code 0 sound, also beside claims of authors; 1 differences; 2 could not be (fully) checked;
+3 claims, under --strict.
 """
 
 import json
@@ -25,8 +26,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from api.client.verify.findings import Report, Verdict
+from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
+from api.client.verify.printable import printable
+from api.client.verify.reading import lines_of
 from api.client.verify.verification import Options, Scan, verify
 from core.chain.rpc import Rpc
 from core.errors import MandateError
@@ -37,7 +40,8 @@ DEADLINE_S = 90.0
 CALLS_PER_S = 1_000_000.0  # as fast as the node lets: its own limit slows it down
 SHOWN = 50
 WORDS = {
-    Verdict.SOUND: "[bold green]sound[/]: every row is proven or listed as a claim",
+    Verdict.SOUND: "[bold green]sound[/]: every row is proven",
+    Verdict.CHAIN_SOUND: "[bold green]chain rows sound[/], {claims}: only their authors vouch for them",
     Verdict.DIFFERENT: "[bold red]differences[/]: this record is not what the chain says",
     Verdict.UNCHECKED: "[bold yellow]could not be fully checked[/]: nothing contradicts it so far",
 }
@@ -65,12 +69,34 @@ def main(
             "payments count"
         ),
     ] = None,
+    mandate: Annotated[
+        str | None, typer.Option(help="the mandate's id that the record must be of")
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(help="the owner's address that the record must be of")
+    ] = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="the block that you know this record ends at: later logs are then no doubt"
+        ),
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
     ] = None,
     scan: Annotated[
         Scan, typer.Option(help="look through every block for reverted calls that were left out")
     ] = Scan.AUTO,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="exit 3 when any row is only its author's claim")
+    ] = False,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="calls of all nodes together; by default 20,000 and 6 for each row",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Check a mandate's record against the chain, row by row.
@@ -82,27 +108,35 @@ def main(
         Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc
     ]
     options = Options(
+        now=int(time.time()),
+        mandate=mandate,
+        owner=_address(owner, "--owner"),
+        as_of=as_of,
+        most_calls=max_calls,
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
         kept_head=_kept_head(head),
         scan=scan,
     )
+    report = Report()
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
-        report = _verified(lines, rpcs, options, tell)
+        _verify(lines, rpcs, options, tell, report)
     report.figures |= _cost(rpcs, begun)
     if as_json:
         sys.stdout.write(json.dumps(report.as_json()) + "\n")
     else:
         _show(report, Console())
-    raise typer.Exit(int(report.verdict))
+    raise typer.Exit(report.verdict.exit_code(strict=strict))
 
 
-def _verified(lines: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
+def _verify(
+    file: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell, report: Report
+) -> None:
     try:
-        return verify(lines, rpcs, options, tell)
+        verify(lines_of(file), rpcs, options, tell, report)
     # the process's edge: a file that no check foresaw is not checked, and never sound
     except Exception as error:
-        return Report(unchecked=[f"the checks ended with {type(error).__name__}: {error}"])
+        report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
 def _address(text: str | None, option: str) -> str | None:
@@ -158,31 +192,36 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
 
 
 def _show(report: Report, console: Console) -> None:
+    for name, value in report.subject.items():
+        console.print(f"  {name:16} {_plain(value)}", highlight=False)
     if report.findings:
+        count = len(report.findings) + report.more
         table = Table(
-            "row",
-            "what",
-            "difference",
-            title=f"{len(report.findings)} differences",
-            title_justify="left",
+            "row", "what", "difference", title=_counted(count, "difference"), title_justify="left"
         )
         for one in report.findings[:SHOWN]:
-            table.add_row("" if one.seq is None else str(one.seq), one.name, escape(one.text))
+            table.add_row("" if one.seq is None else str(one.seq), one.name, _plain(one.text))
         console.print(table)
-        if len(report.findings) > SHOWN:
-            console.print(f"... and {len(report.findings) - SHOWN} more (--json lists all)")
+        if count > SHOWN:
+            console.print(f"... and {count - SHOWN} more (--json lists up to {MOST_FINDINGS})")
     for text in report.unchecked:
-        console.print(f"[yellow]not checked:[/] {escape(text)}")
+        console.print(f"[yellow]not checked:[/] {_plain(text)}")
     for text in report.remarks:
-        console.print(f"remark: {escape(text)}")
+        console.print(f"remark: {_plain(text)}")
+    claims = _counted(len(report.claims), "claim")
     if report.claims:
-        console.print(
-            f"claims, which only their author vouches for: {len(report.claims)} rows "
-            f"({_seqs(report.claims)})"
-        )
+        console.print(f"claims, which only their authors vouch for: rows {_seqs(report.claims)}")
     for name, value in report.figures.items():
-        console.print(f"  {name:16} {escape(str(value))}", highlight=False)
-    console.print(WORDS[report.verdict])
+        console.print(f"  {name:16} {_plain(value)}", highlight=False)
+    console.print(WORDS[report.verdict].format(claims=claims))
+
+
+def _plain(value: object) -> str:
+    return escape(printable(str(value)))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def _seqs(seqs: Sequence[int]) -> str:

@@ -1,39 +1,40 @@
-"""What is asked of the node: blocks, receipts and logs, in batches that grow and shrink with what
-comes back.
+"""What is asked of the nodes: blocks, receipts, logs and views, in batches that grow and shrink with
+what comes back.
 
-Errors of everything here: UncheckedError when the node is away or refuses. A node's word is not
-doubted here, but compared: the same logs come once by range and once by receipt, and several nodes
-are asked for the same block.
+Laws
+- Every node is asked for everything, and what one answers otherwise than the others is the finding
+  `nodes.differ`, which names it. The answer of most is used; of two, the first one's.
+- A node that does not serve a question about past state, which another one answers, is remarked;
+  its other answers still count. A node that is away leaves the part unchecked.
+- Answers are read strictly (core.chain.results), so that no form of them reaches a check. What a
+  single node says is not doubted here but compared: the same logs come by range and by receipt.
+- All questions together are at most `most_calls`.
+
+Errors of everything here: UncheckedError when a node is away or refuses, or too much is asked.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from api.client.verify.findings import UncheckedError
+from api.client.verify.findings import Report, UncheckedError
+from core.chain import results
 from core.chain.abi import AbiDecodeError
-from core.chain.blocks import RawLog
-from core.chain.results import log_of
-from core.chain.rpc import Request, Rpc, RpcError
-from core.hexes import checksum_address
+from core.chain.blocks import BlockHeader, RawLog, SentCall, TransactionReceipt
+from core.chain.results import Parse
+from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError
 from core.mandate.chain.reader import VaultReader
 
-MOST_CALLS = 300  # in one HTTP request
-FIRST_CALLS = 32
-LOGS_A_REQUEST = 20_000
-TRANSACTIONS_A_REQUEST = 5_000
+MOST_CALLS_A_REQUEST: Final = 300
+FIRST_CALLS: Final = 32
+LOGS_A_REQUEST: Final = 20_000
+TRANSACTIONS_A_REQUEST: Final = 5_000
 # blocks of one eth_getLogs; more is refused by many providers
 FIRST_RANGE, WIDEST_RANGE = 200, 10_000
 
 T = TypeVar("T")
 Tell = Callable[[str, int, int], None]  # part, done, of how many
-
-
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    tx_hash: str
-    sender: str
-    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Block:
     hash: str
     parent_hash: str
     at: int
-    to_vault: tuple[Transaction, ...] = ()
+    to_vault: tuple[SentCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +64,59 @@ class TransactionOutcome:
 
 
 class Node:
-    def __init__(self, rpc: Rpc, factory: str, tell: Tell) -> None:
-        self.rpc = rpc
-        self.reader = VaultReader(rpc, {"factory": factory})
+    """All nodes that were named, asked as one."""
+
+    def __init__(
+        self, rpcs: Sequence[Rpc], factory: str, tell: Tell, report: Report, most_calls: int
+    ) -> None:
+        self.contracts = {"factory": factory}
+        self._rpcs = tuple(rpcs)
+        self._asked = self._rpcs[0]
         self._tell = tell
+        self._report = report
+        self._most_calls = most_calls
+        self._said: set[tuple[str, ...]] = set()
+        names = [rpc.names[0] for rpc in rpcs]
+        self._names = [
+            name if names.count(name) == 1 else f"{name} (--rpc {place})"
+            for place, name in enumerate(names, start=1)
+        ]
+
+    @property
+    def reader(self) -> VaultReader:
+        """Of the node that `ask` asks at the moment."""
+        return VaultReader(self._asked, self.contracts)
 
     def ask(self, part: str, read: Callable[[], T]) -> T:
-        """One read, its trouble told as UncheckedError."""
-        try:
-            return read()
-        except (RpcError, AbiDecodeError) as error:
-            raise UncheckedError(part, str(error)) from error
+        """One read by `reader`, of each node."""
+        answers, refused = list[tuple[str, T]](), list[tuple[str, Exception]]()
+        for name, rpc in zip(self._names, self._rpcs, strict=True):
+            self._spend(part, 1)
+            self._asked = rpc
+            try:
+                answers.append((name, read()))
+            except (RpcRefusedError, AbiDecodeError) as error:
+                refused.append((name, error))
+            except RpcError as error:
+                raise UncheckedError(part, self._by(name, error)) from error
+            finally:
+                self._asked = self._rpcs[0]
+        if not answers:
+            raise UncheckedError(part, self._by(*refused[0])) from refused[0][1]
+        for name, _ in refused:
+            self._once("refused", part, name)
+        return self._agreed(part, answers)
+
+    def newest(self) -> int:
+        """The height that every node has."""
+        heights = []
+        for name, rpc in zip(self._names, self._rpcs, strict=True):
+            self._spend("the newest block", 1)
+            try:
+                heights.append(VaultReader(rpc, self.contracts).block_number())
+            except RpcError as error:
+                raise UncheckedError("the newest block", self._by(name, error)) from error
+        return min(heights)
 
     def blocks(self, numbers: Sequence[int], vault: str | None = None) -> dict[int, Block]:
         """By height; one that the node does not have is left out.
@@ -83,41 +126,49 @@ class Node:
         requests: list[Request] = [
             ("eth_getBlockByNumber", [hex(number), vault is not None]) for number in numbers
         ]
-        weigh = (lambda raw: 1 + len(raw["transactions"])) if vault else (lambda raw: 1)
-        answers = self._batched("blocks", requests, weigh, TRANSACTIONS_A_REQUEST)
-        return {
-            number: _block(raw, vault)
-            for number, raw in zip(numbers, answers, strict=True)
-            if raw is not None
-        }
+        parse = partial(_block, vault)
 
-    def blocks_of(self, hashes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        def weigh(found: tuple[Block, int] | None) -> int:
+            return 1 if found is None else 1 + (found[1] if vault else 0)
+
+        answers = self._batched("blocks", requests, parse, weigh, TRANSACTIONS_A_REQUEST)
+        found = zip(numbers, answers, strict=True)
+        return {number: one[0] for number, one in found if one and one[0].number == number}
+
+    def blocks_of(self, hashes: Sequence[str]) -> dict[str, BlockHeader]:
         """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
-        any more; one that the node does not know is left out.
+        any more; one that no node knows is left out.
         """
         requests: list[Request] = [("eth_getBlockByHash", [one, False]) for one in hashes]
-        answers = self._batched("lost blocks", requests, lambda raw: 1, TRANSACTIONS_A_REQUEST)
-        found = zip(hashes, answers, strict=True)
-        return {one: raw for one, raw in found if raw is not None and raw["hash"].lower() == one}
+        found = dict[str, BlockHeader]()
+        for name, rpc in zip(self._names, self._rpcs, strict=True):
+            parse, weigh = results.header, _one
+            told = self._batched_by(
+                [(name, rpc)], "lost blocks", requests, parse, weigh, TRANSACTIONS_A_REQUEST
+            )
+            found |= {block.hash: block for block in told if block is not None}
+        return {one: found[one] for one in hashes if one in found}
 
     def transaction_counts(self, account: str, heights: Sequence[int]) -> dict[int, int]:
         """How many transactions an account had sent by the end of each of these blocks."""
         requests: list[Request] = [
             ("eth_getTransactionCount", [account, hex(height)]) for height in heights
         ]
-        answers = self._batched("nonces", requests, lambda raw: 1, TRANSACTIONS_A_REQUEST)
-        return {height: int(raw, 16) for height, raw in zip(heights, answers, strict=True)}
+        answers = self._batched("nonces", requests, results.number, _one, TRANSACTIONS_A_REQUEST)
+        return dict(zip(heights, answers, strict=True))
 
     def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, TransactionOutcome]:
         """Of these transactions, with the logs of these indices; an unknown one is left out."""
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
-        answers = self._batched(
-            "receipts", requests, lambda raw: 1 + len(raw["logs"]), LOGS_A_REQUEST
-        )
+
+        def weigh(found: TransactionReceipt | None) -> int:
+            return 1 if found is None else 1 + len(found.logs)
+
+        answers = self._batched("receipts", requests, results.receipt, weigh, LOGS_A_REQUEST)
         return {
-            tx: _outcome(raw, indices)
-            for (tx, indices), raw in zip(wanted.items(), answers, strict=True)
-            if raw is not None
+            tx: _outcome(receipt, indices)
+            for (tx, indices), receipt in zip(wanted.items(), answers, strict=True)
+            if receipt is not None and receipt.tx_hash == tx
         }
 
     def logs(self, part: str, wanted: Mapping[str, Any], first: int, last: int) -> Iterator[RawLog]:
@@ -127,30 +178,53 @@ class Node:
         at, width = first, FIRST_RANGE
         while at <= last:
             until = min(last, at + width - 1)
+            heights = {"fromBlock": hex(at), "toBlock": hex(until)}
             try:
-                found = self.rpc.call(
-                    "eth_getLogs", [{**wanted, "fromBlock": hex(at), "toBlock": hex(until)}]
-                )
+                found = self._logs_of_each(part, {**wanted, **heights})
             except RpcError as error:
                 if width == 1:
                     raise UncheckedError(part, str(error)) from error
                 width = max(1, min(width, until - at + 1) // 4)
                 continue
-            yield from map(log_of, found)
+            yield from found
             self._tell(part, until - first + 1, last - first + 1)
             at = until + 1
             width = max(
                 1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found)))
             )
 
+    def _logs_of_each(self, part: str, wanted: Mapping[str, Any]) -> list[RawLog]:
+        answers = list[tuple[str, list[RawLog]]]()
+        for name, rpc in zip(self._names, self._rpcs, strict=True):
+            self._spend(part, 1)
+            answers.append((name, rpc.call("eth_getLogs", [wanted], results.logs)))
+        return self._agreed(part, answers)
+
     def _batched(
-        self, part: str, requests: Sequence[Request], weigh: Callable[[Any], int], most: int
-    ) -> Iterator[Any]:
-        done, size, widest = 0, FIRST_CALLS, MOST_CALLS
+        self,
+        part: str,
+        requests: Sequence[Request],
+        parse: Parse[T],
+        weigh: Callable[[T], int],
+        most: int,
+    ) -> Iterator[T]:
+        nodes = list(zip(self._names, self._rpcs, strict=True))
+        return self._batched_by(nodes, part, requests, parse, weigh, most)
+
+    def _batched_by(
+        self,
+        nodes: Sequence[tuple[str, Rpc]],
+        part: str,
+        requests: Sequence[Request],
+        parse: Parse[T],
+        weigh: Callable[[T], int],
+        most: int,
+    ) -> Iterator[T]:
+        done, size, widest = 0, FIRST_CALLS, MOST_CALLS_A_REQUEST
         while done < len(requests):
             asked = requests[done : done + size]
             try:
-                answers = self.rpc.batch(asked)
+                answers = self._batch_of_each(nodes, part, asked, parse)
             except RpcError as error:
                 if size == 1:
                     raise UncheckedError(part, str(error)) from error
@@ -159,36 +233,87 @@ class Node:
             yield from answers
             done += len(asked)
             self._tell(part, done, len(requests))
-            weight = sum(weigh(raw) for raw in answers if raw is not None)
+            weight = sum(map(weigh, answers))
             size = max(1, min(widest, size * 4, len(asked) * most // max(1, weight)))
 
+    def _batch_of_each(
+        self,
+        nodes: Sequence[tuple[str, Rpc]],
+        part: str,
+        asked: Sequence[Request],
+        parse: Parse[T],
+    ) -> list[T]:
+        told = list[tuple[str, list[T]]]()
+        for name, rpc in nodes:
+            self._spend(part, len(asked))
+            told.append((name, rpc.batch(asked, [parse] * len(asked))))
+        if len(told) == 1:
+            return told[0][1]
+        return [
+            self._agreed(part, [(name, answers[place]) for name, answers in told])
+            for place in range(len(asked))
+        ]
 
-def _block(raw: Mapping[str, Any], vault: str | None) -> Block:
-    sent = (
-        []
-        if vault is None
-        else [tx for tx in raw["transactions"] if (tx.get("to") or "").lower() == vault.lower()]
+    # What the nodes say, against one another
+
+    def _agreed(self, part: str, answers: Sequence[tuple[str, T]]) -> T:
+        """The answer of most; who answers otherwise is named, once for each part."""
+        told = [answer for _, answer in answers]
+        chosen = max(told, key=told.count) if len(told) > 1 else told[0]
+        others = [name for name, answer in answers if answer != chosen]
+        if others:
+            with_chosen = [name for name, answer in answers if answer == chosen]
+            self._once("differ", part, ", ".join(others), ", ".join(with_chosen))
+        return chosen
+
+    def _once(self, what: str, part: str, *names: str) -> None:
+        if (what, part, *names) in self._said:
+            return
+        self._said.add((what, part, *names))
+        if what == "differ":
+            self._report.say("nodes.differ", None, f"{part}: {names[0]} contradicts {names[1]}")
+        else:
+            self._report.remarks.append(f"{part}: {names[0]} does not serve it, others do")
+
+    def _by(self, name: str, error: Exception) -> str:
+        return str(error) if len(self._rpcs) == 1 else f"{name}: {error}"
+
+    def _spend(self, part: str, calls: int) -> None:
+        used = sum(stats.calls for rpc in self._rpcs for stats in rpc.stats())
+        if used + calls > self._most_calls:
+            raise UncheckedError(
+                part,
+                f"more than {self._most_calls} calls of the node would be needed; --max-calls "
+                "allows more",
+            )
+
+
+def _one(_: object) -> int:
+    return 1
+
+
+def _block(vault: str | None, content: bytes) -> tuple[Block, int] | None:
+    """With the count of all its transactions, which is what its answer weighs."""
+    header = results.header(content)
+    if header is None:
+        return None
+    sent = () if vault is None else results.calls_of_block(content)
+    block = Block(
+        number=header.number,
+        hash=header.hash,
+        parent_hash=header.parent_hash,
+        at=header.timestamp,
+        to_vault=tuple(one for one in sent if one.to == vault),
     )
-    return Block(
-        number=int(raw["number"], 16),
-        hash=raw["hash"].lower(),
-        parent_hash=raw["parentHash"].lower(),
-        at=int(raw["timestamp"], 16),
-        to_vault=tuple(
-            Transaction(tx["hash"].lower(), checksum_address(tx["from"]), tx["input"])
-            for tx in sent
-        ),
-    )
+    return block, len(sent)
 
 
-def _outcome(raw: Mapping[str, Any], indices: Collection[int]) -> TransactionOutcome:
-    to = raw.get("to")
-    logs = {index: log for log in raw["logs"] if (index := int(log["logIndex"], 16)) in indices}
+def _outcome(receipt: TransactionReceipt, indices: Collection[int]) -> TransactionOutcome:
     return TransactionOutcome(
-        status=int(raw["status"], 16),
-        block_number=int(raw["blockNumber"], 16),
-        block_hash=raw["blockHash"].lower(),
-        sender=checksum_address(raw["from"]),
-        to=None if to is None else checksum_address(to),
-        logs={index: log_of(log) for index, log in logs.items()},
+        status=receipt.status,
+        block_number=receipt.block_number,
+        block_hash=receipt.block_hash,
+        sender=receipt.sender,
+        to=receipt.to,
+        logs={log.log_index: log for log in receipt.logs if log.log_index in indices},
     )

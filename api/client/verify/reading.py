@@ -7,7 +7,7 @@ still checked.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -15,9 +15,19 @@ from api.client.verify.findings import Report
 from core.canonical import canonical_json
 from core.errors import MandateError
 from core.mandate.rules.record import genesis_hash, row_hash
-from core.mandate.rules.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
+from core.mandate.rules.record_file import (
+    FORMAT,
+    VERSION,
+    is_first_line,
+    is_hash,
+    is_head,
+    row_of_line,
+)
 from core.mandate.rules.rows import LedgerRow
 
+MOST_LINE_BYTES: Final = 1_000_000
+MOST_VALUES: Final = 20_000  # of one line: each costs many times its bytes once it is read
+NO_HASH: Final = "0x" + "00" * 32
 decode = msgspec.json.decode
 
 
@@ -31,6 +41,19 @@ class RecordFile:
     first: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
     rows: list[LedgerRow] = field(default_factory=list)
+
+    @property
+    def as_of(self) -> dict[str, Any] | None:
+        """Up to which block it claims to be complete."""
+        return None if self.head is None else self.head["as_of"]
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long as much as shows that it is, and none after it."""
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        yield line
+        if len(line) > MOST_LINE_BYTES:
+            return
 
 
 def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
@@ -55,12 +78,18 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
             count += 1
             # one gap is one difference
             expected_seq = (expected_seq if row is None else row.seq) + 1
-            before = str(line.get("row_hash"))
+            before = _told_hash(line)
             if row is not None:
                 record.rows.append(row)
     if record.head is None:
         report.say("format.head_missing", None, f"the file ends after {count} rows without a head")
     return record
+
+
+def _told_hash(line: dict[str, Any]) -> str:
+    """The hash that the next row must be chained to; of a row without one none fits."""
+    told = line.get("row_hash")
+    return told if is_hash(told) else NO_HASH
 
 
 def _objects(lines: Iterable[bytes], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -73,9 +102,16 @@ def _objects(lines: Iterable[bytes], report: Report) -> Iterator[tuple[int, dict
 
 def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
     seq = number - 1 or None
+    if len(line) > MOST_LINE_BYTES:
+        text = f"line {number} has more than {MOST_LINE_BYTES} bytes; nothing after it was read"
+        report.say("format.line", seq, text)
+        return None
+    if line.count(b",") + line.count(b":") + line.count(b"[") > MOST_VALUES:
+        report.say("format.line", seq, f"line {number} may hold more than {MOST_VALUES} values")
+        return None
     try:
         found = decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         report.say("format.json", seq, f"line {number} is no JSON")
         return None
     if not isinstance(found, dict):
@@ -84,7 +120,7 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
     try:
         if canonical_json(found) + b"\n" != line:
             report.say("format.canonical", seq, f"line {number} is not written canonically")
-    except MandateError as error:
+    except (MandateError, RecursionError) as error:
         report.say("format.number", seq, f"line {number}: {error}")
         return None
     return found

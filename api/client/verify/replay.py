@@ -14,7 +14,6 @@ from api.client.verify.node import Block, Node
 from api.client.verify.row_forms import POSITIONS_VOID
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
-from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.fold import effective, fold, fold_on
 from core.mandate.rules.lifecycle import OF_VAULT
 from core.mandate.rules.limits import left_today_usdc_e6
@@ -163,11 +162,11 @@ def compare_vault(
 
     Errors: UncheckedError when that state is gone.
     """
-    reader = VaultReader(node.rpc, {"usdc": usdc})
-    totals = node.ask("the vault's totals", lambda: reader.totals(vault, at.hash))
-    status = node.ask("the vault's status", lambda: reader.status(vault, at.hash))
-    remaining = node.ask("the vault's limits", lambda: reader.remaining(vault, at.hash))
-    balance = node.ask("the vault's balance", lambda: reader.usdc_balance(vault, at.hash))
+    node.contracts["usdc"] = usdc
+    totals = node.ask("the vault's totals", lambda: node.reader.totals(vault, at.hash))
+    status = node.ask("the vault's status", lambda: node.reader.status(vault, at.hash))
+    remaining = node.ask("the vault's limits", lambda: node.reader.remaining(vault, at.hash))
+    balance = node.ask("the vault's balance", lambda: node.reader.usdc_balance(vault, at.hash))
     sums = {
         "deposited": (state.deposited_usdc_e6, totals.deposited),
         "spent": (state.spent_usdc_e6, totals.spent),

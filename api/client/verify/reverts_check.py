@@ -8,13 +8,12 @@ none of past blocks only looking through every block finds it, for as many block
 from collections.abc import Mapping, Sequence
 
 from api.client.verify.expected import Expected
-from api.client.verify.findings import Report
+from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
 from core.canonical import canonical_json
 from core.chain.revert import decode_revert
-from core.chain.rpc import RpcError
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN
@@ -34,6 +33,10 @@ class RevertsCheck:
         self.report = report
         self.unexplained = 0
         self.proven: set[int] = set()
+        self._reports: dict[str, list[int]] = {}
+        for one in checked.rows:
+            if one.base_key.startswith("refusal:"):
+                self._reports.setdefault(one.base_key, []).append(one.seq)
 
     def told(self) -> None:
         """Each note of the record whose block is in the chain."""
@@ -163,12 +166,8 @@ class RevertsCheck:
 
     def _proven(self, row: LedgerRow) -> int | None:
         """The agent's own report of this call, if it came before."""
-        reports = [
-            one.seq
-            for one in self.rows.rows
-            if one.base_key == f"refusal:{row.tx_hash}" and one.seq < row.seq
-        ]
-        return max(reports, default=None)
+        reports = self._reports.get(f"refusal:{row.tx_hash}", ())
+        return max((seq for seq in reports if seq < row.seq), default=None)
 
     def _is_reason(self, row: LedgerRow, said: str, raw: Mapping[str, str], block: Block) -> bool:
         """Run the call again on the state before its block: what it fails with there is demanded.
@@ -176,8 +175,11 @@ class RevertsCheck:
         A node without that state leaves a reason the record's word; `unknown` says nothing.
         """
         try:
-            data = self.node.reader.replay(raw, block.parent_hash, block.number, block.at)
-        except RpcError:
+            data = self.node.ask(
+                "a reverted call, run again",
+                lambda: self.node.reader.replay(raw, block.parent_hash, block.number, block.at),
+            )
+        except UncheckedError:
             data = None
         decoded = None if data is None else decode_revert(data)
         given = UNKNOWN if decoded is None else decoded.name

@@ -6,7 +6,7 @@ the vault
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -189,10 +189,12 @@ def check_cancelled(
 
 
 def check_place(
-    subject: RecordSubject, node: Node, expected_factory: str | None, report: Report
+    subject: RecordSubject, node: Node, trusted: Collection[str], report: Report
 ) -> str | None:
     """The vault of these terms; None when node and record are of different chains or there is no
     such factory.
+
+    `trusted`: factories. Without any the record cannot be sound: its own would be its own witness.
     """
     chain_id = node.ask("the chain's id", node.reader.chain_id)
     if chain_id != subject.chain_id:
@@ -202,12 +204,15 @@ def check_place(
             f"the record is of chain {subject.chain_id}, the node of {chain_id}",
         )
         return None
-    if expected_factory is not None and checksum_address(expected_factory) != subject.factory:
+    if not trusted:
+        report.unchecked.append(
+            f"the factory: none of chain {chain_id} is known; name the published one with --factory"
+        )
+    elif subject.factory not in trusted:
         report.say(
             "terms.factory",
             None,
-            f"the record's factory is {subject.factory}, expected is "
-            f"{checksum_address(expected_factory)}",
+            f"the record's factory is {subject.factory}, trusted is {', '.join(trusted)}",
         )
     if not node.ask("the factory's code", lambda: node.reader.code_at(subject.factory)):
         report.say("terms.factory", None, f"there is no contract at {subject.factory}")
@@ -222,35 +227,41 @@ def check_place(
     return vault
 
 
-def payment_adapter(subject: RecordSubject, trusted: str | None, report: Report) -> str | None:
+def payment_adapter(
+    subject: RecordSubject, named_by_reader: str | None, pinned: Sequence[str], report: Report
+) -> str | None:
     """The only contract whose X402Paid is believed: the one that the verifier trusts, else the one
     that the signed rules name.
 
     Any contract can emit that event in any vault's name, so that a contract's own word never makes
     it the x402 adapter.
+    `pinned`: those of the published deployments; what the reader names comes before them.
+
     Errors: UncheckedError when the rules name several and none is trusted.
     """
     named = subject.payment_adapters
-    if trusted is None and len(named) > 1:
+    trusted = [*pinned] if named_by_reader is None else [checksum_address(named_by_reader)]
+    if len(trusted) > 1:
+        trusted = [one for one in named if one in trusted][:1] or trusted[:1]
+    if not trusted and len(named) > 1:
         text = (
             f"the rules name {len(named)} payment adapters ({', '.join(named)}); name the "
             "deployment's with --x402-adapter"
         )
         raise UncheckedError("payments", text)
-    if trusted is None:
+    if not trusted:
         if named:
             report.remarks.append(
                 f"payments are those of {named[0]}, which the owner signed for; --x402-adapter "
                 "names the deployment's"
             )
         return named[0] if named else None
-    believed = checksum_address(trusted)
     report.remarks += [
         (f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none")
         for other in named
-        if other != believed
+        if other != trusted[0]
     ]
-    return believed
+    return trusted[0]
 
 
 def compare_created(subject: RecordSubject, created: VaultCreated, report: Report) -> None:

@@ -7,7 +7,6 @@ checked either.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
@@ -37,12 +36,16 @@ from api.client.verify.terms_check import (
     payment_adapter,
     subject_of,
 )
+from api.client.verify.trusted import pinned
 from core.chain.rpc import Rpc
+from core.hexes import checksum_address
 from core.mandate.rules.record_file import HELD_KEY, totals_of
 from core.mandate.rules.state import MandateState
 from core.quarantine.rules import ShortLedger
 
 MOST_SCANNED_BLOCKS = 50_000
+# what a record may cost by default: so many calls of a node, and so many more for each of its rows
+CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
 
 
 class Scan(StrEnum):
@@ -55,41 +58,85 @@ class Scan(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`factory`, `x402_adapter`: the addresses that the verifier trusts.
+    """`factory`, `x402_adapter`: the addresses that the verifier trusts beside those of the
+    published deployments (trusted.py). `now`: unix
+    seconds, for the age of the record.
 
-    `kept_head`: (seq, row hash) written down earlier.
+    `mandate`, `owner`: what the record must be about. `as_of`: the block that it is known to end
+    at. `kept_head`: (seq, row hash) written down earlier. `most_calls`: of the nodes, together.
     """
 
+    now: int | None = None
     factory: str | None = None
     x402_adapter: str | None = None
+    mandate: str | None = None
+    owner: str | None = None
+    as_of: int | None = None
     kept_head: tuple[int, str] | None = None
     scan: Scan = Scan.AUTO
+    most_calls: int | None = None
 
 
-def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
-    """Check a record.
+def verify(
+    lines: Iterable[bytes],
+    rpcs: Sequence[Rpc],
+    options: Options,
+    tell: Tell,
+    report: Report | None = None,
+) -> Report:
+    """Check a record, into `report` if one is given: what was found stays there whatever happens
+    afterwards.
 
-    `rpcs`: the node that is asked, and others that must agree with it on the record's last block.
+    `rpcs`: the nodes, each asked for everything.
     """
-    report = Report()
+    report = Report() if report is None else report
     record = read_record(lines, report)
     report.figures["rows"] = len(record.rows)
     subject = None if record.first is None else subject_of(record.first, report)
     if record.first is None or subject is None:
         return report
+    _say_subject(record, subject, options, report)
     _kept_head(record, options, report)
-    node = Node(rpcs[0], subject.factory, tell)
+    most_calls = options.most_calls or CALLS_A_RECORD + CALLS_A_ROW * len(record.rows)
+    node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
-        _part(report, lambda: _agree(check.last, rpcs[1:], subject.factory, report))
+        _part(report, check.later)
     elif subject.is_paper:
         _part(report, lambda: _paper(record, subject, report))
     report.claims = claims_of(record.rows, check.proven)
     return report
+
+
+def _say_subject(
+    record: RecordFile, subject: RecordSubject, options: Options, report: Report
+) -> None:
+    """What the record is about; and against what the reader wanted."""
+    as_of = record.as_of
+    report.subject = {
+        "chain": subject.chain_id,
+        "mandate": subject.terms.public_id,
+        "owner": subject.terms.owner,
+        "agent": subject.terms.agent,
+        "vault": subject.vault_said,
+        "factory": subject.factory,
+        "as_of_block": None if as_of is None else as_of["block_number"],
+        "as_of_hash": None if as_of is None else as_of["block_hash"],
+        "as_of_age_s": None,
+    }
+    if options.mandate is not None and options.mandate != subject.terms.public_id:
+        text = f"the record is of {subject.terms.public_id}, asked for was {options.mandate}"
+        report.say("subject.mandate", None, text)
+    if options.owner is not None and options.owner != subject.terms.owner:
+        text = f"the record's owner is {subject.terms.owner}, asked for was {options.owner}"
+        report.say("subject.owner", None, text)
+    if options.as_of is not None and (as_of is None or options.as_of != as_of["block_number"]):
+        said = None if as_of is None else as_of["block_number"]
+        report.say("head.block", None, f"the record ends at block {said}, not at {options.as_of}")
 
 
 def _part(report: Report, check: Callable[[], None]) -> None:
@@ -125,7 +172,11 @@ class _Chain:
         )
 
     def terms(self) -> None:
-        self.vault = check_place(self.subject, self.node, self.options.factory, self.report)
+        trusted = pinned("factory", self.subject.chain_id)
+        if self.options.factory is not None:
+            trusted += (checksum_address(self.options.factory),)
+        self.vault = check_place(self.subject, self.node, trusted, self.report)
+        self.report.subject["vault"] = self.vault
         first = self.record.first or {}
         has_vault = self.vault is not None and bool(
             self.node.ask("the vault's code", lambda: self.node.reader.code_at(self.vault or ""))
@@ -160,7 +211,23 @@ class _Chain:
         self.last = self._last_block(until)
         if self.last is None or self.vault is None:
             return
-        x402_adapter = payment_adapter(self.subject, self.options.x402_adapter, self.report)
+        if self.record.as_of is None:
+            self.report.unchecked.append(
+                "head: the record names no block that it is complete up to"
+            )
+        self.report.subject |= {
+            "as_of_block": until,
+            "as_of_hash": self.last.hash,
+            "as_of_age_s": None
+            if self.options.now is None
+            else max(0, self.options.now - self.last.at),
+        }
+        x402_adapter = payment_adapter(
+            self.subject,
+            self.options.x402_adapter,
+            pinned("x402_adapter", self.subject.chain_id),
+            self.report,
+        )
         found = chain_logs(
             self.subject, self.vault, x402_adapter, self.node, min(first, until), self.last
         )
@@ -208,12 +275,32 @@ class _Chain:
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
+    def later(self) -> None:
+        """Whether the vault has logs after the record's last block: a record that ends before a loss
+        shows none of it.
+
+        Errors: UncheckedError when it has.
+        """
+        if self.last is None or self.vault is None:
+            return
+        first, newest = self.last.number + 1, self.node.newest()
+        wanted = {"address": self.vault}
+        later = next(self.node.logs("later logs of the vault", wanted, first, newest), None)
+        if later is None:
+            return
+        text = f"the vault has logs after it, the first in block {later.block_number}"
+        if self.options.as_of is not None:
+            self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
+            return
+        raise UncheckedError(
+            f"the record ends at block {self.last.number}", f"{text}; export again"
+        )
+
     def _last_height(self) -> int:
         """Up to where the record claims to be complete; without a claim, up to its newest row."""
-        as_of = None if self.record.head is None else self.record.head["as_of"]
-        if isinstance(as_of, dict) and isinstance(as_of.get("block_number"), int):
-            return int(as_of["block_number"])
-        newest = self.node.ask("the newest block", self.node.reader.block_number)
+        if self.record.as_of is not None:
+            return int(self.record.as_of["block_number"])
+        newest = self.node.newest()
         return max(
             (row.block_number for row in self.record.rows if row.block_number is not None),
             default=newest,
@@ -221,8 +308,8 @@ class _Chain:
 
     def _last_block(self, number: int) -> Block | None:
         block = self.node.blocks([number]).get(number)
-        as_of = None if self.record.head is None else self.record.head["as_of"]
-        said = as_of.get("block_hash") if isinstance(as_of, dict) else None
+        as_of = self.record.as_of
+        said = None if as_of is None else as_of["block_hash"]
         if block is None or (said is not None and said != block.hash):
             self.report.say(
                 "head.block",
@@ -303,9 +390,8 @@ class _Chain:
 
     def _reverts_until(self, until: int) -> int:
         """Up to where the record claims to tell of reverted calls."""
-        as_of: Any = None if self.record.head is None else self.record.head["as_of"]
-        said = as_of.get("reverts_block_number") if isinstance(as_of, dict) else until
-        return min(until, said) if isinstance(said, int) else until
+        as_of = self.record.as_of
+        return until if as_of is None else min(until, int(as_of["reverts_block_number"]))
 
     def _sums(self, expected: Expected, found: ChainLogs, has_vault: bool) -> None:
         rows, facts = self.record.rows, self.subject.facts
@@ -370,17 +456,3 @@ def _kept_head(record: RecordFile, options: Options, report: Report) -> None:
 
 def _figures(state: MandateState, report: Report) -> None:
     report.figures |= totals_of(state)
-
-
-def _agree(last: Block | None, others: Sequence[Rpc], factory: str, report: Report) -> None:
-    """The other nodes have the same block."""
-    for rpc in others:
-        node = Node(rpc, factory, lambda part, done, of: None)
-        block = None if last is None else node.blocks([last.number]).get(last.number)
-        if last is not None and (block is None or block.hash != last.hash):
-            report.say(
-                "nodes.differ",
-                None,
-                f"block {last.number} is {last.hash} here, "
-                f"{block.hash if block else 'missing'} there",
-            )

@@ -11,7 +11,7 @@ were looked up; null on paper.
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from core.errors import InvalidParameterError
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
@@ -134,7 +134,7 @@ def is_head(head: object) -> bool:
     )
 
 
-def is_hash(value: object) -> bool:
+def is_hash(value: object) -> TypeGuard[str]:
     """Whether a value is 0x and 64 lower-case hex digits."""
     return isinstance(value, str) and _HASH_TEXT.fullmatch(value) is not None
 

@@ -5,10 +5,12 @@ exported as the API does.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from api.client.verify.verification import Options
 from core.chain.abi_text import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
@@ -55,6 +57,11 @@ def export(follower: Follower, mandate: Issued) -> tuple[bytes, ...]:
         )
     text = "".join(mandate_record.chunks(follower.database, found))
     return tuple(text.encode().splitlines(keepends=True))
+
+
+def trusting(chain: DeployedChain, **named: Any) -> Options:
+    """The factory of this chain, as a reader names the published one."""
+    return Options(**{"factory": chain.contracts["factory"]} | named)
 
 
 def settle_reverts(chain: ChainContext) -> None:

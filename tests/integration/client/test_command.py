@@ -59,6 +59,10 @@ def verify(installed: Path, record: Path, url: str, *more: str) -> subprocess.Co
     )
 
 
+def factory_of(exported: Exported) -> tuple[str, str]:
+    return "--factory", exported.deployed.contracts["factory"]
+
+
 @pytest.fixture
 def record(tmp_path: Path, exported: Exported) -> Path:
     path = tmp_path / "record.ndjson"
@@ -97,23 +101,78 @@ def test_the_typed_client__calls_a_service_from_the_wheel(installed: Path) -> No
 
 
 def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported) -> None:
-    done = verify(
-        installed,
-        record,
-        exported.deployed.anvil.url,
-        "--factory",
-        exported.deployed.contracts["factory"],
-    )
+    done = verify(installed, record, exported.deployed.anvil.url, *factory_of(exported))
     assert (done.returncode, done.stderr) == (0, "")
-    assert "sound: every row is proven or listed as a claim" in done.stdout
-    assert "claims, which only their author vouches for: 1 rows (6)" in done.stdout
+    assert "chain rows sound, 1 claim: only their authors vouch for them" in done.stdout
+    assert "claims, which only their authors vouch for: rows 6" in done.stdout
+
+
+def test_what_the_record_is_about__is_printed_first(
+    installed: Path, record: Path, exported: Exported
+) -> None:
+    done = verify(installed, record, exported.deployed.anvil.url, *factory_of(exported))
+    names = [line.split()[0] for line in done.stdout.splitlines()[:9]]
+    assert names == [
+        "chain",
+        "mandate",
+        "owner",
+        "agent",
+        "vault",
+        "factory",
+        "as_of_block",
+        "as_of_hash",
+        "as_of_age_s",
+    ]
+    assert exported.other_vault in done.stdout
+
+
+def test_claims__are_3_under_strict(installed: Path, record: Path, exported: Exported) -> None:
+    url = exported.deployed.anvil.url
+    assert verify(installed, record, url, *factory_of(exported), "--strict").returncode == 3
+
+
+def test_a_factory_that_nobody_named__is_2_however_much_it_says(
+    installed: Path, record: Path, exported: Exported
+) -> None:
+    done = verify(installed, record, exported.deployed.anvil.url)
+    assert done.returncode == 2
+    assert "name the published one with --factory" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "name"),
+    [
+        ("--mandate", "m_somethingelse", "subject.mandate"),
+        ("--owner", "0x" + "11" * 20, "subject.owner"),
+        ("--as-of", "1", "head.block"),
+    ],
+)
+def test_a_record_of_something_else_than_was_named__is_a_difference(
+    installed: Path, record: Path, exported: Exported, option: str, value: str, name: str
+) -> None:
+    url = exported.deployed.anvil.url
+    done = verify(installed, record, url, *factory_of(exported), option, value, "--json")
+    assert (done.returncode, json.loads(done.stdout)["by_name"]) == (1, {name: 1})
+
+
+def test_text_that_would_move_the_cursor__is_shown_as_what_it_is(
+    installed: Path, record: Path, exported: Exported
+) -> None:
+    evil = "\u202e\u001b[2J\u2028"
+    record.write_bytes(
+        record.read_bytes().replace(b"m_othermand2", json.dumps(evil)[1:-1].encode())
+    )
+    done = verify(installed, record, exported.deployed.anvil.url, *factory_of(exported))
+    assert done.returncode == 1
+    assert not set(evil) - {"[", "2", "J"} & set(done.stdout)
+    assert "\\u202e" in done.stdout
 
 
 def test_a_difference__is_1_with_its_row_and_name(
     installed: Path, record: Path, exported: Exported
 ) -> None:
     record.write_bytes(record.read_bytes().replace(b'"spent":"11.000000"', b'"spent":"10.000000"'))
-    done = verify(installed, record, exported.deployed.anvil.url, "--json")
+    done = verify(installed, record, exported.deployed.anvil.url, *factory_of(exported), "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["verdict"]) == (1, "different")
     assert told["by_name"] == {"row.payload": 1, "chain.row_hash": 1}
@@ -150,7 +209,12 @@ def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
     x402_adapter = exported.deployed.contracts["x402_adapter"]
     assert (
         verify(
-            installed, record, exported.deployed.anvil.url, "--x402-adapter", x402_adapter
+            installed,
+            record,
+            exported.deployed.anvil.url,
+            *factory_of(exported),
+            "--x402-adapter",
+            x402_adapter,
         ).returncode
         == 0
     )
@@ -161,17 +225,20 @@ def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
 ) -> None:
     row_hash = json.loads(exported.other[6])["row_hash"]
     url = exported.deployed.anvil.url
-    assert verify(installed, record, url, "--head", f"6:{row_hash}").returncode == 0
-    assert json.loads(verify(installed, record, url, "--head", f"5:{row_hash}", "--json").stdout)[
-        "by_name"
-    ] == {"head.kept": 1}
+    trusted = factory_of(exported)
+    assert verify(installed, record, url, *trusted, "--head", f"6:{row_hash}").returncode == 0
+    done = verify(installed, record, url, *trusted, "--head", f"5:{row_hash}", "--json")
+    assert json.loads(done.stdout)["by_name"] == {"head.kept": 1}
 
 
 def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Exported) -> None:
     url, stranger = exported.deployed.anvil.url, start_anvil()
     try:
-        told = json.loads(verify(installed, record, url, "--rpc", stranger.url, "--json").stdout)
+        done = verify(
+            installed, record, url, "--rpc", stranger.url, *factory_of(exported), "--json"
+        )
     finally:
         stranger.stop()
-    assert told["by_name"] == {"nodes.differ": 1}
-    assert verify(installed, record, url, "--rpc", url).returncode == 0
+    assert done.returncode == 1
+    assert "nodes.differ" in json.loads(done.stdout)["by_name"]
+    assert verify(installed, record, url, "--rpc", url, *factory_of(exported)).returncode == 0

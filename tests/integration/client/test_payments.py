@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import Options, verify
+from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import VaultCall
@@ -20,7 +20,7 @@ from core.mandate.rules.chain_rows import row_from_event
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.venues import x402
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
-from tests.integration.client.conftest import export, following, settle_reverts
+from tests.integration.client.conftest import export, following, settle_reverts, trusting
 from tests.integration.forger import FORGER, forge_payment, list_forger
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, GUARD, KEEPER, OWNER, STRANGER
@@ -134,7 +134,10 @@ def _paying(
 
 def judged(paid: Paid, lines: tuple[bytes, ...], x402_adapter: str | None) -> Report:
     return verify(
-        lines, [paid.chain.rpc], Options(x402_adapter=x402_adapter), lambda part, done, of: None
+        lines,
+        [paid.chain.rpc],
+        trusting(paid.chain, x402_adapter=x402_adapter),
+        lambda part, done, of: None,
     )
 
 

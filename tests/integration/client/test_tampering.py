@@ -14,9 +14,9 @@ import pytest
 
 from api.client.verify import verification
 from api.client.verify.findings import NAMES, Verdict
-from api.client.verify.verification import Options, Scan, verify
+from api.client.verify.verification import Scan, verify
 from core.chain.rpc import Rpc
-from tests.integration.client.conftest import Exported
+from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import INVENTIONS
 from tests.integration.client.tampering import KINDS, Kind
@@ -31,7 +31,9 @@ BEGIN, END = "<!-- tampering: begin -->\n", "<!-- tampering: end -->\n"
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:
-    report = verify(EVERY[kind].apply(exported), [exported.deployed.rpc], Options(), silent)
+    report = verify(
+        EVERY[kind].apply(exported), [exported.deployed.rpc], trusting(exported.deployed), silent
+    )
     if EVERY[kind].is_refused:
         assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
         return sorted({text.partition(":")[0] for text in report.unchecked})
@@ -44,13 +46,13 @@ def silent(part: str, done: int, of: int) -> None:
 
 
 def test_an_honest_record__is_sound(exported: Exported) -> None:
-    report = verify(exported.other, [exported.deployed.rpc], Options(), silent)
+    report = verify(exported.other, [exported.deployed.rpc], trusting(exported.deployed), silent)
     assert (report.findings, report.unchecked, report.claims) == ([], [], [6])
 
 
 def test_rows_of_a_block_that_no_node_knows__are_never_sound(exported: Exported) -> None:
     """A row and its reversal in a block that never existed passed as proven."""
-    report = verify(exported.lines, [exported.deployed.rpc], Options(), silent)
+    report = verify(exported.lines, [exported.deployed.rpc], trusting(exported.deployed), silent)
     assert (report.findings, report.claims) == ([], [5, 6, 7, 8])
     assert report.unchecked == [LOST]
 
@@ -125,19 +127,23 @@ def without_nonces(exported: Exported) -> Iterator[Rpc]:
 def test_a_node_without_past_state__is_never_sound_and_finds_what_needs_none(
     exported: Exported, pruned: Rpc
 ) -> None:
-    honest = verify(exported.other, [pruned], Options(), silent)
+    honest = verify(exported.other, [pruned], trusting(exported.deployed), silent)
     assert (honest.verdict, honest.findings) == (Verdict.UNCHECKED, [])
     assert [text.partition(":")[0] for text in honest.unchecked] == [
         "reverted calls",
         "the vault's totals",
     ]
-    forged = verify(KINDS["amount off by one"].apply(exported), [pruned], Options(), silent)
+    forged = verify(
+        KINDS["amount off by one"].apply(exported), [pruned], trusting(exported.deployed), silent
+    )
     assert [finding.name for finding in forged.findings] == ["row.amount"]
 
 
 def test_a_search_that_was_not_asked_for__is_told_and_no_doubt(exported: Exported) -> None:
     lines = KINDS["reverted call hidden"].apply(exported)
-    report = verify(lines, [exported.deployed.rpc], Options(scan=Scan.NONE), silent)
+    report = verify(
+        lines, [exported.deployed.rpc], trusting(exported.deployed, scan=Scan.NONE), silent
+    )
     assert (report.findings, report.unchecked) == ([], [LOST])
     assert report.remarks == [
         "reverted calls that the record leaves out were not looked for in 14 blocks (--scan all)"
@@ -148,12 +154,12 @@ def test_a_search_that_is_too_long_without_nonces__leaves_the_record_unchecked(
     exported: Exported, without_nonces: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 15)
-    report = verify(exported.other, [without_nonces], Options(), silent)
+    report = verify(exported.other, [without_nonces], trusting(exported.deployed), silent)
     assert (report.verdict, len(report.unchecked)) == (Verdict.UNCHECKED, 1)
     assert "were not looked for in 16 blocks (--scan all): nonces:" in report.unchecked[0]
     monkeypatch.setattr(verification, "MOST_SCANNED_BLOCKS", 16)
-    report = verify(exported.other, [without_nonces], Options(), silent)
-    assert (report.verdict, report.figures["blocks_scanned"]) == (Verdict.SOUND, 16)
+    report = verify(exported.other, [without_nonces], trusting(exported.deployed), silent)
+    assert (report.verdict, report.figures["blocks_scanned"]) == (Verdict.CHAIN_SOUND, 16)
 
 
 @pytest.mark.parametrize("scan", [Scan.AUTO, Scan.ALL])
@@ -161,7 +167,7 @@ def test_a_hidden_reverted_call__is_found_by_its_nonce_and_by_every_block(
     exported: Exported, scan: Scan
 ) -> None:
     lines = KINDS["reverted call hidden"].apply(exported)
-    report = verify(lines, [exported.deployed.rpc], Options(scan=scan), silent)
+    report = verify(lines, [exported.deployed.rpc], trusting(exported.deployed, scan=scan), silent)
     assert [one.name for one in report.findings] == ["revert.left_out"]
     # two of the agent's calls are of the other mandate, and one is hidden
     assert report.figures["blocks_scanned"] == (3 if scan is Scan.AUTO else 14)
@@ -176,7 +182,7 @@ def test_a_reverted_call_after_those_that_the_record_tells_of__is_never_sound(
     forgery.head["as_of"]["reverts_block_number"] = hidden["block_number"] - 1
     forgery.drop(hidden)
     forgery.seal()
-    report = verify(forgery.lines(), [exported.deployed.rpc], Options(), silent)
+    report = verify(forgery.lines(), [exported.deployed.rpc], trusting(exported.deployed), silent)
     assert report.findings == []
     assert report.unchecked == [
         LOST,
@@ -193,5 +199,5 @@ def test_a_height_of_reverted_calls_that_is_old__is_no_doubt_where_none_came_aft
     forgery = Forgery.of(exported.other)
     told = forgery.body("revert")["block_number"]
     forgery.head["as_of"]["reverts_block_number"] = told
-    report = verify(forgery.lines(), [exported.deployed.rpc], Options(), silent)
-    assert report.verdict is Verdict.SOUND
+    report = verify(forgery.lines(), [exported.deployed.rpc], trusting(exported.deployed), silent)
+    assert report.verdict is Verdict.CHAIN_SOUND

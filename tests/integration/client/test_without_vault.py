@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import pytest
 
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import Options, verify
+from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.rules.chain_rows import expired_note
 from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.state import EMPTY_STATE
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.client.conftest import export, following
+from tests.integration.client.conftest import export, following, trusting
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import as_body
 from tests.integration.indexer.conftest import DRAFTED_AT
@@ -41,7 +41,9 @@ def unfunded(postgres: EmbeddedPostgres, template: str) -> Iterator[Unfunded]:
 
 
 def judged(unfunded: Unfunded, lines: list[bytes] | tuple[bytes, ...]) -> Report:
-    return verify(lines, [unfunded.chain.rpc], Options(), lambda part, done, of: None)
+    return verify(
+        lines, [unfunded.chain.rpc], trusting(unfunded.chain), lambda part, done, of: None
+    )
 
 
 def names(report: Report) -> list[str]:

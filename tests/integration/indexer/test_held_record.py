@@ -70,7 +70,8 @@ def test_a_record_that_hides_more_than_its_gap__differs(
         line.replace(b'"held":{"facts":2', b'"held":{"facts":1')
         for line in exported(follower, mandate)
     ]
-    report = verify(lines, [follower.deployed.rpc], Options(), lambda part, done, of: None)
+    options = Options(factory=follower.deployed.contracts["factory"])
+    report = verify(lines, [follower.deployed.rpc], options, lambda part, done, of: None)
     assert [finding.name for finding in report.findings] == ["row.left_out", "row.left_out"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.client.verify.findings import UncheckedError
+from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
 from core.chain.rpc import Rpc
 
@@ -29,6 +29,8 @@ class FakeNode(httpx.BaseTransport):
     most: int = 1_000
     widest: int = 1_000_000
     sizes: list[int] = field(default_factory=list)
+    garbled: Any = None  # what it says in place of a block
+    timestamp: str = "0x1"
     ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -51,11 +53,13 @@ class FakeNode(httpx.BaseTransport):
                 return answer | {"error": {"code": -32600, "message": "range too wide"}}
             return answer | {"result": []}
         number = call["params"][0]
+        if self.garbled is not None:
+            return answer | {"result": self.garbled}
         block = {
             "number": number,
             "hash": HASH,
             "parentHash": HASH,
-            "timestamp": "0x1",
+            "timestamp": self.timestamp,
             "logsBloom": BLOOM,
             "transactions": [],
         }
@@ -70,7 +74,7 @@ def fake() -> FakeNode:
 @pytest.fixture
 def node(fake: FakeNode) -> Iterator[Node]:
     rpc = Rpc(["http://node"], transport=fake, sleep=lambda s: None, calls_per_s=1e6)
-    yield Node(rpc, FACTORY, lambda part, done, of: None)
+    yield Node([rpc], FACTORY, lambda part, done, of: None, Report(), 10_000)
     rpc.close()
 
 
@@ -107,3 +111,73 @@ def test_ranges__cover_every_block_once_though_the_node_takes_few(
 def test_a_range_that_ends_before_it_begins__asks_nothing(node: Node, fake: FakeNode) -> None:
     assert list(node.logs("logs", {}, 6, 5)) == []
     assert fake.ranges == []
+
+
+@pytest.mark.parametrize(
+    "garbled",
+    [
+        [],
+        "0x1",
+        {},
+        {"number": "0x1"},
+        {"number": 1, "hash": None, "parentHash": HASH, "timestamp": "0x1", "transactions": []},
+        {"number": "0x" + "f" * 70, "hash": HASH, "parentHash": HASH, "timestamp": "0x1"},
+    ],
+    ids=["list", "text", "empty", "cut", "wrong types", "large"],
+)
+def test_an_answer_of_another_form__leaves_the_part_unchecked(
+    node: Node, fake: FakeNode, garbled: Any
+) -> None:
+    fake.garbled = garbled
+    with pytest.raises(UncheckedError, match="blocks"):
+        node.blocks([1])
+
+
+def test_another_block_than_was_asked_for__is_none(node: Node, fake: FakeNode) -> None:
+    fake.garbled = {
+        "number": "0x2",
+        "hash": HASH,
+        "parentHash": HASH,
+        "timestamp": "0x1",
+        "logsBloom": BLOOM,
+        "transactions": [],
+    }
+    assert node.blocks([1]) == {}
+
+
+def test_more_calls_than_allowed__are_not_made(fake: FakeNode) -> None:
+    rpc = Rpc(["http://node"], transport=fake, sleep=lambda s: None, calls_per_s=1e6)
+    node = Node([rpc], FACTORY, lambda part, done, of: None, Report(), 100)
+    with pytest.raises(UncheckedError, match=r"more than 100 calls .* --max-calls allows more"):
+        node.blocks(range(1_000))
+    assert sum(fake.sizes) == 32
+    rpc.close()
+
+
+def nodes_of(fakes: list[FakeNode], report: Report) -> Node:
+    rpcs = [
+        Rpc([f"http://user:secret@node{place}/key"], transport=fake, sleep=lambda s: None)
+        for place, fake in enumerate(fakes, start=1)
+    ]
+    return Node(rpcs, FACTORY, lambda part, done, of: None, report, 10_000)
+
+
+def test_a_node_that_the_others_contradict__is_named_without_its_key() -> None:
+    report = Report()
+    node = nodes_of([FakeNode(timestamp="0x2"), FakeNode(), FakeNode()], report)
+    assert {block.at for block in node.blocks(range(40)).values()} == {1}
+    assert [(one.name, one.text) for one in report.findings] == [
+        ("nodes.differ", "blocks: node1:80 contradicts node2:80, node3:80")
+    ]
+
+
+def test_of_two_nodes__both_are_named_and_the_first_is_used() -> None:
+    report = Report()
+    node = nodes_of([FakeNode(timestamp="0x2"), FakeNode()], report)
+    assert node.blocks([1])[1].at == 2
+    assert [one.text for one in report.findings] == ["blocks: node2:80 contradicts node1:80"]
+
+
+def test_a_node_that_is_away_beside_one_that_answers__leaves_the_part_unchecked() -> None:
+    with pytest.raises(UncheckedError, match="blocks"):
+        nodes_of([FakeNode(), FakeNode(most=0)], Report()).blocks([1, 2])
