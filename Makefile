@@ -81,10 +81,11 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper
+test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper, 10,000 forged records
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/keeper/chaos
+	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
 test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, two stories of chaos, deployments, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test

@@ -7,9 +7,9 @@ logs -- fold --> state      == the rows', and == totals(), status(), agent(), re
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
 
-from api.client.verify.findings import Report
+from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.row_forms import POSITIONS_VOID
 from api.client.verify.terms_check import RecordSubject
@@ -37,6 +37,9 @@ MOVED = (
 )
 
 
+# rows that are folded again after reversals, all together: each costs some ten microseconds
+MOST_FOLDED_AGAIN: Final = 2_000_000
+
 Before = Callable[[LedgerRow, MandateState], None]
 
 
@@ -51,8 +54,10 @@ def fold_rows(
     with what it had to be when it was written.
 
     `before` sees each row with the state before it; a reversal's is of no use.
+
+    Errors: UncheckedError when blocks were taken back so often that it would take too long.
     """
-    state, told, is_stale = EMPTY_STATE, ToldByTx(), False
+    state, told, is_stale, again = EMPTY_STATE, ToldByTx(), False, 0
     for index, row in enumerate(rows):
         if row.reverses_id is not None:
             before(row, state)
@@ -61,7 +66,9 @@ def fold_rows(
             is_stale = True
             continue
         if is_stale:
-            told, is_stale = ToldByTx(), False
+            told, is_stale, again = ToldByTx(), False, again + index
+            if again > MOST_FOLDED_AGAIN:
+                raise UncheckedError("sums", "blocks were taken back too often to fold again")
             state = fold_on(EMPTY_STATE, effective(rows[:index]), facts, told)
         before(row, state)
         _compare_cash(row, priced(_unpriced(row, expected), state, facts), report)

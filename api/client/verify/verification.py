@@ -14,6 +14,7 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
+from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
     compare_head,
@@ -107,7 +108,7 @@ def verify(
         _part(report, check.logs_and_rows)
         _part(report, check.later)
     elif subject.is_paper:
-        _part(report, lambda: _paper(record, subject, report))
+        _part(report, lambda: check_paper(record, subject, report))
     report.claims = claims_of(record.rows, check.proven)
     return report
 
@@ -427,22 +428,6 @@ class _Chain:
                 self.report,
             ),
         )
-
-
-def _paper(record: RecordFile, subject: RecordSubject, report: Report) -> None:
-    """No chain stands behind a paper mandate: its rows are checked against one another alone."""
-    RowsCheck(subject, record.rows, Expected(), {}, {}, report).run()
-    flags = FlagsCheck(subject, record.rows, {}, 0, report)
-    state = fold_rows(record.rows, {}, subject.facts, report, flags.before)
-    _part(report, flags.end)
-    if record.head is not None:
-        compare_head(record.head, state, report)
-    _figures(state, report)
-    if record.rows:
-        report.shown = shown(
-            subject, record.rows, state, int(record.rows[-1].created_at.timestamp()), None
-        )
-    report.remarks.append("a paper mandate: no chain stands behind its rows")
 
 
 def _kept_head(record: RecordFile, options: Options, report: Report) -> None:

@@ -1,0 +1,30 @@
+"""A paper mandate: no chain stands behind it, so its rows are checked against one another alone."""
+
+from api.client.verify.expected import Expected
+from api.client.verify.findings import Report
+from api.client.verify.flags_check import FlagsCheck
+from api.client.verify.reading import RecordFile
+from api.client.verify.replay import compare_head, fold_rows
+from api.client.verify.rows_check import RowsCheck
+from api.client.verify.shown import shown
+from api.client.verify.terms_check import RecordSubject
+from core.mandate.rules.record_file import totals_of
+
+
+def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> None:
+    """Its figures are those of claims, since there is nothing else.
+
+    Errors: UncheckedError when not every report could be judged.
+    """
+    rows = record.rows
+    RowsCheck(subject, rows, Expected(), {}, {}, report).run()
+    flags = FlagsCheck(subject, rows, {}, 0, report)
+    state = fold_rows(rows, {}, subject.facts, report, flags.before)
+    if record.head is not None:
+        compare_head(record.head, state, report)
+    report.figures |= totals_of(state)
+    if rows:
+        last = int(rows[-1].created_at.timestamp())
+        report.shown = shown(subject, rows, state, last, None)
+    report.remarks.append("a paper mandate: no chain stands behind its rows")
+    flags.end()

@@ -1,0 +1,108 @@
+"""Every row that the API writes is of its declared form, and flagged as the verifier judges it."""
+
+import pytest
+
+from api.client.verify.findings import Report
+from api.client.verify.flags_check import FlagsCheck
+from api.client.verify.paper_check import check_paper
+from api.client.verify.reading import RecordFile, read_record
+from api.client.verify.replay import fold_rows
+from api.client.verify.row_forms import declared, is_told
+from api.client.verify.terms_check import RecordSubject, subject_of
+from core.canonical import canonical_json
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import LedgerRow
+from tests.integration.api.mandates.stage import ADAPTER, Stage, address
+from tests.integration.api.mandates.test_mandates_reports import TX, report
+
+SENT = "0x" + "cd" * 32
+POSITION = {"position": {"id": "p1", "name": "Unit"}}
+
+
+def read(stage: Stage, mandate_id: str, found: Report) -> tuple[RecordFile, RecordSubject]:
+    text = stage.call("GET", f"/mandates/{mandate_id}/record", stage.owner).content
+    record = read_record(text.splitlines(keepends=True), found)
+    assert record.first is not None
+    subject = subject_of(record.first, found)
+    assert subject is not None
+    return record, subject
+
+
+def reported(stage: Stage, mandate_id: str) -> None:
+    """Reports of every kind, inside the rules and beyond."""
+    report(stage, mandate_id, amount_usdc="100", payload={"target": ADAPTER, **POSITION}, why="x")
+    report(stage, mandate_id, amount_usdc="250")
+    report(stage, mandate_id, kind="move", payload={"target": {"address": address(9)}})
+    report(stage, mandate_id, kind="sell", tx_hash=None, payload={"detail": {"target": ADAPTER}})
+    report(stage, mandate_id, kind="sell", tx_hash=None, payload=POSITION)
+    report(stage, mandate_id, kind="resolve", amount_usdc="-3.5", payload=POSITION)
+    report(stage, mandate_id, kind="fee", amount_usdc="0.01", payload={"fee_kind": "x402"})
+    report(stage, mandate_id, kind="note", amount_usdc=None, tx_hash=None, payload={"a": [1, None]})
+    for body in ({"tx_hash": SENT, "amount_usdc": "7"}, {}):
+        stage.post(
+            f"/mandates/{mandate_id}/refusals", stage.agent, {"reason": "OverPerTxCap"} | body
+        )
+
+
+def test_a_paper_mandate_of_every_report__has_no_difference(stage: Stage) -> None:
+    mandate_id, found = stage.paper(), Report()
+    reported(stage, mandate_id)
+    stage.later(hours=30)
+    report(stage, mandate_id, amount_usdc="90", payload={"target": ADAPTER, **POSITION})
+    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    report(stage, mandate_id)
+    report(stage, mandate_id, tx_hash=None, amount_usdc=None, why="late")
+    report(stage, mandate_id, kind="note", amount_usdc=None)
+    record, subject = read(stage, mandate_id, found)
+    check_paper(record, subject, found)
+    assert found.findings == []
+    assert len(record.rows) == 17
+    assert sum("violation" in row.payload for row in record.rows) == 2
+
+
+def test_a_dropped_draft__has_no_difference(stage: Stage) -> None:
+    mandate_id, found = stage.draft(), Report()
+    stage.post(f"/mandates/{mandate_id}/cancel", stage.owner)
+    record, subject = read(stage, mandate_id, found)
+    assert [row.base_key for row in record.rows] == ["cancelled"]
+    _assert_declared(record.rows, subject)
+    assert found.findings == []
+
+
+def _assert_declared(rows: list[LedgerRow], subject: RecordSubject) -> None:
+    for row in filter(is_told, rows):
+        wanted = declared(row, subject)
+        assert wanted is not None, row.base_key
+        for name in wanted.__dataclass_fields__:
+            if name != "payload":
+                assert getattr(row, name) == getattr(wanted, name), (row.base_key, name)
+        assert canonical_json(row.payload) == canonical_json(wanted.payload)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_reports_on_the_chain__are_of_their_forms_and_judged_alike(
+    stage: Stage, mandate_id: str, is_stopped: bool
+) -> None:
+    found = Report()
+    stage.executed(mandate_id, 80_000_000, tx_hash=TX)
+    reported(stage, mandate_id)
+    stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
+    if is_stopped:
+        stage.chain_says(
+            mandate_id,
+            ev.Stopped(
+                stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False
+            ),
+        )
+    stage.later(hours=30)
+    stage.executed(mandate_id, 10_000_000)
+    reported(stage, mandate_id)
+    record, subject = read(stage, mandate_id, found)
+    _assert_declared(record.rows, subject)
+    logs = {row.base_key: row for row in record.rows if row.base_key.startswith("log:")}
+    until = int(stage.clock.now.timestamp())
+    flags = FlagsCheck(subject, record.rows, logs, until, found)
+    fold_rows(record.rows, logs, subject.facts, found, flags.before)
+    flags.end()
+    assert found.findings == []
+    assert sum("unseen" in row.payload for row in record.rows) > 1
