@@ -31,6 +31,8 @@ from core.times import DAY_S
 
 # rows of days that may be looked at for all reports together; more are not judged
 MOST_LOOKED_AT: Final = 5_000_000
+# by how much a fact of the chain must come late to have been missing when a report was judged
+LATE: Final = timedelta(minutes=1)
 MOST_TIMES: Final = 200  # at which one report is judged
 _SPENDS: Final = (RowKind.MOVE, RowKind.BUY)
 
@@ -193,7 +195,7 @@ class _ChainTimes:
         index = bisect_right(self.seqs, row.seq)
         if index >= len(self.seqs):
             return False
-        return self.least_after[index] < (row.occurred_at - timedelta(seconds=1)).timestamp()
+        return self.least_after[index] < (row.occurred_at - LATE).timestamp()
 
 
 def _action(row: LedgerRow) -> ReportedAction:
