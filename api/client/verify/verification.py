@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from api.client.verify.authors_check import check_authors
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
@@ -79,6 +80,7 @@ def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: 
     if check.short is not None:
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
+    check_authors(subject, record.rows, node, report)
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, lambda: _agree(check.last, rpcs[1:], subject.factory, report))
