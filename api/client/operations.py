@@ -1095,6 +1095,8 @@ class MandatesLedgerEvents(TypedDict):
 
 
 class MandatesNextRow(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
     mandate_id: str
     reported_by: MandatesReportedBy
     sequence: int

@@ -216,7 +216,7 @@ class UnwindBuilt(BuiltCall):
     check: CallCheck | None
 
 
-class NextRow(AnswerBody):
+class NextRow(LedgerAnswer):
     """What the caller's next row of a mandate is signed with."""
 
     mandate_id: str

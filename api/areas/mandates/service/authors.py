@@ -20,6 +20,7 @@ from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import record_row_digest, row_domain
 from core.mandate.rules.authors import NextSignature, next_signature
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor
+from core.mandate.rules.progress import data_issue
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.tables import Mandate
 
@@ -30,7 +31,7 @@ def next_row(
     """What the caller signs its next row of this mandate with."""
     mandate = party_of(call, caller, command.id)
     by = ReportedBy.OWNER if isinstance(caller, OwnerCaller) else ReportedBy.AGENT
-    place = _next(call, mandate, by)
+    place, reading = _next(call, mandate, by), reading_of(call, mandate)
     return Answer(
         NextRow(
             mandate_id=mandate.public_id,
@@ -40,6 +41,7 @@ def next_row(
             signers=signers_of(call, mandate, by),
             domain=row_domain(call.deps.contracts["factory"], mandate.chain_id),
             market_mode=mandate.market_mode,
+            **data_issue(reading.said, reading.short),
         )
     )
 
