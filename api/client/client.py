@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import httpx
 
+from api.client.authoring import SIGNED_PATHS, RowSigner
 from api.client.operations import (
     AgentsRotated,
     Areas,
@@ -40,6 +41,7 @@ class Client(Areas):
     """`key` is an agent's or operator's, `session` an owner's, `bearer` the token of connect; each
     may be set later.
 
+    `signer` signs the rows of the record that this client writes; sign_in and link_wallet set it.
     `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
     `over`: another way to carry the calls than the network, which tests use.
     """
@@ -55,11 +57,13 @@ class Client(Areas):
         bearer: str | None = None,
         retries: Retries | None = None,
         over: httpx.BaseTransport | None = None,
+        signer: "LocalAccount | str | None" = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.key, self.session, self.bearer, self.payer = key, session, bearer, payer
         self.registered: IdentityConnected | None = None
         self._timeout_s, self._over = timeout_s, over
+        self._rows = None if signer is None else RowSigner(account_of(signer))
         self._transport = Transport(self.base_url, timeout_s, retries or Retries(), over)
         super().__init__(self._call)
 
@@ -97,6 +101,7 @@ class Client(Areas):
             message=nonce["message"], signature=sign_text(account, nonce["message"])
         )
         self.session = found["bearer_token"]
+        self._rows = RowSigner(account)
         return found
 
     def connect(self, agent_name: str) -> "Client":
@@ -123,9 +128,11 @@ class Client(Areas):
         """Link the agent's wallet to its account; needs the `bearer` of connect."""
         account = account_of(wallet)
         nonce = self.identity.nonce(wallet_address=str(account.address), purpose="link")
-        return self.identity.link(
+        found = self.identity.link(
             wallet_address=str(account.address), signature=sign_text(account, nonce["message"])
         )
+        self._rows = RowSigner(account)
+        return found
 
     def unlink_wallet(self, agent_id: int, wallet: "LocalAccount | str") -> AgentsRotated:
         """As its owner, unlink the wallet of an agent; `wallet` is the owner's own, which signs it.
@@ -202,6 +209,22 @@ class Client(Areas):
     # Sending
 
     def _call(
+        self, method: str, path: str, auth: str, fields: Mapping[str, Any], **how: Any
+    ) -> dict[str, Any]:
+        """What every generated method calls. A row of the record that it writes is signed, unless
+        it brings a signature.
+
+        Errors: Refused, Unreachable.
+        """
+
+        def call(sent: Mapping[str, Any]) -> dict[str, Any]:
+            return self._send_call(method, path, auth, sent, **how)
+
+        if self._rows is None or path not in SIGNED_PATHS or "author" in fields:
+            return call(fields)
+        return self._rows.send(path, fields, self.mandates.author, call)
+
+    def _send_call(
         self,
         method: str,
         path: str,
@@ -212,7 +235,7 @@ class Client(Areas):
         idempotency_key: str | None = None,
         also: int | None = None,
     ) -> dict[str, Any]:
-        """What every generated method calls. Errors: Refused, Unreachable."""
+        """Errors: Refused, Unreachable."""
         filled, rest = fill_path(path, fields)
         headers = self._credential(auth)
         if idempotent:

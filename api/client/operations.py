@@ -736,6 +736,13 @@ class MandatesOneMandate(TypedDict):
     mandate: MandatesMandateView
 
 
+class MandatesAuthorFields(TypedDict):
+    signer: str
+    sequence: int
+    prev: str
+    signature: str  # 0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash that it approved before)
+
+
 class MandatesBuiltCall(TypedDict):
     data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
@@ -1077,6 +1084,7 @@ class MandatesLedgerEvent(TypedDict):
     occurred_at: str
     created_at: str
     row_hash: str
+    signed_by: str | None  # whose key signed the row; null: nobody's
 
 
 class MandatesLedgerEvents(TypedDict):
@@ -1084,6 +1092,18 @@ class MandatesLedgerEvents(TypedDict):
     data_issue_reason: NotRequired[str | None]
     events: list[MandatesLedgerEvent]
     next_cursor: str | None
+
+
+class MandatesNextRow(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandate_id: str
+    reported_by: MandatesReportedBy
+    sequence: int
+    prev: str  # row_hash of your signed row before; 32 zero bytes for the first
+    signers: list[str]  # whose signature is taken
+    domain: dict[str, Any]  # EIP-712 domain of your signature
+    market_mode: Literal["paper", "testnet"]
 
 
 class MandatesBrokenRule(TypedDict):
@@ -2287,7 +2307,13 @@ class MandatesCalls(Calls):
             ),
         )
 
-    def cancel(self, id: str, *, idempotency_key: str | None = None) -> MandatesMandateEnd:
+    def cancel(
+        self,
+        id: str,
+        *,
+        author: MandatesAuthorFields | None = None,
+        idempotency_key: str | None = None,
+    ) -> MandatesMandateEnd:
         """Cancel a draft or a signed mandate without a vault.
 
         POST /mandate-wallet/mandates/{id}/cancel; credential: owner.
@@ -2298,7 +2324,7 @@ class MandatesCalls(Calls):
                 "POST",
                 "/mandate-wallet/mandates/{id}/cancel",
                 "owner",
-                {"id": id},
+                {"id": id} | given(author=author),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
@@ -2440,6 +2466,16 @@ class MandatesCalls(Calls):
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/record", "key or owner", {"id": id})
 
+    def author(self, id: str) -> MandatesNextRow:
+        """Read what your next row of the record is signed with: sequence, row before, domain.
+
+        GET /mandate-wallet/mandates/{id}/author; credential: key or owner.
+        """
+        return cast(
+            "MandatesNextRow",
+            self._send("GET", "/mandate-wallet/mandates/{id}/author", "key or owner", {"id": id}),
+        )
+
     def report_event(
         self,
         id: str,
@@ -2450,6 +2486,7 @@ class MandatesCalls(Calls):
         why: str | None = None,
         payload: Mapping[str, Any] | None = None,
         detail: Mapping[str, Any] | None = None,
+        author: MandatesAuthorFields | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesEventStored:
         """Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.
@@ -2469,6 +2506,7 @@ class MandatesCalls(Calls):
                     why=why,
                     payload=payload,
                     detail=detail,
+                    author=author,
                 ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
@@ -2489,6 +2527,7 @@ class MandatesCalls(Calls):
         ],
         tx_hash: str | None = None,
         amount_usdc: str | None = None,
+        author: MandatesAuthorFields | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesRefusalStored:
         """Report an attempt that was refused.
@@ -2501,7 +2540,8 @@ class MandatesCalls(Calls):
                 "POST",
                 "/mandate-wallet/mandates/{id}/refusals",
                 "key",
-                {"id": id, "reason": reason} | given(tx_hash=tx_hash, amount_usdc=amount_usdc),
+                {"id": id, "reason": reason}
+                | given(tx_hash=tx_hash, amount_usdc=amount_usdc, author=author),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
@@ -2562,7 +2602,13 @@ class MandatesCalls(Calls):
             ),
         )
 
-    def stop(self, id: str, *, idempotency_key: str | None = None) -> MandatesMandateEnd:
+    def stop(
+        self,
+        id: str,
+        *,
+        author: MandatesAuthorFields | None = None,
+        idempotency_key: str | None = None,
+    ) -> MandatesMandateEnd:
         """Stop your mandate.
 
         POST /mandate-wallet/mandates/{id}/stop; credential: key or owner.
@@ -2573,7 +2619,7 @@ class MandatesCalls(Calls):
                 "POST",
                 "/mandate-wallet/mandates/{id}/stop",
                 "key or owner",
-                {"id": id},
+                {"id": id} | given(author=author),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),

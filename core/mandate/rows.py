@@ -32,7 +32,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
-from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowKind
+from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.refusals import RefusalReason
 from core.mandate.rules.terms import rules_from_json
@@ -60,6 +60,7 @@ def ledger_row(row: MandateEvent | Row[Any]) -> LedgerRow:
         block_number=row.block_number,
         block_hash=_hex(row.block_hash),
         payload=row.payload,
+        author=None if row.author is None else RowAuthor(**row.author),
         occurred_at=row.occurred_at,
         created_at=row.created_at,
         prev_hash="0x" + row.prev_hash.hex(),
@@ -97,6 +98,17 @@ def ledger_rows_before(
         ledger_row(row)
         for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
     ]
+
+
+def newest_signed_row(session: Session, mandate_id: int, by: ReportedBy) -> LedgerRow | None:
+    """The last row that an author of the mandate signed."""
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.reported_by == by.value,
+        MandateEvent.author.is_not(None),
+    )
+    row = session.scalars(query.order_by(MandateEvent.seq.desc()).limit(1)).one_or_none()
+    return None if row is None else ledger_row(row)
 
 
 def standing_since(

@@ -156,6 +156,13 @@ class MandateEvent(Base):
         Index(
             "ix_mandate_event_asked", "mandate_id", "seq", postgresql_where=text(REPORTED_ACTIONS)
         ),
+        Index(
+            "ix_mandate_event_author",
+            "mandate_id",
+            "reported_by",
+            "seq",
+            postgresql_where=text("author is not null"),
+        ),
         LEDGER,
     )
 
@@ -175,6 +182,8 @@ class MandateEvent(Base):
     block_number: Mapped[int | None]
     block_hash: Mapped[bytes | None] = mapped_column(Hash32)
     payload: Mapped[dict[str, Any]]
+    # {signer, sequence, prev, signature}; null: nobody signed the row
+    author: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     occurred_at: Mapped[datetime]
     created_at: Mapped[datetime]
     prev_hash: Mapped[bytes] = mapped_column(Hash32)

@@ -7,6 +7,7 @@ from api.areas.mandates.schemas import answers, commands
 from api.areas.mandates.service import (
     acting,
     alerts,
+    authors,
     door,
     drafts,
     owner_calls,
@@ -21,6 +22,11 @@ from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
 from api.kernel.operation import Area, Family, Lines, NoInput, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
+OF_SIGNED_ROWS = (
+    "author_signature_invalid",
+    "author_signature_missing",
+    "author_out_of_order",
+)
 STATEMENT_FILES = ("text/csv", "application/pdf")
 
 AREA = Area(
@@ -212,10 +218,10 @@ AREA = Area(
             auth=BY_OWNER,
             family=Family.WALLET,
             summary="Cancel a draft or a signed mandate without a vault.",
-            command=commands.MandatePath,
+            command=commands.EndMandate,
             answer=answers.MandateEnd,
             handler=signing.cancel,
-            refuses=("wrong_status",),
+            refuses=("wrong_status", *OF_SIGNED_ROWS),
             idempotent=True,
         ),
         Read(
@@ -328,6 +334,18 @@ AREA = Area(
             handler=reading.record,
             media_type="application/x-ndjson",
         ),
+        Read(
+            key="mandates.author",
+            path="/mandate-wallet/mandates/{id}/author",
+            auth=BY_KEY_OR_OWNER,
+            family=Family.WALLET,
+            scope="read",
+            summary="Read what your next row of the record is signed with: sequence, row before, "
+            "domain.",
+            command=commands.MandatePath,
+            answer=answers.NextRow,
+            handler=authors.next_row,
+        ),
         Write(
             key="mandates.report_event",
             path="/mandate-wallet/mandates/{id}/events",
@@ -339,7 +357,7 @@ AREA = Area(
             command=commands.ReportEvent,
             answer=answers.EventStored,
             handler=reports.event,
-            refuses=("wrong_status",),
+            refuses=("wrong_status", *OF_SIGNED_ROWS),
             idempotent=True,
             also=(202,),
             tool=Tool("mandate_report_event", "Report an action", ToolKind.WRITE, Profile.FULL),
@@ -354,7 +372,7 @@ AREA = Area(
             command=commands.ReportRefusal,
             answer=answers.RefusalStored,
             handler=reports.refusal,
-            refuses=("wrong_status",),
+            refuses=("wrong_status", *OF_SIGNED_ROWS),
             idempotent=True,
             tool=Tool(
                 "mandate_report_refusal", "Report a refused attempt", ToolKind.WRITE, Profile.FULL
@@ -398,10 +416,10 @@ AREA = Area(
             family=Family.WALLET,
             scope="tx",
             summary="Stop your mandate.",
-            command=commands.MandatePath,
+            command=commands.EndMandate,
             answer=answers.MandateEnd,
             handler=acting.stop,
-            refuses=("wrong_status",),
+            refuses=("wrong_status", *OF_SIGNED_ROWS),
             idempotent=True,
             tool=Tool("mandate_stop", "Stop your mandate", ToolKind.WRITE, Profile.FULL),
         ),

@@ -29,6 +29,28 @@ REASONS: Mapping[str, Reason] = {
             "Agent 1001 is not owned by you; designate an agent of your own, or use open_board."
         ),
     ),
+    "author_signature_invalid": Reason(
+        400,
+        False,
+        "caller",
+        ("mandates.author",),
+        example="author.signature: It is not 0x7099...79C8's signature of this row; sign the "
+        "RecordRow that docs/record.md describes.",
+    ),
+    "author_signature_missing": Reason(
+        409,
+        False,
+        "caller",
+        ("mandates.author",),
+        example="author: the agent of this mandate signs its rows; sign this one as number 3.",
+    ),
+    "author_out_of_order": Reason(
+        409,
+        False,
+        "caller",
+        ("mandates.author",),
+        example="author.sequence: 2 was signed, the next row of the agent has 3; sign it again.",
+    ),
     "mandate_budget_exceeded": Reason(
         402,
         True,

@@ -232,7 +232,7 @@ def main() -> None:
     wanted = arguments()
     facts = json.loads(Path(wanted.agent).read_text())
     with (
-        Client(facts["base_url"], facts["api_key"]) as agent,
+        Client(facts["base_url"], facts["api_key"], signer=facts["private_key"]) as agent,
         Wallet(facts["private_key"], facts["rpc_url"]) as wallet,
     ):
         loop = Loop(agent, wallet, facts["adapter"], usdc_e6(wanted.amount), wanted.careless)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
@@ -104,6 +105,7 @@ def verify(
     if check.short is not None:
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
+    _part(report, lambda: check_authors(subject, record.rows, node, report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
@@ -205,10 +207,13 @@ class _Chain:
     def logs_and_rows(self) -> None:
         """Everything that the chain says of the rows."""
         until = self._last_height()
-        first = min(
-            (row.block_number for row in self.record.rows if row.block_number is not None),
-            default=until,
-        )
+        gone = {row.reverses_id for row in self.record.rows}
+        standing = [
+            row.block_number
+            for row in self.record.rows
+            if row.block_number is not None and row.reverses_id is None and row.seq not in gone
+        ]
+        first = min(standing, default=until)
         self.last = self._last_block(until)
         if self.last is None or self.vault is None:
             return
@@ -308,6 +313,8 @@ class _Chain:
         )
 
     def _last_block(self, number: int) -> Block | None:
+        if (newest := self.node.newest()) < number:
+            raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
         as_of = self.record.as_of
         said = None if as_of is None else as_of["block_hash"]

@@ -14,7 +14,7 @@ export async function signIn(baseUrl: string, owner: Wallet): Promise<MandateWal
   const { message } = await answer(api.POST("/auth/wallet/nonce", { body: { wallet_address: owner.address, purpose: "login" } }));
   const login = { message, signature: await owner.signMessage(message) };
   const { bearer_token: session } = await answer(api.POST("/auth/owner/login", { body: login }));
-  return createClient(baseUrl, { session });
+  return createClient(baseUrl, { session }, owner.account && { signer: owner.account });
 }
 
 /** A new agent of the owner that accepts mandates, with a wallet of its own. Answers its user id. */

@@ -25,6 +25,8 @@ export interface Call {
 
 export interface Wallet {
   readonly address: Address;
+  /** Of a wallet with one key: it signs the owner's rows of the record. A Safe leaves them unsigned. */
+  readonly account?: PrivateKeyAccount;
   signMessage(text: string): Promise<Hex>;
   signTypedData(document: TypedDataDefinition): Promise<Hex>;
   /** Sends the calls in this order and waits for them; answers the receipt of the last. Throws when one reverts. */
@@ -51,6 +53,7 @@ export async function sendOne(connection: Connection, call: Call): Promise<Trans
 export function keyWallet(connection: Connection): Wallet {
   return {
     address: connection.account.address,
+    account: connection.account,
     signMessage: (message) => connection.signMessage({ message }),
     signTypedData: (document) => connection.account.signTypedData(document),
     async send(calls) {

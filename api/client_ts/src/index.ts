@@ -1,18 +1,28 @@
 /** The API of the mandate wallet: `openapi-fetch` with the types of the service's OpenAPI document. */
 import createFetchClient, { type Client, type ClientOptions } from "openapi-fetch";
 import type { components, paths } from "./openapi.js";
+import { type RowSigner, signingFetch } from "./signing.js";
 
 export type { components, operations, paths } from "./openapi.js";
+export type { RowSigner } from "./signing.js";
 export type Schemas = components["schemas"];
 export type MandateWallet = Client<paths>;
 
 /** `session`: an owner's, from /auth/owner/login. `bearer`: an agent's, from /auth/agent/connect. `key`: an agent's API key. */
 export type Credential = { session: string } | { bearer: string } | { key: string };
 
-/** `options.fetch` may be any fetch, such as one of @x402/fetch that pays what a call costs. */
-export function createClient(baseUrl: string, credential?: Credential, options: ClientOptions = {}): MandateWallet {
+/**
+ * `options.fetch` may be any fetch, such as one of @x402/fetch that pays what a call costs. `options.signer`, an account of viem, signs
+ * the rows of the record that the calls write.
+ */
+export function createClient(
+  baseUrl: string,
+  credential?: Credential,
+  { signer, ...options }: ClientOptions & { signer?: RowSigner } = {},
+): MandateWallet {
   const headers = { ...(credential && headerOf(credential)), ...options.headers };
-  return createFetchClient<paths>({ ...options, baseUrl, headers });
+  const send = options.fetch ?? ((request: Request) => fetch(request));
+  return createFetchClient<paths>({ ...options, baseUrl, headers, fetch: signer ? signingFetch(signer, send) : send });
 }
 
 function headerOf(credential: Credential): Record<string, string> {

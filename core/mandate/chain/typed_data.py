@@ -14,9 +14,13 @@ import rfc8785
 from eth_abi.abi import encode as abi_encode
 from eth_utils.crypto import keccak
 
+from core.canonical import canonical_json
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain.calldata import rule_tuple
+from core.mandate.rules.authors import authored_payload
+from core.mandate.rules.rows import NewRow, RowAuthor
 from core.mandate.rules.terms import MandateTerms, Rule
+from core.money import usdc_text_or_none
 
 TypeFields = tuple[tuple[str, str], ...]
 
@@ -67,6 +71,19 @@ X402_PAYMENT: TypeFields = (
     ("bytes32", "nonce"),
     ("uint64", "deadline"),
 )
+# docs/record.md#signed-rows
+RECORD_ROW: TypeFields = (
+    ("string", "mandate"),
+    ("uint64", "sequence"),
+    ("bytes32", "prev"),
+    ("string", "kind"),
+    ("string", "amountUsdc"),
+    ("bytes32", "txHash"),
+    ("bytes32", "payloadHash"),
+)
+ROW_DOMAIN_NAME = "Mandate Wallet Record"
+ROW_DOMAIN_VERSION = "1"
+NO_TRANSACTION = "0x" + "00" * 32
 X402_DOMAIN_NAME = "Mandate Wallet x402"
 X402_DOMAIN_VERSION = "1"
 USDC_DOMAIN_NAME = "USDC"
@@ -182,6 +199,41 @@ def guard_targets_hash(guard_targets: Sequence[Any]) -> str:
     targets: of `[]`.
     """
     return hex_of(keccak(rfc8785.dumps(list(guard_targets))))
+
+
+def row_domain(factory: str, chain_id: int) -> dict[str, str | int]:
+    """The domain of signed rows: the mandate's factory, as of its terms."""
+    return _domain(ROW_DOMAIN_NAME, ROW_DOMAIN_VERSION, chain_id, factory)
+
+
+def _record_row(public_id: str, row: NewRow, author: RowAuthor) -> dict[str, Any]:
+    return {
+        "mandate": public_id,
+        "sequence": author.sequence,
+        "prev": author.prev,
+        "kind": row.kind.value,
+        "amountUsdc": usdc_text_or_none(row.amount_usdc_e6) or "",
+        "txHash": row.tx_hash or NO_TRANSACTION,
+        "payloadHash": hex_of(keccak(canonical_json(authored_payload(row.payload)))),
+    }
+
+
+def record_row_typed_data(
+    public_id: str, row: NewRow, author: RowAuthor, factory: str, chain_id: int
+) -> dict[str, Any]:
+    """What the author of a row signs; of `author` only sequence and prev are read. An amount that
+    nobody knows is empty, a transaction that there is not is 32 zero bytes.
+    """
+    message = _record_row(public_id, row, author)
+    return typed_data(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
+
+
+def record_row_digest(
+    public_id: str, row: NewRow, author: RowAuthor, factory: str, chain_id: int
+) -> str:
+    """The digest of `record_row_typed_data`."""
+    message = _record_row(public_id, row, author)
+    return digest(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
 
 
 def _authorization(

@@ -1,6 +1,9 @@
 """A row of the mandate ledger as COPY takes it."""
 
-from core.db.copying import hex_cell, json_cell, number_cell, text_cell, time_cell
+from dataclasses import asdict
+
+from core.canonical import canonical_json
+from core.db.copying import NULL, hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.mandate.rules.rows import LedgerRow
 
 COPIED = (
@@ -19,6 +22,7 @@ COPIED = (
     "block_number",
     "block_hash",
     "payload",
+    "author",
     "occurred_at",
     "created_at",
     "prev_hash",
@@ -45,6 +49,7 @@ def line_of(row: LedgerRow, payload: bytes) -> str:
             number_cell(row.block_number),
             hex_cell(row.block_hash),
             json_cell(payload.decode()),
+            NULL if row.author is None else json_cell(canonical_json(asdict(row.author)).decode()),
             time_cell(row.occurred_at),
             time_cell(row.created_at),
             hex_cell(row.prev_hash),

@@ -215,6 +215,7 @@ class OpenLedger:
             "block_number": row.block_number,
             "block_hash": row.block_hash and row.block_hash.lower(),
             "payload": payload,
+            "author": row.author,
             "id": 0,
             "mandate_id": self.mandate_id,
             "seq": self.seq + 1,

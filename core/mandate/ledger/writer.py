@@ -16,7 +16,7 @@ Laws
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -265,7 +265,9 @@ def _event(row: LedgerRow) -> dict[str, Any]:
         for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")
     }
     columns = {name: getattr(row, name) for name in LedgerRow.__dataclass_fields__ if name != "id"}
-    return columns | hashes | {"kind": row.kind.value, "reported_by": row.reported_by.value}
+    author = None if row.author is None else asdict(row.author)
+    enums = {"kind": row.kind.value, "reported_by": row.reported_by.value}
+    return columns | hashes | enums | {"author": author}
 
 
 def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow]) -> list[str]:

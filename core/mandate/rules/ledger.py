@@ -27,7 +27,7 @@ from core.mandate.rules.agent_rows import (
 from core.mandate.rules.chain_rows import expired_note, mark_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
 from core.mandate.rules.paper import cancelled_note, priced, signed_rows, stop_row
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -51,6 +51,7 @@ __all__ = [
     "NewRow",
     "Position",
     "ReportedBy",
+    "RowAuthor",
     "RowKind",
     "StateVersionError",
     "TargetFlow",

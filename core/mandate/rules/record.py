@@ -11,6 +11,7 @@ written as 0x and 64 lower-case hex digits. docs/record.md shows the check step 
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from core.canonical import canonical_json, canonical_text, chain_hash
@@ -54,6 +55,7 @@ def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
         (
             b'{"amount_usdc":',
             _json(usdc_text_or_none(row.amount_usdc_e6)),
+            b"" if row.author is None else b',"author":' + canonical_json(asdict(row.author)),
             b',"base_key":',
             canonical_text(row.base_key),
             b',"block_hash":',
@@ -98,7 +100,7 @@ def _json(value: str | int | None) -> bytes:
 
 def row_body(row: LedgerRow) -> dict[str, Any]:
     """Every public fact of a row: money as text with six decimals, times as UTC text with six
-    decimals, no ids.
+    decimals, no ids. `author` only where somebody signed the row.
     """
     return {
         "seq": row.seq,
@@ -117,7 +119,7 @@ def row_body(row: LedgerRow) -> dict[str, Any]:
         "payload": row.payload,
         "occurred_at": exact_instant_text(row.occurred_at),
         "created_at": exact_instant_text(row.created_at),
-    }
+    } | ({} if row.author is None else {"author": asdict(row.author)})
 
 
 def record_line(row: LedgerRow) -> bytes:

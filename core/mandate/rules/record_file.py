@@ -1,7 +1,8 @@
 """The public record as a file: canonical JSON lines, first the terms, then the rows, last the head.
 
     {chain_id, factory, format, genesis_hash, guard_targets, mandate_id, market_mode, rules, signature, terms, terms_digest, ...}
-    {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.mandate.rules.record)
+    {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.mandate.rules.record); `author` in its
+                                                         body where somebody signed it (core.mandate.rules.authors)
     {head: {as_of, row_hash, seq, totals}}               and `held` in it while the record is short of facts of the chain
 
 `as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls
@@ -14,14 +15,15 @@ from datetime import datetime
 from typing import Any, Final, TypeGuard
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.hexes import checksum_address
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.state import MandateState
 from core.money import UsdcE6, usdc_e6_from_text, usdc_text
 from core.quarantine.rules import is_short_json
 from core.times import exact_instant_text
 
 FORMAT: Final = "mandate-record"
-VERSION: Final = 1
+VERSION: Final = 2
 FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(
         ("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)
@@ -44,7 +46,12 @@ BODY_KEYS: Final = frozenset(
     }
 )  # fmt: skip
 _TIME_TEXT: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
-_HASH_TEXT: Final = re.compile("0x[0-9a-f]{64}")
+AUTHOR_KEY: Final = "author"  # in the body of a signed row
+AUTHOR_KEYS: Final = frozenset({"prev", "sequence", "signature", "signer"})
+MOST_SEQUENCE: Final = 2**53 - 1
+CHECKSUM_FORM: Final = re.compile("0x[0-9a-fA-F]{40}")
+HASH_FORM: Final = re.compile("0x[0-9a-f]{64}")
+SIGNATURE_FORM: Final = re.compile("0x([0-9a-f]{2}){0,8191}")
 
 
 def totals_of(state: MandateState) -> dict[str, Any]:
@@ -73,7 +80,7 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
     body = line["body"]
     if not isinstance(body, Mapping):
         raise InvalidParameterError("body", "an object")
-    _require_keys(body, BODY_KEYS, "body")
+    _require_keys(body, BODY_KEYS | (body.keys() & {AUTHOR_KEY}), "body")
     for key, kinds in _FORMS.items():
         if type(body[key]) not in kinds:
             raise InvalidParameterError(f"body.{key}", "has another form than a record's")
@@ -94,6 +101,7 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         block_number=body["block_number"],
         block_hash=_hash_or_none(body["block_hash"], "body.block_hash"),
         payload=body["payload"],
+        author=_author(body[AUTHOR_KEY]) if AUTHOR_KEY in body else None,
         id=body["seq"],
         mandate_id=0,
         seq=body["seq"],
@@ -103,6 +111,31 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         prev_hash=_hash(line["prev_hash"], "prev_hash"),
         row_hash=_hash(line["row_hash"], "row_hash"),
     )
+
+
+def _author(said: object) -> RowAuthor:
+    if not isinstance(said, Mapping):
+        raise InvalidParameterError("body.author", "an object")
+    _require_keys(said, AUTHOR_KEYS, "body.author")
+    try:
+        return row_author(**said)
+    except ValueError as error:
+        raise InvalidParameterError("body.author", str(error)) from error
+
+
+def row_author(signer: object, sequence: object, prev: object, signature: object) -> RowAuthor:
+    """A signature of a row in the one form that a record has. Errors: ValueError."""
+    if not (isinstance(signer, str) and CHECKSUM_FORM.fullmatch(signer)) or (
+        checksum_address(signer) != signer
+    ):
+        raise ValueError("signer: write a checksum address")
+    if type(sequence) is not int or not 1 <= sequence <= MOST_SEQUENCE:
+        raise ValueError("sequence: write a whole number from 1 on")
+    if not (isinstance(prev, str) and HASH_FORM.fullmatch(prev)):
+        raise ValueError("prev: write 0x and 64 lower-case hex digits")
+    if not (isinstance(signature, str) and SIGNATURE_FORM.fullmatch(signature)):
+        raise ValueError("signature: write 0x and lower-case hex")
+    return RowAuthor(signer=signer, sequence=sequence, prev=prev, signature=signature)
 
 
 def is_first_line(line: Mapping[str, Any]) -> bool:
@@ -136,7 +169,7 @@ def is_head(head: object) -> bool:
 
 def is_hash(value: object) -> TypeGuard[str]:
     """Whether a value is 0x and 64 lower-case hex digits."""
-    return isinstance(value, str) and _HASH_TEXT.fullmatch(value) is not None
+    return isinstance(value, str) and HASH_FORM.fullmatch(value) is not None
 
 
 _TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))

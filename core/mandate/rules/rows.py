@@ -31,6 +31,20 @@ class ReportedBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowAuthor:
+    """Its author's signature of a row (docs/record.md#signed-rows).
+
+    `sequence` counts the author's signed rows of this mandate from 1; `prev` is the hash of the one
+    before, 32 zero bytes for the first. `signer` checksum, the rest 0x lower-case hex.
+    """
+
+    signer: str
+    sequence: int
+    prev: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewRow:
     """What a writer hands to the ledger.
 
@@ -53,6 +67,7 @@ class NewRow:
     block_number: int | None = None
     block_hash: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
+    author: RowAuthor | None = None  # None: nobody signed the row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

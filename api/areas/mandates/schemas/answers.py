@@ -50,6 +50,7 @@ from api.areas.mandates.schemas.weeks import (
     WeekTotals,
 )
 from api.kernel.operation import AnswerBody
+from core.mandate.rules.rows import ReportedBy
 
 # Mandates
 
@@ -213,6 +214,18 @@ class UnwindBuilt(BuiltCall):
     who_signs: Literal["owner"]
     gas: int | None
     check: CallCheck | None
+
+
+class NextRow(LedgerAnswer):
+    """What the caller's next row of a mandate is signed with."""
+
+    mandate_id: str
+    reported_by: ReportedBy
+    sequence: int
+    prev: str = Field(description="row_hash of your signed row before; 32 zero bytes for the first")
+    signers: list[str] = Field(description="whose signature is taken")
+    domain: dict[str, Any] = Field(description="EIP-712 domain of your signature")
+    market_mode: Literal["paper", "testnet"]
 
 
 class MandateEnd(OneMandate):

@@ -141,6 +141,34 @@ class MandatePath(Command):
 # Signing
 
 
+class AuthorFields(Command):
+    """The author's signature of the row that a call writes: EIP-712 RecordRow
+    (docs/record.md#signed-rows), placed as GET .../author says.
+    """
+
+    signer: Address
+    sequence: Annotated[int, Field(ge=1, le=2**53 - 1)]
+    prev: TxHash
+    signature: Signature
+
+
+# A signature proves the row and does not change it: the same call signed again is the same call.
+Authored = Annotated[
+    AuthorFields | None,
+    Field(
+        default=None,
+        exclude=True,
+        description="your signature of the row; who signed one row of a mandate signs all later",
+    ),
+]
+
+
+class EndMandate(MandatePath):
+    """Of a stop or a cancellation; `author` signs the row that it writes, where it writes one."""
+
+    author: Authored = None
+
+
 class SignTerms(MandatePath):
     signature: Signature
 
@@ -244,12 +272,14 @@ class ReportEvent(MandatePath):
     detail: JsonObject | None = Field(
         default=None, description="target, as an alternative to payload.target"
     )
+    author: Authored = None
 
 
 class ReportRefusal(MandatePath):
     reason: RefusalReason
     tx_hash: TxHash | None = None
     amount_usdc: Usdc | None = None
+    author: Authored = None
 
 
 # Reading

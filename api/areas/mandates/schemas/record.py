@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import with_config
+from pydantic import Field, with_config
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from api.areas.mandates.schemas.commands import Status
@@ -62,6 +62,7 @@ class LedgerEvent(AnswerBody):
     occurred_at: str
     created_at: str
     row_hash: str
+    signed_by: str | None = Field(description="whose key signed the row; null: nobody's")
 
 
 class Approval(AnswerBody):

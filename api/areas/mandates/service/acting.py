@@ -5,11 +5,19 @@ Nothing here sends (docs/agents.md#the-loop).
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from api.areas.mandates.schemas.answers import ExecuteBuilt, MandateEnd, OneMandate
-from api.areas.mandates.schemas.commands import ExecuteCall, MandatePath
-from api.areas.mandates.service.access import held_by_locked, is_on_board, named_to, not_found
+from api.areas.mandates.schemas.commands import EndMandate, ExecuteCall, MandatePath
+from api.areas.mandates.service.access import (
+    held_by_locked,
+    is_on_board,
+    named_to,
+    not_found,
+    party_of,
+)
+from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.current import Current, current_by, current_of
 from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
@@ -30,7 +38,7 @@ from core.mandate import queries as mandates
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import limits
-from core.mandate.rules.ledger import ReportedBy, stop_request_note, stop_row
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor, stop_request_note, stop_row
 from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
 from core.mandate.rules.limits import check_call, rule_of
 from core.mandate.rules.lock import StoppedBy, check_stop
@@ -364,7 +372,7 @@ def _members(kind: str, values: list[Any]) -> list[Any]:
 
 
 def stop(
-    call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath
+    call: WriteCall, caller: AgentCaller | OwnerCaller, command: EndMandate
 ) -> Answer[MandateEnd]:
     """End the mandate: on paper at once, else by the calls that their sender sends.
 
@@ -374,29 +382,21 @@ def stop(
     An agent's request is a note. An agent that only proposed a draft stops nothing: the mandate may
     name another.
     """
+    by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
+    # a node is asked without the lock
+    author = _author_of_end(call, party_of(call, caller, command.id), by, command)
     mandate = held_by_locked(call, caller, command.id)
     current = current_of(call, mandate)
     next_status(
         current.status, MandateMove.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode))
     )
-    by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
     check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
     stop_call = cancel_call = None
-    if is_paper(mandate):
-        mandate_ledger.append(
-            call.db,
-            mandate.id,
-            stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now),
-            call.now,
-        )
-    elif by is StoppedBy.AGENT:
-        stop_call = stop_call_of(call, mandate, current, by)
-        mandate_ledger.append(
-            call.db,
-            mandate.id,
-            stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now),
-            call.now,
-        )
+    row = _row_of_end(call, mandate, by)
+    if row is not None:
+        row = require_next(call, mandate, replace(row, author=author))
+        stop_call = None if is_paper(mandate) else stop_call_of(call, mandate, current, by)
+        mandate_ledger.append(call.db, mandate.id, row, call.now)
     else:
         stop_call, cancel_call = (
             stop_call_of(call, mandate, current, by),
@@ -410,3 +410,19 @@ def stop(
             cancel_call=cancel_call,
         )
     )
+
+
+def _row_of_end(call: Call, mandate: Mandate, by: StoppedBy) -> NewRow | None:
+    """What a stop writes; None: an owner's stop of a vault is the chain's to tell."""
+    if is_paper(mandate):
+        return stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now)
+    if by is StoppedBy.AGENT:
+        return stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now)
+    return None
+
+
+def _author_of_end(
+    call: Call, mandate: Mandate, by: StoppedBy, command: EndMandate
+) -> RowAuthor | None:
+    row = _row_of_end(call, mandate, by)
+    return None if row is None else signed_by_author(call, mandate, row, command.author)

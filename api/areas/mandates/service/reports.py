@@ -4,12 +4,14 @@ A broken rule is stored and flagged (docs/rules.md#reports-of-agents).
 """
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from api.areas.mandates.schemas.answers import EventStored, RefusalStored
 from api.areas.mandates.schemas.commands import ReportEvent, ReportRefusal
 from api.areas.mandates.schemas.record import LedgerEvent
 from api.areas.mandates.service.access import named_to, named_to_locked
+from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.limits_now import (
     Standing,
     allowed_addresses,
@@ -26,6 +28,7 @@ from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import (
     LedgerRow,
+    NewRow,
     ReportedBy,
     RowKind,
     after_stop_note,
@@ -61,6 +64,7 @@ def event_view(row: LedgerRow) -> LedgerEvent:
         occurred_at=instant_text(row.occurred_at),
         created_at=instant_text(row.created_at),
         row_hash=row.row_hash,
+        signed_by=None if row.author is None else row.author.signer,
     )
 
 
@@ -72,7 +76,10 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
     # a node is asked without the lock
-    is_unseen = _is_unseen(call, named_to(call, caller, command.id), kind, command.tx_hash, payload)
+    unlocked = named_to(call, caller, command.id)
+    is_unseen = _is_unseen(call, unlocked, kind, command.tx_hash, payload)
+    said = _event_row(call, unlocked, command, payload)
+    author = signed_by_author(call, unlocked, said, command.author)
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     standing = standing_of(call, mandate)
@@ -82,7 +89,24 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
         kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload
     )
     violation = judge(report, _judgement(standing))
-    row = event_row(
+    row = _event_row(call, mandate, command, payload, violation, is_unseen=is_unseen)
+    appended = mandate_ledger.append(
+        call.db, mandate.id, require_next(call, mandate, replace(row, author=author)), call.now
+    )
+    return _stored(standing, appended.row, violation, UNSEEN_NOTICE if is_unseen else None)
+
+
+def _event_row(
+    call: Call,
+    mandate: Mandate,
+    command: ReportEvent,
+    payload: dict[str, Any],
+    violation: Violation | None = None,
+    *,
+    is_unseen: bool = False,
+) -> NewRow:
+    """The row of a report; without the service's flags it is what its author says."""
+    return event_row(
         kind=command.kind,
         amount_usdc_e6=command.amount_usdc,
         tx_hash=command.tx_hash,
@@ -94,8 +118,6 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
         chain_id=mandate.chain_id,
         is_unseen=is_unseen,
     )
-    appended = mandate_ledger.append(call.db, mandate.id, row, call.now)
-    return _stored(standing, appended.row, violation, UNSEEN_NOTICE if is_unseen else None)
 
 
 def _is_unseen(
@@ -195,13 +217,16 @@ def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Ans
     """Store a refused attempt: one row for each transaction; one that the record has already is
     answered, not written again.
     """
+    report = refusal_report(command.reason, command.tx_hash, command.amount_usdc)
+    note = refusal_note(report, fact=uuid.uuid4().hex, now=call.now)
+    # a node is asked without the lock
+    author = signed_by_author(call, named_to(call, caller, command.id), note, command.author)
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
-    report = refusal_report(command.reason, command.tx_hash, command.amount_usdc)
     known = _known_refusal(call, mandate, report)
     if known is None:
         _require_reports_left(call, mandate)
-        note = refusal_note(report, fact=uuid.uuid4().hex, now=call.now)
+        note = require_next(call, mandate, replace(note, author=author))
         known = mandate_ledger.append(call.db, mandate.id, note, call.now).row
         return _refusal_answer(mandate, known, is_new=True)
     return _refusal_answer(mandate, known, is_new=False)

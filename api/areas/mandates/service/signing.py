@@ -2,9 +2,12 @@
 (docs/owners.md#before-there-is-a-vault).
 """
 
+from dataclasses import replace
+
 from api.areas.mandates.schemas.answers import MandateEnd, OneMandate, Terms
-from api.areas.mandates.schemas.commands import MandatePath, SignTerms
+from api.areas.mandates.schemas.commands import EndMandate, MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
+from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
 from api.areas.mandates.service.views import (
@@ -87,12 +90,15 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[One
     return Answer(OneMandate(mandate=mandate_view(call, mandate)))
 
 
-def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer[MandateEnd]:
+def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[MandateEnd]:
     """Drop a draft at once.
 
     Of signed terms the answer has the calls that end them on chain, and nothing has ended before
     one is mined.
     """
+    note = cancelled_note(call.now)
+    # a node is asked without the lock
+    author = signed_by_author(call, owned(call, caller, command.id), note, command.author)
     mandate = owned_locked(call, caller, command.id)
     current = current_of(call, mandate)
     facts = MoveFacts(
@@ -102,7 +108,8 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer
     stop_call = None
     if current.status is Status.DRAFT:
         current.require_known()
-        mandate_ledger.append(call.db, mandate.id, cancelled_note(call.now), call.now)
+        note = require_next(call, mandate, replace(note, author=author))
+        mandate_ledger.append(call.db, mandate.id, note, call.now)
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
     cancel_call = cancel_terms_call(call, mandate, current)

@@ -141,7 +141,7 @@ def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(
         first["format"],
         first["version"],
         first["mandate_id"],
-    ) == ("mandate-record", 1, mandate_id)
+    ) == ("mandate-record", 2, mandate_id)
     before = first["genesis_hash"]
     for row in rows:
         assert row["prev_hash"] == before

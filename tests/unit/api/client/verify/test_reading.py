@@ -41,7 +41,7 @@ def record(count: int) -> list[bytes]:
     empty = {key: kinds[0]() for key, kinds in FIRST_FORMS.items()}
     first = empty | {
         "format": "mandate-record",
-        "version": 1,
+        "version": 2,
         "mandate_id": ID,
         "genesis_hash": genesis_hash(ID),
     }
@@ -112,7 +112,7 @@ def test_a_hash_chain_that_was_computed_anew__is_no_difference_of_the_file() -> 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True), ("version", 2)],
+    [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True), ("version", 3)],
 )
 def test_a_first_line_of_another_form__is_told(key: str, value: Any) -> None:
     lines = record(1)
