@@ -55,6 +55,18 @@ def newest_settled(now: datetime) -> int:
     return (int(now.timestamp()) - SETTLED_S) // EPOCH_S - 1
 
 
+@dataclass(frozen=True, slots=True)
+class EpochPost:
+    """An epoch as the contract has it, and where it was posted. Hashes are 0x lower-case hex."""
+
+    epoch: int
+    root: str
+    root_before: str
+    block_number: int
+    block_hash: str
+    tx_hash: str
+
+
 # Hashes
 
 
@@ -255,16 +267,20 @@ def _first_of_right(key: bytes, depth: int) -> bytes:
 
 
 def proof_of(
-    key: bytes, nodes: Mapping[int, Children], other: tuple[bytes, bytes] | None = None
+    key: bytes,
+    nodes: Mapping[int, Children],
+    other: tuple[bytes, bytes] | None = None,
+    *,
+    is_held: bool = True,
 ) -> HeadProof:
     """The proof of a key from the nodes on its path, by depth.
 
-    `other`: (key, value) of the leaf at which the path ends, when the key has none.
+    `is_held`: it has a leaf. `other`: (key, value) of the leaf at which the path ends otherwise, if
+    it ends at one.
     """
-    siblings, own = list[bytes](), None
+    siblings = list[bytes]()
     while (children := nodes.get(len(siblings))) is not None:
-        bit = _bit(key, len(siblings))
-        own = children[bit]
-        siblings.append(children[1 - bit])
-    ending = Ending.LEAF if other is None else Ending.OTHER
-    return HeadProof(tuple(siblings), Ending.EMPTY if own == EMPTY else ending, other)
+        siblings.append(children[1 - _bit(key, len(siblings))])
+    if is_held:
+        return HeadProof(tuple(siblings))
+    return HeadProof(tuple(siblings), Ending.EMPTY if other is None else Ending.OTHER, other)

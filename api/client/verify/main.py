@@ -65,6 +65,10 @@ def main(
             "payments count"
         ),
     ] = None,
+    anchor: Annotated[
+        str | None,
+        typer.Option(help="the anchors' contract that you trust, from the published deployment"),
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
     ] = None,
@@ -84,6 +88,7 @@ def main(
     options = Options(
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
+        anchor=_address(anchor, "--anchor"),
         kept_head=_kept_head(head),
         scan=scan,
     )

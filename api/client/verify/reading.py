@@ -15,7 +15,14 @@ from api.client.verify.findings import Report
 from core.canonical import canonical_json
 from core.errors import MandateError
 from core.mandate.rules.record import genesis_hash, row_hash
-from core.mandate.rules.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
+from core.mandate.rules.record_file import (
+    FORMAT,
+    VERSION,
+    AnchorLine,
+    is_first_line,
+    is_head,
+    row_of_line,
+)
 from core.mandate.rules.rows import LedgerRow
 
 decode = msgspec.json.decode
@@ -31,6 +38,7 @@ class RecordFile:
     first: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
     rows: list[LedgerRow] = field(default_factory=list)
+    anchors: list[AnchorLine] = field(default_factory=list)
 
 
 def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
@@ -50,6 +58,8 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
             report.say("format.head_missing", None, f"line {number} stands after the head")
         elif "head" in line:
             record.head = _head(line, before, count, report)
+        elif "anchor" in line:
+            record.anchors += _anchor(number, line, report)
         else:
             row = _row(number, line, expected_seq, before, report)
             count += 1
@@ -130,6 +140,14 @@ def _row(
             "chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}"
         )
     return row
+
+
+def _anchor(number: int, line: dict[str, Any], report: Report) -> list[AnchorLine]:
+    try:
+        return [AnchorLine.of_json(line)]
+    except MandateError as error:
+        report.say("anchor.form", None, f"line {number}: {error}")
+        return []
 
 
 def _head(

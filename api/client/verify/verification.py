@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from api.client.verify.anchors_check import check_anchors
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
@@ -50,7 +51,7 @@ class Scan(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`factory`, `x402_adapter`: the addresses that the verifier trusts.
+    """`factory`, `x402_adapter`, `anchor`: the addresses that the verifier trusts.
 
     `kept_head`: (seq, row hash) written down earlier.
     """
@@ -59,6 +60,7 @@ class Options:
     x402_adapter: str | None = None
     kept_head: tuple[int, str] | None = None
     scan: Scan = Scan.AUTO
+    anchor: str | None = None
 
 
 def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
@@ -79,6 +81,7 @@ def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: 
     if check.short is not None:
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
+    _part(report, lambda: check_anchors(record, node, options.anchor, report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, lambda: _agree(check.last, rpcs[1:], subject.factory, report))

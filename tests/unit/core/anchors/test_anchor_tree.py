@@ -36,16 +36,18 @@ class Grove:
         self.root, nodes = rules.grown(keys, leaves, changed, before)
         self.nodes |= nodes
 
-    def proof(self, name: str, other: tuple[bytes, bytes] | None = None) -> HeadProof:
+    def proof(
+        self, name: str, other: tuple[bytes, bytes] | None = None, *, is_held: bool = True
+    ) -> HeadProof:
         key = rules.key_of(name)
         paths = {depth: rules.path_of(key, depth) for depth in range(256)}
         nodes = {d: self.nodes[path] for d, path in paths.items() if path in self.nodes}
-        return rules.proof_of(key, nodes, other)
+        return rules.proof_of(key, nodes, other, is_held=is_held)
 
     def absence(self, name: str) -> HeadProof:
         """With the leaf at which the path ends, whichever it is."""
         for other in (None, *self.values.items()):
-            proof = self.proof(name, other)
+            proof = self.proof(name, other, is_held=False)
             if rules.is_absent(self.root, name, proof):
                 return proof
         raise AssertionError(name)
