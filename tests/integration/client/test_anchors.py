@@ -1,5 +1,6 @@
 """Anchors on a real chain: exported, checked, and forged."""
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
 
@@ -7,9 +8,11 @@ import pytest
 
 from api.client.verify.findings import Report
 from api.client.verify.verification import Options, verify
+from core.anchors.rules import HeadProof, key_of, leaf_of, value_of
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
+from tests.integration.client.forging import Forgery
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +52,56 @@ def test_record__as_it_was_exported__is_sound(anchored: AnchoredRecord) -> None:
     report = check(anchored, anchored.lines)
     assert (report.findings, report.unchecked) == ([], [])
     assert report.figures["anchors"] == 4
+
+
+def forged(record: AnchoredRecord) -> Forgery:
+    return Forgery.of(record.lines)
+
+
+def test_anchored_row_rewritten__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.body("report")["amount_usdc"] = "4.000000"
+    forgery.seal()
+    assert "anchor.head" in names(check(anchored, forgery.lines()))
+
+
+def test_row_backdated__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    body = copy.deepcopy(forgery.body("report"))
+    forgery.insert(body | {"base_key": "report:00000000-0000-4000-8000-000000000000"})
+    forgery.seal()
+    found = check(anchored, forgery.lines()).findings
+    assert [one.seq for one in found if one.name == "anchor.backdated"] == [len(forgery.rows)]
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_anchor_line_dropped__is_found(anchored: AnchoredRecord, which: int) -> None:
+    forgery = forged(anchored)
+    del forgery.anchors[which]
+    assert "anchor.left_out" in names(check(anchored, forgery.lines()))
+
+
+def test_first_anchor_line_dropped__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    del forgery.anchors[0]
+    assert "anchor.start" in names(check(anchored, forgery.lines()))
+
+
+def test_all_anchor_lines_dropped__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.anchors.clear()
+    assert names(check(anchored, forgery.lines())) == {"anchor.left_out"}
+
+
+def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    anchor = forgery.anchors[2]["anchor"]
+    key = key_of(forgery.first["mandate_id"])
+    leaf = leaf_of(key, value_of(anchor["seq"], bytes.fromhex(anchor["row_hash"][2:])))
+    anchor |= {"root": "0x" + leaf.hex(), "proof": HeadProof(()).text()}
+    assert "anchor.post" in names(check(anchored, forgery.lines()))
+
+
+def test_contract_without_an_hour__is_found(anchored: AnchoredRecord) -> None:
+    report = check(anchored, anchored.lines, anchored.gappy)
+    assert {"anchor.missing_epoch", "anchor.post"} <= names(report)
