@@ -20,7 +20,7 @@ from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import is_for_the_keeper
 from keeper.market import Market, Offer
 from keeper.snapshot import Snapshot
-from keeper.state import STOPS, IntentKind
+from keeper.state import STOPS, YIELDING, IntentKind
 from keeper.trials import Trial
 from keeper.witness import Heard
 
@@ -79,7 +79,7 @@ class Headroom:
     def _is_overtakable(self, slot: NonceSlot) -> bool:
         """Requests are another loop's intents: what is live there is none of these."""
         intent = self.live.get(slot.newest.intent_id)
-        return intent is None or intent.kind == IntentKind.MARK
+        return intent is None or intent.kind in YIELDING
 
     def is_avoided(self, signer: str) -> bool:
         """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could
@@ -160,12 +160,12 @@ class Headroom:
     def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
         """What the signer can pay of an offer, with the gas limit; None when it is too little.
 
-        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost,
-        and so does a request of a key that sends stops too.
+        A stop goes for less rather than not at all. A mark and an anchor leave what STOPS_WANTED
+        stops may cost, and so does a request of a key that sends stops too.
         """
         left_wei = self.market.balances_wei[trial.signer]
         is_request = trial.intent.outbox_id is not None
-        if trial.intent.kind == IntentKind.MARK or (
+        if trial.intent.kind in YIELDING or (
             is_request and self.allowance is not None and self.allowance.sends_stops_too
         ):
             left_wei = self.market.sure_wei[

@@ -7,7 +7,8 @@ Laws
 - One live intent a subject and kind (a unique index). A stop is never held up by a mark of any
   vault.
 - `done` is more than a receipt: the block is safe, the vault says so and the record has the event,
-  unless it lacks facts. A mark needs only a later block, since the next one says more than it did.
+  unless it lacks facts. A mark needs only a later block, since the next one says more than it did;
+  so does an anchor, since the contract is asked which epoch is the next.
 - Nothing here sends.
 """
 
@@ -22,10 +23,22 @@ from core.keeper.queue import OutboxRequest
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, IntentKind, Role, evidence_hash
+from keeper.state import (
+    SOURCE_AT_COST,
+    STOPS,
+    YIELDING,
+    Action,
+    Head,
+    IntentKind,
+    Role,
+    evidence_hash,
+)
 from keeper.views import Numbers
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
+ANCHOR_PATIENCE = timedelta(
+    minutes=10
+)  # with an anchor that could not be signed: it is planned again
 _ORDER = [kind.value for kind in IntentKind]
 
 
@@ -175,11 +188,11 @@ def is_for_anyone(intent: Intent) -> bool:
 
 
 def is_for_the_keeper(intent: Intent) -> bool:
-    """What a vault takes only of the key that the factory names.
+    """What a vault, or the anchors' contract, takes only of the key that the factory names.
 
     A settlement is planned only while that is so.
     """
-    return intent.kind in (IntentKind.MARK, IntentKind.SETTLE) or (
+    return intent.kind in (*YIELDING, IntentKind.SETTLE) or (
         intent.kind in STOPS and not is_for_anyone(intent)
     )
 

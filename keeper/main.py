@@ -37,6 +37,7 @@ from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import funds, seals, status
+from keeper.anchoring import Anchoring
 from keeper.drafts import Caps
 from keeper.funds import Funds
 from keeper.market import GWEI
@@ -263,6 +264,7 @@ class Keeper:
             own=accounts.get(Role.KEEPER),
             marks_a_day=self._settings.keeper_marks_a_day,
             removes=Role.PAUSER in self._signers,
+            anchoring=Anchoring(self._database, self._reader),
             sign=self._got_on,
         )
         log.info(

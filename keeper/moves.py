@@ -9,7 +9,7 @@ from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import SHORT
 from core.mandate.rules.lifecycle import CLOSED, VaultStatus
 from keeper.attempts import Lost, Mined, NonceSlot, PendingSlot, Verdict
-from keeper.state import STOPS, IntentKind
+from keeper.state import STOPS, YIELDING, IntentKind
 
 SUCCESS = 1
 # a ledger that lacks facts can't say it: the vault's own word is enough
@@ -123,7 +123,7 @@ def confirmed(
     record has to say more.
     """
     wanted = EFFECT.get(intent.kind)
-    if intent.kind == IntentKind.MARK:
+    if intent.kind in YIELDING:
         return IntentState.DONE
     if wanted is not None and status is not None and status not in wanted:
         return IntentState.REVERTED

@@ -43,7 +43,7 @@ from keeper.counts import Counts
 from keeper.drafts import Caps, Draft, Drafter
 from keeper.due import DueBytes
 from keeper.headroom import Allowance
-from keeper.intents import REQUEST_PATIENCE, filling, second_of
+from keeper.intents import ANCHOR_PATIENCE, REQUEST_PATIENCE, filling, second_of
 from keeper.moves import EFFECT, IntentMove, confirmed, given_up, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
@@ -56,7 +56,7 @@ from keeper.trials import ERROR_CHARACTERS
 
 SECOND_AFTER_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
-REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
+REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
 # kinds of requests that the chain carries out once, however often they are sent
 REPEATABLE = ("custodial_transfer",)
 
@@ -369,7 +369,8 @@ class Sender:
         doubted = [
             i
             for i in live
-            if i.kind in (IntentKind.SETTLE, IntentKind.ACCEPT) and i.state is IntentState.PLANNED
+            if i.kind in (IntentKind.SETTLE, IntentKind.ACCEPT, IntentKind.ANCHOR)
+            and i.state is IntentState.PLANNED
         ]
         if not doubted:
             return list(live)
@@ -451,6 +452,8 @@ def _is_refused(intent: Intent, now: datetime) -> bool:
     """
     if intent.state is not IntentState.PLANNED:
         return False
+    if intent.kind == IntentKind.ANCHOR:
+        return now - intent.created_at >= ANCHOR_PATIENCE
     return intent.kind == IntentKind.REMOVE or (
         intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE
     )

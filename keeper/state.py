@@ -30,7 +30,7 @@ class IntentKind(StrEnum):
     STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key
     of its own a stop is the vault's `enforceStopLine`, but not one at cost, which only `mark` can
     do. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up.
-    ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    ACCEPT is the factory's `acceptKeeper`, ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
@@ -40,9 +40,11 @@ class IntentKind(StrEnum):
     SETTLE = "settle"
     ACCEPT = "accept_keeper"
     MARK = "mark"
+    ANCHOR = "anchor"
 
 
 STOPS = (IntentKind.STOP, IntentKind.SECOND)
+YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # a stop takes their nonce and their share of ETH
 URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
 
 

@@ -38,6 +38,7 @@ from core.keeper.rules import IntentState
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
+from keeper.anchoring import Anchoring
 from keeper.audit import VaultAudit
 from keeper.ended import Ended
 from keeper.heads import NoHeadError
@@ -129,6 +130,7 @@ class Tick:
         own: str | None,
         marks_a_day: int = MARKS_A_DAY,
         removes: bool = False,
+        anchoring: Anchoring | None = None,
         sign: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -142,6 +144,7 @@ class Tick:
         self._last_resort = (
             LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
         )
+        self._anchoring = anchoring
         self._ended = Ended(database, observer)
         self._order = Order(clock)
         self._audit = VaultAudit(observer)
@@ -184,7 +187,8 @@ class Tick:
         self._sign()
         live, removals = self._removed(state, live, seconds, now)
         others = self._others(state, seconds, now)
-        live = [*live, *self._written(state, [*stops, *removals], others, seconds, now)]
+        anchors = self._anchors(state, live, seconds)
+        live = [*live, *self._written(state, [*stops, *removals], others, anchors, seconds, now)]
         if self._sender is not None:
             live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
         self._retire(state, now)
@@ -286,6 +290,14 @@ class Tick:
         actions = [action for job in jobs for action in _actions(job, state, seconds)]
         return self._within_budget(actions, now)
 
+    def _anchors(
+        self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds
+    ) -> list[NewIntent]:
+        if self._sender is None or self._anchoring is None or state.is_stale(seconds):
+            return []
+        is_under_way = any(intent.kind == IntentKind.ANCHOR for intent in live)
+        return self._anchoring.due(state, is_under_way=is_under_way)
+
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
         """Without the marks of vaults whose worth was sent often enough today: who moves a price
         must not burn the keeper's ETH.
@@ -306,6 +318,7 @@ class Tick:
         state: KeeperState,
         stops: Sequence[Action],
         actions: Sequence[Action],
+        anchors: Sequence[NewIntent],
         seconds: UnixSeconds,
         now: datetime,
     ) -> list[Intent]:
@@ -323,6 +336,7 @@ class Tick:
             )
         self._tell(actions)
         planned = list(_intents(actions, self._chain_id)) if self._sender is not None else []
+        planned += anchors
         if not readings and not planned:
             return []
         with self._database.write() as session:

@@ -122,6 +122,7 @@ STEPS = (
         lambda at, who: [at["usdc"], ADMIN_DELAY_S, who.admin, who.pauser, who.treasury],
         allow_reserve_seed,
     ),
+    DeployStep("record_anchor", "RecordAnchor", lambda at, who: [at["factory"]]),
 )
 
 

@@ -25,12 +25,22 @@ EXPORTED = (
     "MandateVault",
     "MandateVaultFactory",
     "MockUSDC",
+    "RecordAnchor",
     "ReserveToken",
     "TestVenue",
     *ADAPTERS,
 )
 CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
-DESCRIBED = sorted(("MandateVault", "MandateVaultFactory", "ReserveToken", "TestVenue", *ADAPTERS))
+DESCRIBED = sorted(
+    (
+        "MandateVault",
+        "MandateVaultFactory",
+        "RecordAnchor",
+        "ReserveToken",
+        "TestVenue",
+        *ADAPTERS,
+    )
+)
 HEAD = """# Events and errors of the contracts
 
 Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from
@@ -54,11 +64,11 @@ def abi_text(contract: str) -> str:
 
 def meanings() -> dict[str, str]:
     """The @notice of each event and error of the project's libraries, by name (the compiler drops a
-    library's own).
+    library's own), and of the contract that has its own.
     """
     found: dict[str, str] = {}
-    for library in ("ErrorsLib", "EventsLib"):
-        source = (ROOT / "contracts" / "libraries" / f"{library}.sol").read_text()
+    for file in ("libraries/ErrorsLib", "libraries/EventsLib", "RecordAnchor"):
+        source = (ROOT / "contracts" / f"{file}.sol").read_text()
         for comment, name in re.findall(
             r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE
         ):

@@ -43,6 +43,7 @@ FIGURES: dict[str, tuple[str, Callable[[list[int]], float], int | None]] = {
     "buy": ("buy", max, 70_000),
     "redeem": ("redeem", max, 59_500),
     "convert": ("convert", max, 60_000),
+    "anchor": ("anchor", max, 50_000),
 }
 
 # What others publish for the nearest thing, whole transaction: none has an exact window, none

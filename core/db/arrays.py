@@ -2,8 +2,8 @@
 by one plan.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from sqlalchemy import cast, func
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -11,6 +11,13 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 Columns = Mapping[str, tuple[TypeEngine[Any] | type[TypeEngine[Any]], Sequence[Any]]]
+
+T = TypeVar("T")
+
+
+def parts_of(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The values in their order, at most `size` at a time."""
+    return (values[first : first + size] for first in range(0, len(values), size))
 
 
 def table_of(name: str, columns: Columns) -> TableValuedAlias:

@@ -7,15 +7,19 @@ Laws
   whenever they are read: each batch is a short read of its own, and a slow reader holds no
   transaction open.
 - Memory is that of one batch, however long the ledger.
+- Anchors follow the rows, one line an epoch: from the one before the first that can hold a row to
+  the newest that the chain had when the record was opened.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.anchors import queries as anchors
+from core.anchors.rules import epoch_of
 from core.blocks import queries as chain
 from core.canonical import canonical_json
 from core.db.engine import Database
@@ -25,7 +29,13 @@ from core.mandate.rows import ledger_row
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.record import genesis_hash, record_line
-from core.mandate.rules.record_file import FORMAT, HELD_KEY, VERSION, totals_of
+from core.mandate.rules.record_file import (
+    FORMAT,
+    HELD_KEY,
+    VERSION,
+    AnchorLine,
+    totals_of,
+)
 from core.mandate.rules.terms import rules_from_json, rules_to_json, terms_from_json, terms_to_json
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.mandate.views import first_unexplained
@@ -33,6 +43,7 @@ from core.quarantine.queries import MANDATE
 from core.quarantine.views.held import shorts_of
 
 BATCH_ROWS = 1_000
+BATCH_EPOCHS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +51,11 @@ class Opening:
     """First and last line of a record, and up to which row it goes."""
 
     mandate_id: int
+    public_id: str
     first: dict[str, Any]
     last: dict[str, Any]
     seq: int
+    epochs: range  # those whose anchors belong to it
 
 
 def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
@@ -55,7 +68,29 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
     head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}
     short = shorts_of(session, MANDATE, [mandate.id]).get(mandate.id)
     last = {"head": head | ({} if short is None else {HELD_KEY: short.to_json()})}
-    return Opening(mandate.id, _first_line(mandate, factory), last, seq)
+    return Opening(
+        mandate.id,
+        mandate.public_id,
+        _first_line(mandate, factory),
+        last,
+        seq,
+        _epochs(session, mandate),
+    )
+
+
+def _epochs(session: Session, mandate: Mandate) -> range:
+    """From the epoch before that of the oldest row, by whichever of its times is earlier, to the
+    newest one that is posted.
+    """
+    oldest = session.scalar(
+        select(func.min(func.least(MandateEvent.occurred_at, MandateEvent.created_at))).where(
+            MandateEvent.mandate_id == mandate.id
+        )
+    )
+    newest = anchors.newest_posted_epoch(session)
+    if oldest is None or newest is None:
+        return range(0)
+    return range(epoch_of(oldest) - 1, newest + 1)
 
 
 def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
@@ -82,7 +117,27 @@ def chunks(database: Database, record: Opening) -> Iterator[str]:
             rows = _rows(session, record, after)
         yield _text([record_line(row) for row in rows])
         after = rows[-1].seq
+    yield from _anchors(database, record)
     yield _text([canonical_json(record.last)])
+
+
+def _anchors(database: Database, record: Opening) -> Iterator[str]:
+    """The lines of the anchors; those of a record's short ledger too, since they are what was
+    anchored.
+    """
+    genesis, at = str(record.first["genesis_hash"]), record.epochs.start
+    while at < record.epochs.stop:
+        with database.read() as session:
+            posts = anchors.posted_between(session, at, record.epochs.stop - 1, BATCH_EPOCHS)
+            heads = list(anchors.anchored_heads(session, record.public_id, posts))
+        if not posts:
+            return
+        lines = (
+            AnchorLine(head.post, head.seq, head.row_hash or genesis, head.proof.text())
+            for head in heads
+        )
+        yield _text([canonical_json(line.to_json()) for line in lines])
+        at = posts[-1].epoch + 1
 
 
 def _text(lines: list[bytes]) -> str:

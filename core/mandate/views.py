@@ -1,16 +1,23 @@
 """Mandates beside the vaults and the reverted calls of the chain."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
 from eth_utils.address import to_checksum_address
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import BigInteger, Select, and_, func, select, true
 from sqlalchemy.orm import Session
 
 from core.blocks.queries import not_orphaned
 from core.blocks.reverts import PendingRevert
 from core.blocks.tables import ChainBlock, RevertedTx, Vault
+from core.db.arrays import parts_of, table_of
 from core.hexes import hex_of
 from core.mandate.rules.lifecycle import NOTED
-from core.mandate.tables import Mandate, MandateHead
+from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.quarantine.views.unregistered import registries
+
+LEDGERS_A_QUERY = 5_000
 
 
 def pending_reverts(session: Session, chain_id: int, limit: int) -> list[PendingRevert]:
@@ -134,3 +141,42 @@ def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int
         MandateHead.status.in_(NOTED),
     )
     return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))
+
+
+# Heads of all ledgers, for the anchors
+
+
+@dataclass(frozen=True, slots=True)
+class LastRow:
+    """The last row of a mandate's ledger before a time."""
+
+    public_id: str
+    seq: int
+    row_hash: bytes
+
+
+def grown_since(session: Session, seqs: Mapping[str, int]) -> dict[int, str]:
+    """Public ids, by id, of the mandates whose ledgers have other last rows than these."""
+    query = select(Mandate.id, Mandate.public_id, MandateHead.seq).join(
+        MandateHead, MandateHead.mandate_id == Mandate.id
+    )
+    return {
+        mandate_id: public_id
+        for mandate_id, public_id, seq in session.execute(query)
+        if seq and seq != seqs.get(public_id)
+    }
+
+
+def last_rows_before(
+    session: Session, public_ids: Mapping[int, str], before: datetime
+) -> Iterator[LastRow]:
+    """The last row that each of these ledgers had written before this time; none is left out."""
+    for some in parts_of(list(public_ids), LEDGERS_A_QUERY):
+        wanted = table_of("wanted", {"mandate_id": (BigInteger, some)})
+        row = select(MandateEvent.seq, MandateEvent.row_hash).where(
+            MandateEvent.mandate_id == wanted.c.mandate_id, MandateEvent.created_at < before
+        )
+        last = row.order_by(MandateEvent.seq.desc()).limit(1).lateral("last")
+        query = select(wanted.c.mandate_id, last.c.seq, last.c.row_hash).join(last, true())
+        for mandate_id, seq, row_hash in session.execute(query):
+            yield LastRow(public_ids[mandate_id], seq, row_hash)

@@ -82,6 +82,17 @@ NAMES: Final[Mapping[str, str]] = {
     "vault.status": "the rows and the vault give different states",
     "vault.window": "the rows and the vault leave different amounts for the day",
     "vault.balance": "the vault holds less USDC than the rows say",
+    "anchor.form": "an anchor's line has another form, or its proof cannot be read",
+    "anchor.order": "anchors are not one an epoch, rising, or a later one holds fewer rows",
+    "anchor.head": "a head that was anchored is not on the record's chain",
+    "anchor.proof": "the proof does not lead from the head to the root",
+    "anchor.post": "the contract posted no such root, or not in this block",
+    "anchor.start": "the anchors begin after the record does",
+    "anchor.left_out": "the contract has an epoch that the record has no anchor of",
+    "anchor.missing_epoch": "the contract was left without an epoch's root",
+    "anchor.backdated": "the row claims to be older than the first block that holds it",
+    "anchor.postdated": "the row claims to be newer than a block that holds it",
+    "anchor.late": "the row's hour was posted so late that its time is not proven",
     "nodes.differ": "the nodes that were asked contradict one another",
 }
 

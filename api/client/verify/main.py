@@ -81,6 +81,10 @@ def main(
             min=0, help="the block that you know this record ends at: later logs are then no doubt"
         ),
     ] = None,
+    anchor: Annotated[
+        str | None,
+        typer.Option(help="the anchors' contract that you trust, from the published deployment"),
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
     ] = None,
@@ -115,6 +119,7 @@ def main(
         most_calls=max_calls,
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
+        anchor=_address(anchor, "--anchor"),
         kept_head=_kept_head(head),
         scan=scan,
     )

@@ -18,6 +18,7 @@ from core.mandate.rules.record import genesis_hash, row_hash
 from core.mandate.rules.record_file import (
     FORMAT,
     VERSION,
+    AnchorLine,
     is_first_line,
     is_hash,
     is_head,
@@ -41,6 +42,7 @@ class RecordFile:
     first: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
     rows: list[LedgerRow] = field(default_factory=list)
+    anchors: list[AnchorLine] = field(default_factory=list)
 
     @property
     def as_of(self) -> dict[str, Any] | None:
@@ -73,6 +75,8 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
             report.say("format.head_missing", None, f"line {number} stands after the head")
         elif "head" in line:
             record.head = _head(line, before, count, report)
+        elif "anchor" in line:
+            record.anchors += _anchor(number, line, report)
         else:
             row = _row(number, line, expected_seq, before, report)
             count += 1
@@ -166,6 +170,14 @@ def _row(
             "chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}"
         )
     return row
+
+
+def _anchor(number: int, line: dict[str, Any], report: Report) -> list[AnchorLine]:
+    try:
+        return [AnchorLine.of_json(line)]
+    except MandateError as error:
+        report.say("anchor.form", None, f"line {number}: {error}")
+        return []
 
 
 def _head(

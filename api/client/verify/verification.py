@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
@@ -60,9 +61,8 @@ class Scan(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`factory`, `x402_adapter`: the addresses that the verifier trusts beside those of the
-    published deployments (trusted.py). `now`: unix
-    seconds, for the age of the record.
+    """`factory`, `x402_adapter`, `anchor`: the addresses that the verifier trusts beside those of the
+    published deployments (trusted.py). `now`: unix seconds, for the age of the record.
 
     `mandate`, `owner`: what the record must be about. `as_of`: the block that it is known to end
     at. `kept_head`: (seq, row hash) written down earlier. `most_calls`: of the nodes, together.
@@ -77,6 +77,7 @@ class Options:
     kept_head: tuple[int, str] | None = None
     scan: Scan = Scan.AUTO
     most_calls: int | None = None
+    anchor: str | None = None
 
 
 def verify(
@@ -106,6 +107,7 @@ def verify(
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
+    _part(report, lambda: check_anchors(record, node, _anchor(options, subject), report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
@@ -113,6 +115,11 @@ def verify(
         _part(report, lambda: check_paper(record, subject, report))
     report.claims = claims_of(record.rows, check.proven)
     return report
+
+
+def _anchor(options: Options, subject: RecordSubject) -> str | None:
+    """The anchors' contract: the one that the reader names, else that of the published deployment."""
+    return options.anchor or next(iter(pinned("record_anchor", subject.chain_id)), None)
 
 
 def _say_subject(

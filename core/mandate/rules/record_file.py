@@ -3,6 +3,7 @@
     {chain_id, factory, format, genesis_hash, guard_targets, mandate_id, market_mode, rules, signature, terms, terms_digest, ...}
     {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.mandate.rules.record); `author` in its
                                                          body where somebody signed it (core.mandate.rules.authors)
+    {anchor: {block_hash, block_number, epoch, proof, root, root_before, row_hash, seq, tx_hash}}    one an epoch, rising
     {head: {as_of, row_hash, seq, totals}}               and `held` in it while the record is short of facts of the chain
 
 `as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls
@@ -11,9 +12,11 @@ were looked up; null on paper.
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, TypeGuard
 
+from core.anchors.rules import EpochPost
 from core.errors import InvalidParameterError
 from core.hexes import checksum_address
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowAuthor, RowKind
@@ -36,6 +39,9 @@ FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
 FIRST_KEYS: Final = frozenset(FIRST_FORMS)
 AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
+ANCHOR_KEYS: Final = frozenset(
+    {"block_hash", "block_number", "epoch", "proof", "root", "root_before", "row_hash", "seq", "tx_hash"}
+)  # fmt: skip
 HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
 # {facts, from_block}: what the chain said and the rows do not say yet (core.quarantine.rules)
 HELD_KEY: Final = "held"
@@ -136,6 +142,41 @@ def row_author(signer: object, sequence: object, prev: object, signature: object
     if not (isinstance(signature, str) and SIGNATURE_FORM.fullmatch(signature)):
         raise ValueError("signature: write 0x and lower-case hex")
     return RowAuthor(signer=signer, sequence=sequence, prev=prev, signature=signature)
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorLine:
+    """What one epoch's root says of the mandate: its head, or seq 0 and the hash that its chain
+    begins with while it has none. `proof` as core.anchors.rules.HeadProof writes it.
+    """
+
+    post: EpochPost
+    seq: int
+    row_hash: str
+    proof: str
+
+    def to_json(self) -> dict[str, Any]:
+        own = {"seq": self.seq, "row_hash": self.row_hash, "proof": self.proof}
+        return {"anchor": asdict(self.post) | own}
+
+    @classmethod
+    def of_json(cls, line: Mapping[str, Any]) -> "AnchorLine":
+        """Errors: InvalidParameterError when it has not the form of a record's."""
+        anchor = line.get("anchor")
+        if line.keys() != {"anchor"} or not isinstance(anchor, Mapping):
+            raise InvalidParameterError("anchor", "an object, alone in its line")
+        _require_keys(anchor, ANCHOR_KEYS, "the anchor")
+        for key in ("block_number", "epoch", "seq"):
+            if type(anchor[key]) is not int or anchor[key] < 0:
+                raise InvalidParameterError(f"anchor.{key}", "a whole number from 0 on")
+        for key in ("block_hash", "root", "root_before", "row_hash", "tx_hash"):
+            if not is_hash(anchor[key]):
+                raise InvalidParameterError(f"anchor.{key}", "0x and 64 lower-case hex digits")
+        if not isinstance(anchor["proof"], str):
+            raise InvalidParameterError("anchor.proof", "text")
+        own = {key: anchor[key] for key in ("seq", "row_hash", "proof")}
+        post = EpochPost(**{key: anchor[key] for key in ANCHOR_KEYS - own.keys()})
+        return cls(post, **own)
 
 
 def is_first_line(line: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ hashes, numbers and totals included.
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.canonical import canonical_json
@@ -28,11 +28,13 @@ class Forgery:
     first: Line
     rows: list[Line]
     head: Line
+    anchors: list[Line] = field(default_factory=list)
 
     @classmethod
     def of(cls, lines: Sequence[bytes]) -> "Forgery":
-        first, *rows, last = map(json.loads, lines)
-        return cls(first, rows, last["head"])
+        first, *rest, last = map(json.loads, lines)
+        anchors = [line for line in rest if "anchor" in line]
+        return cls(first, [line for line in rest if "body" in line], last["head"], anchors)
 
     @property
     def bodies(self) -> list[Line]:
@@ -87,7 +89,8 @@ class Forgery:
         return rows
 
     def lines(self) -> list[bytes]:
-        return [_written(line) for line in (self.first, *self.rows, {"head": self.head})]
+        lines = (self.first, *self.rows, *self.anchors, {"head": self.head})
+        return [_written(line) for line in lines]
 
 
 def _says(body: Line, word: str) -> bool:

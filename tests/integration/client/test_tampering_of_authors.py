@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import Options, verify
+from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.chain_fixtures import USDC
-from tests.integration.client.conftest import Exported, export, following, settle_reverts
+from tests.integration.client.conftest import Exported, export, following, settle_reverts, trusting
 from tests.integration.client.signing_rows import report_signed, report_unsigned
 from tests.integration.client.tampering_of_authors import AUTHORS_KINDS
 
@@ -41,7 +41,7 @@ def signed(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
 
 
 def verified(exported: Exported, lines: list[bytes]) -> Report:
-    return verify(lines, [exported.deployed.rpc], Options(), lambda part, done, of: None)
+    return verify(lines, [exported.deployed.rpc], trusting(exported.deployed), lambda part, done, of: None)
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:

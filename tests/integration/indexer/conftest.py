@@ -91,6 +91,7 @@ def issue(
     terms: MandateTerms,
     owner_id: int | None = None,
     rules: tuple[Rule, ...] | None = None,
+    signed_at: datetime = DRAFTED_AT,
 ) -> Issued:
     """Write down a mandate of this service with these terms, signed by its owner (a new account
     unless one is named).
@@ -110,8 +111,8 @@ def issue(
         )
         session.add(mandate)
         session.flush()
-        rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
-        mandate_ledger.append_many(session, mandate.id, rows, DRAFTED_AT)
+        rows = signed_rows(facts, terms_digest=digest, version=2, now=signed_at)
+        mandate_ledger.append_many(session, mandate.id, rows, signed_at)
         return Issued(mandate.id, terms.public_id, terms)
 
 
@@ -179,13 +180,13 @@ class Follower:
         owner_id: int | None = None,
         *,
         rules: tuple[Rule, ...] | None = None,
+        signed_at: datetime = DRAFTED_AT,
         **changes: Any,
     ) -> Issued:
         """A mandate of this service, signed by its owner, with no vault yet."""
         changes |= {} if rules is None else {"allowed_targets_hash": rules_hash(rules)}
-        return issue(
-            self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id, rules
-        )
+        terms = self.deployed.terms(public_id, **changes)
+        return issue(self.deployed, self.database, terms, owner_id, rules, signed_at)
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
         """The whole ledger."""

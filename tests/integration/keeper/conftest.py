@@ -30,6 +30,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
+from keeper.anchoring import Anchoring
 from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
@@ -281,6 +282,7 @@ class Stage:
             own=None if signer is None else signer.address,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
+            anchoring=Anchoring(database, reader),
             clock=clock or age,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)

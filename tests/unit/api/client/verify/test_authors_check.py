@@ -50,12 +50,34 @@ class Reader:
 
 def subject(agent: str = AGENT.address, owner: str = OWNER.address) -> RecordSubject:
     signed = terms(agent=agent, owner=owner)
-    return RecordSubject(84532, FACTORY, None, signed, (), "0x", TESTNET)
+    return RecordSubject(84532, FACTORY, None, signed, (), "0x", TESTNET, 2)
+
+
+class NoRpc:
+    """A node that only its reader stands for."""
+
+    names = ("node",)
+
+    def stats(self) -> tuple[()]:
+        return ()
+
+
+class NodeOf(Node):
+    """All that it says, a reader in memory says."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(
+            [cast("Any", NoRpc())], FACTORY, lambda part, done, of: None, Report(), 1_000
+        )
+        self._reader = reader
+
+    @property
+    def reader(self) -> Any:
+        return self._reader
 
 
 def checked(ledger: SampleLedger, about: RecordSubject, reader: Reader | None = None) -> Report:
-    node = Node(cast("Any", None), FACTORY, lambda part, done, of: None)
-    node.reader = cast("Any", reader or Reader())
+    node = NodeOf(reader or Reader())
     report = Report()
     rows = [row_of_line(json.loads(record_line(row))) for row in ledger.rows]
     check_authors(about, rows, node, report)

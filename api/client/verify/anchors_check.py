@@ -1,0 +1,283 @@
+"""Hourly anchors: is what blocks hold of this mandate on the record's chain, in every hour?
+
+    anchor --proof--> root --node--> the contract's own log, its block, its time
+       |seq, row_hash
+       +--> the record's row
+
+Every epoch that was posted needs its line, changed or not: a fork that was shown for an hour and
+taken back stands in that hour's root, and nowhere else. Before the first line with rows stands one
+that proves that there were none. So nothing is said of epochs by leaving them out.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from api.client.verify.findings import Report, UncheckedError
+from api.client.verify.node import Block, Node
+from api.client.verify.reading import RecordFile
+from core.anchors.chain import ANCHORED, newest_posted, post_of
+from core.anchors.rules import (
+    EPOCH_S,
+    START,
+    EpochPost,
+    HeadProof,
+    epoch_end_s,
+    epoch_of,
+    is_absent,
+    is_anchored,
+)
+from core.errors import InvalidParameterError
+from core.hexes import bytes_of, hex_of
+from core.mandate.rules.record_file import AnchorLine
+from core.mandate.rules.rows import LedgerRow
+
+LATE_S = 2 * EPOCH_S  # after the end of an epoch: what is posted later proves no time
+OWED_S = EPOCH_S  # what was posted so long before the record's end must be in it
+PART = "anchors"
+
+
+def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Report) -> None:
+    """`anchor`: the contract that the verifier trusts; without it the lines are compared with the
+    rows alone, and a remark says so.
+
+    Errors: UncheckedError.
+    """
+    lines = record.anchors
+    _check_lines(record, report)
+    if anchor is None:
+        if lines:
+            report.remarks.append("the anchors were compared with no chain (--anchor)")
+        return
+    posted = _Contract(node, anchor, record).posted()
+    _check_posts(lines, posted, report)
+    _check_start(record, posted, report)
+    _check_epochs(record, posted, report)
+    _check_times(record, posted, report)
+    report.figures["anchors"] = len(lines)
+
+
+# The lines by themselves
+
+
+def _check_lines(record: RecordFile, report: Report) -> None:
+    public_id = str((record.first or {})["mandate_id"])
+    hashes = {row.seq: row.row_hash for row in record.rows}
+    hashes[0] = str((record.first or {})["genesis_hash"])
+    before: AnchorLine | None = None
+    for line in record.anchors:
+        if before is not None:
+            _check_order(before, line, report)
+        if hashes.get(line.seq) != line.row_hash:
+            report.say(
+                "anchor.head",
+                line.seq or None,
+                f"epoch {line.post.epoch} holds row {line.seq} with the hash {line.row_hash}, "
+                f"here it has {hashes.get(line.seq)}",
+            )
+        if not _is_proven(public_id, line):
+            report.say(
+                "anchor.proof",
+                line.seq or None,
+                f"epoch {line.post.epoch}: the proof does not give the root {line.post.root}",
+            )
+        before = line
+
+
+def _check_order(before: AnchorLine, line: AnchorLine, report: Report) -> None:
+    epoch = line.post.epoch
+    if epoch <= before.post.epoch:
+        report.say("anchor.order", None, f"epoch {epoch} follows epoch {before.post.epoch}")
+    elif epoch == before.post.epoch + 1 and line.post.root_before != before.post.root:
+        report.say("anchor.post", None, f"epoch {epoch} is on top of another root")
+    if line.seq < before.seq:
+        report.say(
+            "anchor.order",
+            line.seq or None,
+            f"epoch {epoch} holds {line.seq} rows, the one before {before.seq}",
+        )
+
+
+def _is_proven(public_id: str, line: AnchorLine) -> bool:
+    root = bytes_of(line.post.root)
+    try:
+        proof = HeadProof.of_text(line.proof)
+    except InvalidParameterError:
+        return False
+    if line.seq == 0:
+        return is_absent(root, public_id, proof)
+    return is_anchored(root, public_id, line.seq, bytes_of(line.row_hash), proof)
+
+
+# The contract
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """What the contract has posted up to the record's end.
+
+    `posts` by epoch, from the record's first anchor on; `newest`: the contract's own word. `times`:
+    of the blocks, by height. `until_s`: of the record's last block.
+    """
+
+    posts: Mapping[int, EpochPost]
+    newest: int
+    times: Mapping[int, int]
+    until_s: int
+
+
+class _Contract:
+    """Asks the node. Its logs must be as many as the contract's roots are linked."""
+
+    def __init__(self, node: Node, anchor: str, record: RecordFile) -> None:
+        self._node = node
+        self._anchor = anchor
+        self._record = record
+
+    def posted(self) -> _Posted:
+        """Errors: UncheckedError."""
+        last = self._last_block()
+        first = min(
+            [line.post.block_number for line in self._record.anchors]
+            or [row.block_number for row in self._record.rows if row.block_number is not None],
+            default=last.number,
+        )
+        wanted = {"address": self._anchor, "topics": [ANCHORED]}
+        logs = list(self._node.logs(PART, wanted, min(first, last.number), last.number))
+        posts = self._node.ask(PART, lambda: [post_of(log) for log in logs])
+        newest, root = self._node.ask(
+            PART, lambda: newest_posted(self._node.reader.rpc, self._anchor, last.hash)
+        )
+        self._require_links(posts, newest, hex_of(root))
+        heights = sorted({post.block_number for post in posts})
+        times = {height: block.at for height, block in self._node.blocks(heights).items()}
+        return _Posted({post.epoch: post for post in posts}, newest, times, last.at)
+
+    def _last_block(self) -> Block:
+        as_of = self._record.as_of
+        number = (
+            int(as_of["block_number"])
+            if as_of is not None
+            else self._node.newest()
+        )
+        block = self._node.blocks([number]).get(number)
+        if block is None:
+            raise UncheckedError(PART, f"the node has no block {number}")
+        return block
+
+    def _require_links(self, posts: Sequence[EpochPost], newest: int, root: str) -> None:
+        """A log that the node holds back breaks the links."""
+        links = [post.root for post in posts]
+        befores = [post.root_before for post in posts][1:]
+        if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):
+            raise UncheckedError(PART, "the node's logs are not all that the contract posted")
+
+
+def _check_posts(lines: Sequence[AnchorLine], posted: _Posted, report: Report) -> None:
+    for line in lines:
+        post = posted.posts.get(line.post.epoch)
+        if post != line.post:
+            said = "nothing" if post is None else f"{post.root} in block {post.block_number}"
+            report.say(
+                "anchor.post",
+                line.seq or None,
+                f"epoch {line.post.epoch} is {line.post.root} in block {line.post.block_number} "
+                f"here, the contract posted {said}",
+            )
+
+
+def _check_start(record: RecordFile, posted: _Posted, report: Report) -> None:
+    """The first line proves that there was no row yet, or is the contract's first post."""
+    if not record.anchors or not record.rows:
+        return
+    first, oldest = record.anchors[0], _oldest_epoch(record.rows)
+    post = posted.posts.get(first.post.epoch, first.post)
+    if post.root_before == hex_of(START) or (first.seq == 0 and first.post.epoch <= oldest):
+        return
+    report.say(
+        "anchor.start",
+        None,
+        f"the first anchor is of epoch {first.post.epoch} and holds {first.seq} rows; the rows "
+        f"begin in epoch {oldest}",
+    )
+
+
+def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
+    """Every epoch was posted, and every one that was has its line."""
+    lines = {line.post.epoch for line in record.anchors}
+    first = min(lines, default=_oldest_epoch(record.rows) if record.rows else posted.newest + 1)
+    epochs = sorted(epoch for epoch in posted.posts if epoch >= first)
+    owed = posted.until_s - OWED_S
+    left_out = [
+        epoch
+        for epoch in epochs
+        if epoch not in lines
+        and posted.times.get(posted.posts[epoch].block_number, posted.until_s) <= owed
+    ]
+    for one, end in _runs(left_out):
+        report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
+    for before, after in pairwise(epochs):
+        if after != before + 1:
+            report.say(
+                "anchor.missing_epoch", None, f"after epoch {before} the contract has {after}"
+            )
+    if epoch_end_s(posted.newest + 1) + LATE_S < posted.until_s:
+        report.say(
+            "anchor.missing_epoch",
+            None,
+            f"the contract has nothing after epoch {posted.newest}, and the record goes on for "
+            f"{(posted.until_s - epoch_end_s(posted.newest)) // EPOCH_S} hours",
+        )
+
+
+# The rows' times
+
+
+def _check_times(record: RecordFile, posted: _Posted, report: Report) -> None:
+    """A row is no older than the first block that holds it, and no newer."""
+    lines = [line for line in record.anchors if line.post.block_number in posted.times]
+    seqs = list(accumulate((line.seq for line in lines), max))
+    late: list[LedgerRow] = []
+    for row in record.rows:
+        at, epoch = bisect_left(seqs, row.seq), epoch_of(row.created_at)
+        before = lines[at - 1].post if at else None
+        if before is not None and before.epoch >= epoch:
+            report.say(
+                "anchor.backdated",
+                row.seq,
+                f"says {row.created_at:%Y-%m-%d %H:%M:%S}, and block {before.block_number} of "
+                f"epoch {before.epoch} does not hold it",
+            )
+        if at < len(lines):
+            held_s, post = posted.times[lines[at].post.block_number], lines[at].post
+            if row.created_at.timestamp() > held_s:
+                report.say(
+                    "anchor.postdated",
+                    row.seq,
+                    f"says {row.created_at:%Y-%m-%d %H:%M:%S}, and block {post.block_number} "
+                    "before that holds it",
+                )
+            elif row.block_hash is None and held_s > epoch_end_s(epoch) + LATE_S:
+                late.append(row)
+    for row in late:
+        report.say(
+            "anchor.late",
+            row.seq,
+            f"says {row.created_at:%Y-%m-%d %H:%M:%S}, and the first block that holds it is more "
+            "than two hours later than that hour",
+        )
+
+
+def _oldest_epoch(rows: Sequence[LedgerRow]) -> int:
+    return epoch_of(min(min(row.occurred_at, row.created_at) for row in rows))
+
+
+def _runs(epochs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Rising numbers as (first, last) of those that follow one another."""
+    start: int | None = None
+    for epoch, after in pairwise([*epochs, -1]):
+        start = epoch if start is None else start
+        if after != epoch + 1:
+            yield start, epoch
+            start = None

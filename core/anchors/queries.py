@@ -1,0 +1,309 @@
+"""All SQL of the anchors: the tree grows by an epoch, roots find their blocks, proofs are read.
+
+Laws
+- An epoch is written once, in one transaction, after the one before it; nothing of it changes but
+  where it was posted.
+- The proofs of an epoch are made of what was written up to it, however much came later.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import LargeBinary, func, select, true, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.anchors.rules import (
+    KEY_BITS,
+    Children,
+    EpochPost,
+    HeadProof,
+    grown,
+    key_of,
+    leaf_of,
+    path_of,
+    paths_above,
+    proof_of,
+    value_of,
+)
+from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
+from core.db.arrays import parts_of, table_of
+from core.db.copying import bytes_cell, copy_lines
+from core.db.engine import WriteSession
+from core.hexes import hex_of
+
+PATHS_A_QUERY = 5_000
+LEAVES_A_WRITE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRow:
+    """The last row of a mandate's ledger as of an epoch."""
+
+    public_id: str
+    seq: int
+    row_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRoot:
+    """`seen_block`: up to which its post was looked for."""
+
+    epoch: int
+    root: bytes
+    root_before: bytes
+    seen_block: int
+
+
+# The tree grows
+
+
+def newest_epoch(session: Session) -> EpochRoot | None:
+    row = session.scalar(select(AnchorEpoch).order_by(AnchorEpoch.epoch.desc()).limit(1))
+    return None if row is None else _epoch_root(row)
+
+
+def seqs(session: Session) -> dict[str, int]:
+    """Up to which row each mandate's newest leaf goes, by public id."""
+    query = select(AnchorLeaf.public_id, AnchorLeaf.seq)
+    return {public_id: seq for public_id, seq in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
+
+
+def add_epoch(
+    session: WriteSession,
+    epoch: int,
+    heads: Sequence[HeadRow],
+    root_before: bytes,
+    seen_block: int,
+    now: datetime,
+) -> EpochRoot:
+    """Write an epoch: `heads` are those that changed since the one before.
+
+    Errors: the database's, when it is written already.
+    """
+    keys = {head.public_id: key_of(head.public_id) for head in heads}
+    _write_leaves(session, heads, keys)
+    _write_heads(session, epoch, heads)
+    query = select(AnchorLeaf.key, AnchorLeaf.leaf)
+    leaves = {key: leaf for key, leaf in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
+    ordered, changed = sorted(leaves), sorted(keys.values())
+    root, nodes = root_before, dict[bytes, Children]()
+    if heads or not leaves:
+        before = _nodes(session, sorted(set(paths_above(ordered, changed))))
+        root, nodes = grown(ordered, leaves, changed, before)
+    _write_nodes(session, epoch, nodes)
+    row = AnchorEpoch(
+        epoch=epoch,
+        root=root,
+        root_before=root_before,
+        seen_block=seen_block,
+        created_at=now,
+    )
+    session.add(row)
+    session.flush()
+    return _epoch_root(row)
+
+
+def _write_leaves(
+    session: WriteSession, heads: Sequence[HeadRow], keys: Mapping[str, bytes]
+) -> None:
+    for some in parts_of(heads, LEAVES_A_WRITE):
+        values = [
+            {
+                "public_id": head.public_id,
+                "key": keys[head.public_id],
+                "seq": head.seq,
+                "leaf": leaf_of(keys[head.public_id], value_of(head.seq, head.row_hash)),
+            }
+            for head in some
+        ]
+        statement = insert(AnchorLeaf).values(values)
+        said = {name: statement.excluded[name] for name in ("seq", "leaf")}
+        session.execute(
+            statement.on_conflict_do_update(index_elements=[AnchorLeaf.public_id], set_=said)
+        )
+
+
+def _write_heads(session: WriteSession, epoch: int, heads: Iterable[HeadRow]) -> None:
+    lines = (
+        "\t".join((head.public_id, str(epoch), str(head.seq), bytes_cell(head.row_hash)))
+        for head in heads
+    )
+    copy_lines(session, "anchor_head", ("public_id", "epoch", "seq", "row_hash"), lines)
+
+
+def _write_nodes(session: WriteSession, epoch: int, nodes: Mapping[bytes, Children]) -> None:
+    lines = (
+        "\t".join((bytes_cell(path), str(epoch), *map(bytes_cell, children)))
+        for path, children in nodes.items()
+    )
+    copy_lines(session, "anchor_node", ("path", "epoch", "left_hash", "right_hash"), lines)
+
+
+def _nodes(
+    session: Session, paths: Sequence[bytes], at: int | None = None
+) -> dict[bytes, Children]:
+    """The newest version of each of these nodes that there is, of epoch `at` at the latest."""
+    found: dict[bytes, Children] = {}
+    for some in parts_of(paths, PATHS_A_QUERY):
+        wanted = table_of("wanted", {"path": (LargeBinary, some)})
+        node = select(AnchorNode.left_hash, AnchorNode.right_hash).where(
+            AnchorNode.path == wanted.c.path, true() if at is None else AnchorNode.epoch <= at
+        )
+        newest = node.order_by(AnchorNode.epoch.desc()).limit(1).lateral("newest")
+        query = select(wanted.c.path, newest.c.left_hash, newest.c.right_hash)
+        for path, left, right in session.execute(query.join(newest, true())):
+            found[path] = (left, right)
+    return found
+
+
+# Roots and blocks
+
+
+def unposted(session: Session, limit: int) -> list[EpochRoot]:
+    """The oldest epochs whose block is not known."""
+    query = select(AnchorEpoch).where(AnchorEpoch.block_number.is_(None))
+    return list(map(_epoch_root, session.scalars(query.order_by(AnchorEpoch.epoch).limit(limit))))
+
+
+def note_posts(session: WriteSession, posts: Iterable[EpochPost], seen_block: int) -> None:
+    """Write down where roots were posted, and up to which block that was looked for.
+
+    A post of another root is none of ours and is left out: its epoch shows as not posted.
+    """
+    for post in posts:
+        is_ours = (
+            AnchorEpoch.epoch == post.epoch,
+            AnchorEpoch.root == bytes.fromhex(post.root[2:]),
+            AnchorEpoch.root_before == bytes.fromhex(post.root_before[2:]),
+            AnchorEpoch.block_number.is_(None),
+        )
+        found = {
+            "block_number": post.block_number,
+            "block_hash": bytes.fromhex(post.block_hash[2:]),
+            "tx_hash": bytes.fromhex(post.tx_hash[2:]),
+        }
+        session.execute(update(AnchorEpoch).where(*is_ours).values(**found))
+    session.execute(
+        update(AnchorEpoch)
+        .where(AnchorEpoch.block_number.is_(None), AnchorEpoch.seen_block < seen_block)
+        .values(seen_block=seen_block)
+    )
+
+
+def _epoch_root(row: AnchorEpoch) -> EpochRoot:
+    return EpochRoot(row.epoch, row.root, row.root_before, row.seen_block)
+
+
+# Proofs
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredHead:
+    """What one posted epoch says of one mandate.
+
+    `seq` 0 and `row_hash` None: it has no leaf.
+    """
+
+    post: EpochPost
+    seq: int
+    row_hash: str | None
+    proof: HeadProof
+
+
+def newest_posted_epoch(session: Session) -> int | None:
+    return session.scalar(
+        select(func.max(AnchorEpoch.epoch)).where(AnchorEpoch.block_number.is_not(None))
+    )
+
+
+def posted_between(session: Session, first: int, last: int, limit: int) -> list[EpochPost]:
+    """Posted epochs from `first` to `last`, oldest first."""
+    query = select(AnchorEpoch).where(
+        AnchorEpoch.epoch.between(first, last), AnchorEpoch.block_number.is_not(None)
+    )
+    return [
+        EpochPost(
+            row.epoch,
+            hex_of(row.root),
+            hex_of(row.root_before),
+            row.block_number or 0,
+            hex_of(row.block_hash or b""),
+            hex_of(row.tx_hash or b""),
+        )
+        for row in session.scalars(query.order_by(AnchorEpoch.epoch).limit(limit))
+    ]
+
+
+def anchored_heads(
+    session: Session, public_id: str, posts: Sequence[EpochPost]
+) -> Iterator[AnchoredHead]:
+    """What each of these epochs says of the mandate, oldest first."""
+    if not posts:
+        return
+    key, last = key_of(public_id), posts[-1].epoch
+    paths = [path_of(key, depth) for depth in range(KEY_BITS)]
+    versions = _versions(session, paths, posts[0].epoch, last)
+    heads = session.scalars(
+        select(AnchorHead)
+        .where(AnchorHead.public_id == public_id, AnchorHead.epoch <= last)
+        .order_by(AnchorHead.epoch)
+    ).all()
+    epochs = [head.epoch for head in heads]
+    for post in posts:
+        nodes = {
+            depth: children
+            for depth, path in enumerate(paths)
+            if (children := _as_of(versions.get(path, ()), post.epoch)) is not None
+        }
+        at = bisect_right(epochs, post.epoch)
+        if at:
+            head = heads[at - 1]
+            yield AnchoredHead(post, head.seq, hex_of(head.row_hash), proof_of(key, nodes))
+        else:
+            other = _leaf_below(session, path_of(key, len(nodes)), post.epoch)
+            yield AnchoredHead(post, 0, None, proof_of(key, nodes, other, is_held=False))
+
+
+Version = tuple[int, Children]
+
+
+def _versions(
+    session: Session, paths: Sequence[bytes], first: int, last: int
+) -> Mapping[bytes, Sequence[Version]]:
+    """Of these nodes what they were at epoch `first`, and each change up to `last`."""
+    found: defaultdict[bytes, list[Version]] = defaultdict(list)
+    for path, children in _nodes(session, paths, first).items():
+        found[path].append((first, children))
+    query = select(
+        AnchorNode.path, AnchorNode.epoch, AnchorNode.left_hash, AnchorNode.right_hash
+    ).where(AnchorNode.path.in_(paths), AnchorNode.epoch > first, AnchorNode.epoch <= last)
+    for path, epoch, left, right in session.execute(query.order_by(AnchorNode.epoch)):
+        found[path].append((epoch, (left, right)))
+    return found
+
+
+def _as_of(versions: Sequence[Version], epoch: int) -> Children | None:
+    at = bisect_right(versions, epoch, key=lambda version: version[0])
+    return versions[at - 1][1] if at else None
+
+
+def _leaf_below(session: Session, path: bytes, epoch: int) -> tuple[bytes, bytes] | None:
+    """(key, value) of the leaf below this node as of an epoch that knew no more than one there."""
+    depth, low = path[0], int.from_bytes(path[1:].ljust(32, b"\0"))
+    high = low + (1 << (KEY_BITS - depth)) - 1
+    head = (
+        select(AnchorHead.seq, AnchorHead.row_hash)
+        .where(AnchorHead.public_id == AnchorLeaf.public_id, AnchorHead.epoch <= epoch)
+        .order_by(AnchorHead.epoch.desc())
+        .limit(1)
+        .lateral("head")
+    )
+    query = select(AnchorLeaf.key, head.c.seq, head.c.row_hash).join(head, true())
+    found = session.execute(
+        query.where(AnchorLeaf.key.between(low.to_bytes(32), high.to_bytes(32)))
+    ).first()
+    return None if found is None else (found.key, value_of(found.seq, found.row_hash))

@@ -1,0 +1,128 @@
+"""The slow job `anchors`: makes the root of each epoch that is over, and finds where it was posted.
+The keeper posts it (keeper.jobs.anchor).
+
+    epoch over and settled --> heads of all ledgers as of its end --> tree --> row
+    rows without a block --> the contract's logs up to the safe block --> block and transaction of each
+
+Laws
+- An epoch that was missed is made later from the same rows: a ledger's rows stay, and say when they
+  were written. So no epoch is ever left out.
+- It has no key. What is posted by whom is the chain's word alone: rows find their blocks by the
+  contract's logs, not by what the keeper says that it sent.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.anchors import queries, rules
+from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_of
+from core.anchors.queries import HeadRow
+from core.chain import results
+from core.chain.blocks import BlockHeader
+from core.db.engine import Database
+from core.mandate.chain.reader import VaultReader
+from core.mandate.views import grown_since, last_rows_before
+from keeper.schedule import Job, JobPlace, JobSkippedError
+
+NAME = "anchors"
+EVERY_S = 60
+EPOCHS_A_RUN = 24  # after an outage the rest follows in the next runs
+UNPOSTED_A_RUN = 200
+BLOCKS_A_RUN = 2_000  # of one eth_getLogs
+
+log = structlog.get_logger("keeper")
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    run = Anchors(place.reader, place.database, place.fence).run
+    return (Job(NAME, EVERY_S, run),)
+
+
+class Anchors:
+    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+
+    def __init__(
+        self, reader: VaultReader, database: Database, fence: Callable[[Session], None]
+    ) -> None:
+        self._reader = reader
+        self._database = database
+        self._fence = fence
+        self._anchor = reader.contracts.get(CONTRACT)
+
+    def run(self, now: datetime) -> Mapping[str, Any]:
+        """How many epochs were made, how many found their block, how many still wait for one.
+
+        Errors: JobSkippedError, RpcError, the database's.
+        """
+        if self._anchor is None:
+            raise JobSkippedError("the deployment has no contract for anchors")
+        made = self._make(self._anchor, now)
+        found, waiting = self._find(self._anchor)
+        return {"made": made, "found": found, "waiting": waiting}
+
+    def _make(self, anchor: str, now: datetime) -> int:
+        """The first one follows the newest that the contract has."""
+        seen = self._reader.header()
+        if seen is None:
+            return 0
+        with self._database.read() as session:
+            last = queries.newest_epoch(session)
+        epoch, root = (
+            newest_posted(self._reader.rpc, anchor, seen.hash)
+            if last is None
+            else (last.epoch, last.root)
+        )
+        epochs = range(epoch + 1, rules.newest_settled(now) + 1)[:EPOCHS_A_RUN]
+        for one in epochs:
+            with self._database.write() as session:
+                self._fence(session)
+                heads = _heads(session, one)
+                made = queries.add_epoch(session, one, heads, root, seen.number, now)
+            root = made.root
+        return len(epochs)
+
+    def _find(self, anchor: str) -> tuple[int, int]:
+        """How many posts were found, and how many epochs are without one."""
+        with self._database.read() as session:
+            waiting = queries.unposted(session, UNPOSTED_A_RUN)
+        safe = self._safe_block()
+        if not waiting or safe is None:
+            return 0, len(waiting)
+        first = min(one.seen_block for one in waiting)
+        until = min(safe, first + BLOCKS_A_RUN - 1)
+        if until < first:
+            return 0, len(waiting)
+        wanted = {
+            "address": anchor,
+            "topics": [ANCHORED],
+            "fromBlock": hex(first),
+            "toBlock": hex(until),
+        }
+        found = self._reader.rpc.call("eth_getLogs", [wanted], results.logs)
+        posts = {post.epoch: post for post in map(post_of, found)}
+        with self._database.write() as session:
+            self._fence(session)
+            queries.note_posts(session, posts.values(), until)
+        found_here = sum(one.epoch in posts for one in waiting)
+        return found_here, len(waiting) - found_here
+
+    def _safe_block(self) -> int | None:
+        """None where the node names none."""
+        answer = self._reader.rpc.call("eth_getBlockByNumber", ["safe", False], results.header)
+        return answer.number if isinstance(answer, BlockHeader) else None
+
+
+def _heads(session: Session, epoch: int) -> list[HeadRow]:
+    """The ledgers that grew up to the end of an epoch, and their last rows then."""
+    seqs = queries.seqs(session)
+    end = datetime.fromtimestamp(rules.epoch_end_s(epoch), UTC)
+    rows = last_rows_before(session, grown_since(session, seqs), end)
+    return [
+        HeadRow(row.public_id, row.seq, row.row_hash)
+        for row in rows
+        if row.seq > seqs.get(row.public_id, 0)
+    ]

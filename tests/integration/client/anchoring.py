@@ -1,0 +1,144 @@
+"""A record with anchors, hours of them, on a chain that began three hours ago.
+
+-3h        -2h        -1h         0 (real time)      +1h          +2h          +3h
+ contract   nothing    nothing     the mandate's rows  a report      nothing      exported
+ |-- no leaf -----------------------|-- rows ----------|-- one more --|-- the same --|
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from core.anchors import queries
+from core.anchors.chain import CONTRACT, post_data
+from core.anchors.queries import EpochRoot
+from core.anchors.rules import EPOCH_S, epoch_end_s, epoch_of
+from core.db.embedded import EmbeddedPostgres
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.agent_rows import event_row
+from core.money import UsdcE6
+from keeper.areas.anchors import Anchors
+from tests.integration.chain_fixtures import USDC, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.client.conftest import export
+from tests.integration.conftest import _execute, url_of
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.personas import KEEPER
+
+SETTLED = 400  # seconds after an hour at which its root is made here
+HOURS_BEFORE = 3
+
+
+@dataclass
+class AnchoredRecord:
+    """`first`: the epoch of the mandate's first rows. `lines` end with the head."""
+
+    follower: Follower
+    mandate: Issued
+    vault: str
+    first: int
+    lines: tuple[bytes, ...] = ()
+    contract: str = ""
+    gappy: str = ""  # another contract, which the epoch after the first was never posted to
+
+    @property
+    def chain(self) -> DeployedChain:
+        return self.follower.deployed
+
+    def report(self, at: int) -> None:
+        """The agent says something at this unix second."""
+        when = datetime.fromtimestamp(at, UTC)
+        row = event_row(
+            kind="buy",
+            amount_usdc_e6=UsdcE6(5 * USDC),
+            tx_hash=None,
+            why="cheap",
+            payload={"position": {"id": "never bought", "name": "never bought"}},
+            violation=None,
+            is_unseen=True,
+            fact=uuid4().hex,
+            now=when,
+        )
+        with self.follower.database.write() as session:
+            mandate_ledger.append(session, self.mandate.id, row, when)
+
+    def job(self) -> Anchors:
+        return Anchors(self.chain.reader, self.follower.database, lambda _: None)
+
+    def pass_hour(self, epoch: int) -> None:
+        """The epoch ends, its root is made."""
+        at = epoch_end_s(epoch) + SETTLED
+        if self.chain.now < at:
+            self.chain.rpc.call("evm_setTime", [at])
+            self.chain.anvil.mine()
+        self.job().run(datetime.fromtimestamp(at, UTC))
+
+    def epochs(self) -> list[EpochRoot]:
+        with self.follower.database.read() as session:
+            return queries.unposted(session, 100)
+
+    def post(self, contract: str, one: EpochRoot, root_before: bytes | None = None) -> None:
+        data = post_data(one.epoch, one.root, root_before or one.root_before)
+        self.chain.succeed(KEEPER, contract, data)
+
+    def finish(self) -> None:
+        """All posts are safe, found, and exported."""
+        self.chain.anvil.mine(40)
+        self.chain.rpc.call("evm_increaseTime", [5_400])  # what was posted is owed by then
+        self.chain.anvil.mine()
+        self.job().run(datetime.fromtimestamp(epoch_end_s(self.first), UTC))
+        self.follower.catch_up()
+        self.lines = export(self.follower, self.mandate)
+
+
+@contextmanager
+def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[AnchoredRecord]:
+    name = f"client_{uuid4().hex[:12]}"
+    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
+    began = int(now_utc().timestamp()) - HOURS_BEFORE * EPOCH_S
+    url, anvil = url_of(postgres, name), start_anvil("--timestamp", str(began))
+    database, leadership = Database(url), Leadership(url, "indexer", "test")
+    assert leadership.try_take(now_utc())
+    try:
+        follower = Follower(deploy_contracts(anvil), database, leadership)
+        yield _anchored(follower)
+    finally:
+        leadership.release()
+        database.close()
+        anvil.stop()
+        _execute(postgres, "drop database {} with (force)", name)
+
+
+def _anchored(follower: Follower) -> AnchoredRecord:
+    chain = follower.deployed
+    contracts = [chain.deploy("RecordAnchor", chain.contracts["factory"]) for _ in range(2)]
+    chain.contracts[CONTRACT] = contracts[0]
+    chain.rpc.call("evm_setTime", [int(now_utc().timestamp())])
+    chain.anvil.mine()
+    other = follower.issue("m_othermand2", nonce=2, signed_at=now_utc())
+    chain.buy(chain.create_vault(other.terms), 11 * USDC)
+    mandate = follower.issue(signed_at=now_utc())
+    vault = chain.create_vault(mandate.terms)
+    record = AnchoredRecord(follower, mandate, vault, epoch_of(now_utc()), (), *contracts)
+    chain.buy(vault, 30 * USDC)
+    follower.catch_up()
+    record.report(int(now_utc().timestamp()))
+    record.pass_hour(record.first - 1)
+    record.pass_hour(record.first)
+    for one in record.epochs():
+        for contract in contracts:
+            record.post(contract, one)
+    record.report(epoch_end_s(record.first) + 1_800)
+    before = record.epochs()[-1]
+    record.pass_hour(record.first + 1)
+    *_, one = record.epochs()
+    record.post(record.contract, one)
+    record.pass_hour(record.first + 2)
+    *_, same = record.epochs()
+    record.post(record.contract, same)
+    record.post(record.gappy, same, before.root)
+    record.finish()
+    return record

@@ -1,0 +1,107 @@
+"""Anchors on a real chain: exported, checked, and forged."""
+
+import copy
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from api.client.verify.findings import Report
+from api.client.verify.verification import Options, verify
+from core.anchors.rules import HeadProof, key_of, leaf_of, value_of
+from core.chain.rpc import Rpc
+from core.db.embedded import EmbeddedPostgres
+from tests.integration.client.anchoring import AnchoredRecord, anchored_record
+from tests.integration.client.forging import Forgery
+
+
+@pytest.fixture(scope="module")
+def anchored(postgres: EmbeddedPostgres, template: str) -> Iterator[AnchoredRecord]:
+    with anchored_record(postgres, template) as record:
+        yield record
+
+
+def check(record: AnchoredRecord, lines: Sequence[bytes], anchor: str | None = None) -> Report:
+    """With the contract that the record is of, or another one."""
+    options = Options(
+        factory=record.chain.contracts["factory"],
+        x402_adapter=record.chain.contracts["x402_adapter"],
+        anchor=anchor or record.contract,
+    )
+    rpc = Rpc([record.chain.anvil.url])
+    try:
+        return verify(iter(lines), [rpc], options, lambda part, done, of: None)
+    finally:
+        rpc.close()
+
+
+def names(report: Report) -> set[str]:
+    return {one.name for one in report.findings}
+
+
+def test_record__has_one_anchor_an_epoch_from_the_one_before_its_rows(
+    anchored: AnchoredRecord,
+) -> None:
+    lines = [one["anchor"] for one in map(json.loads, anchored.lines) if "anchor" in one]
+    assert [line["epoch"] - anchored.first for line in lines] == [-1, 0, 1, 2]
+    seqs = [line["seq"] for line in lines]
+    assert seqs == [0, seqs[1], seqs[1] + 1, seqs[1] + 1]
+
+
+def test_record__as_it_was_exported__is_sound(anchored: AnchoredRecord) -> None:
+    report = check(anchored, anchored.lines)
+    assert (report.findings, report.unchecked) == ([], [])
+    assert report.figures["anchors"] == 4
+
+
+def forged(record: AnchoredRecord) -> Forgery:
+    return Forgery.of(record.lines)
+
+
+def test_anchored_row_rewritten__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.body("report")["amount_usdc"] = "4.000000"
+    forgery.seal()
+    assert "anchor.head" in names(check(anchored, forgery.lines()))
+
+
+def test_row_backdated__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    body = copy.deepcopy(forgery.body("report"))
+    forgery.insert(body | {"base_key": "report:00000000-0000-4000-8000-000000000000"})
+    forgery.seal()
+    found = check(anchored, forgery.lines()).findings
+    assert [one.seq for one in found if one.name == "anchor.backdated"] == [len(forgery.rows)]
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_anchor_line_dropped__is_found(anchored: AnchoredRecord, which: int) -> None:
+    forgery = forged(anchored)
+    del forgery.anchors[which]
+    assert "anchor.left_out" in names(check(anchored, forgery.lines()))
+
+
+def test_first_anchor_line_dropped__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    del forgery.anchors[0]
+    assert "anchor.start" in names(check(anchored, forgery.lines()))
+
+
+def test_all_anchor_lines_dropped__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.anchors.clear()
+    assert names(check(anchored, forgery.lines())) == {"anchor.left_out"}
+
+
+def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    anchor = forgery.anchors[2]["anchor"]
+    key = key_of(forgery.first["mandate_id"])
+    leaf = leaf_of(key, value_of(anchor["seq"], bytes.fromhex(anchor["row_hash"][2:])))
+    anchor |= {"root": "0x" + leaf.hex(), "proof": HeadProof(()).text()}
+    assert "anchor.post" in names(check(anchored, forgery.lines()))
+
+
+def test_contract_without_an_hour__is_found(anchored: AnchoredRecord) -> None:
+    report = check(anchored, anchored.lines, anchored.gappy)
+    assert {"anchor.missing_epoch", "anchor.post"} <= names(report)
