@@ -53,12 +53,16 @@ def abi_text(contract: str) -> str:
 
 
 def meanings() -> dict[str, str]:
-    """The @notice of each event and error of the project's libraries, by name (the compiler drops a
+    """The @notice of each event and error of the project's contracts, by name (the compiler drops a
     library's own).
     """
     found: dict[str, str] = {}
-    for library in ("ErrorsLib", "EventsLib"):
-        source = (ROOT / "contracts" / "libraries" / f"{library}.sol").read_text()
+    for file in (
+        "libraries/ErrorsLib.sol",
+        "libraries/EventsLib.sol",
+        "interfaces/IMandateVaultEvents.sol",
+    ):
+        source = (ROOT / "contracts" / file).read_text()
         for comment, name in re.findall(
             r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE
         ):

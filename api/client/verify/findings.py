@@ -66,6 +66,7 @@ NAMES: Final[Mapping[str, str]] = {
     "vault.status": "the rows and the vault give different states",
     "vault.window": "the rows and the vault leave different amounts for the day",
     "vault.balance": "the vault holds less USDC than the rows say",
+    "log_head.differs": "the vault's logs, as the node gives them, do not make the vault's own logHead",
     "nodes.differ": "the nodes that were asked contradict one another",
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
+from api.client.verify.log_head_check import check_log_head
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
@@ -165,6 +166,14 @@ class _Chain:
         checked.run()
         _part(self.report, lambda: self._reverts(checked, until))
         self._sums(expected, found, has_vault)
+        if expected.created is not None:
+            _part(self.report, lambda: self._log_head(found, blocks))
+
+    def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
+        assert self.last is not None
+        check_log_head(
+            self.subject.digest, found.vault, found.logs, blocks, self.node, self.last, self.report
+        )
 
     def _last_height(self) -> int:
         """Up to where the record claims to be complete; without a claim, up to its newest row."""
