@@ -10,6 +10,7 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IAdapter} from "./interfaces/IAdapter.sol";
 import {Call, IMandateVault, Status, Totals} from "./interfaces/IMandateVault.sol";
+import {IMandateVaultEvents} from "./interfaces/IMandateVaultEvents.sol";
 import {IMandateVaultFactory} from "./interfaces/IMandateVaultFactory.sol";
 import {IUSDC} from "./interfaces/IUSDC.sol";
 import {
@@ -24,7 +25,6 @@ import {
     SETTLE_GRACE
 } from "./libraries/ConstantsLib.sol";
 import {ErrorsLib} from "./libraries/ErrorsLib.sol";
-import {EventsLib} from "./libraries/EventsLib.sol";
 import {RuleLib} from "./libraries/RuleLib.sol";
 import {Flow, SpendWindow, SpendWindowLib} from "./libraries/SpendWindowLib.sol";
 import {Funding, Rule} from "./libraries/TermsLib.sol";
@@ -88,6 +88,12 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 ///   vault outside a call.
 /// - Withdrawals leave the fee owed behind, whoever is late to settle.
 ///
+/// LOGS
+/// - logHead begins as the digest of the terms, and each log of the vault replaces it with
+///   keccak256(logHead, block.number, block.timestamp, keccak256(topics, data)), each a word. So one word of storage, proven
+///   against a block's state root, tells whether a list of the vault's logs is complete, in order and unaltered.
+/// - Not in it: what adapters, venues, the token and the factory log.
+///
 /// UNITS
 /// - Amounts are USDC base units (1e-6), times unix seconds, shares basis points.
 ///
@@ -102,7 +108,7 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// - That only the agent's work is charged: USDC that somebody sends in during a call, and the proceeds of a position that
 ///   somebody else opened for the vault, are received and count as gain.
 /// - That USDC moves: Circle can pause it or freeze an account.
-contract MandateVault is IMandateVault, ReentrancyGuardTransient {
+contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTransient {
     using Address for address;
     using RuleLib for bytes;
     using SafeCast for uint256;
@@ -146,6 +152,10 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     Payout private _payout;
     SpendWindow private _window;
 
+    /// @inheritdoc IMandateVault
+    /// @dev Storage slot 5, which verifiers ask eth_getProof for: what is added to the storage comes after it.
+    bytes32 public logHead;
+
     /// @dev Deployed once, by the factory. The implementation itself is born settled, has no terms and takes no money.
     constructor(address usdc) {
         USDC = IUSDC(usdc);
@@ -164,6 +174,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     function initialize(Funding calldata funding) external nonReentrant onlyFactory {
         VaultTerms memory terms = VaultCodeLib.decode();
         _control.agent = terms.agent;
+        logHead = terms.digest;
         if (funding.amount != 0) _takeFunding(terms, funding);
     }
 
@@ -232,7 +243,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         uint256 deposited = before + amount;
         _book.deposited = deposited.toUint80();
         if (deposited == terms.budget) _control.status = Status.Working;
-        emit EventsLib.Deposited(terms.owner, amount, deposited, _balance() + amount);
+        _log(2, abi.encode(Deposited.selector, terms.owner, amount, deposited, _balance() + amount));
     }
 
     /// @inheritdoc IMandateVault
@@ -246,7 +257,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
         if (token == address(USDC)) _bookWithdrawal(terms, amount);
         IERC20(token).safeTransfer(to, amount);
-        emit EventsLib.Withdrawn(token, to, amount, IERC20(token).balanceOf(address(this)));
+        _log(3, abi.encode(Withdrawn.selector, token, to, amount, IERC20(token).balanceOf(address(this))));
     }
 
     /// @dev While Funding a withdrawal takes deposits back, so that Working always means that the whole budget is
@@ -274,11 +285,11 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (newAgent == address(0) || newAgent == address(this)) revert ErrorsLib.BadAddress(newAgent);
 
         _control.agent = newAgent;
-        emit EventsLib.AgentSet(newAgent);
+        _log(2, abi.encode(AgentSet.selector, newAgent));
         // The first agent of the open board earns the fee, as the agent of the terms otherwise does.
         if (_payee(terms) == address(0)) {
             _payout.payee = newAgent;
-            emit EventsLib.PayeeChanged(address(0), newAgent);
+            _log(3, abi.encode(PayeeChanged.selector, address(0), newAgent));
         }
     }
 
@@ -291,7 +302,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (removed == address(0)) revert ErrorsLib.NoAgent();
 
         _control.agent = address(0);
-        emit EventsLib.AgentRemoved(removed, msg.sender);
+        _log(3, abi.encode(AgentRemoved.selector, removed, msg.sender));
     }
 
     // ------------------------------------------------------------------ the agent
@@ -329,7 +340,12 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
             spentSum += spent;
             receivedSum += received;
             _countUnvalued(terms, call_.target, plan.kinds[i], spent, received);
-            emit EventsLib.Executed(plan.flow.nonce, call_.target, plan.selectors[i], spent, received, balance);
+            _log(
+                4,
+                abi.encode(
+                    Executed.selector, plan.flow.nonce, call_.target, plan.selectors[i], spent, received, balance
+                )
+            );
         }
 
         _window.count(plan.flow, spentSum);
@@ -422,7 +438,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (newPayee == address(0) || newPayee == address(this)) revert ErrorsLib.BadAddress(newPayee);
 
         _payout.payee = newPayee;
-        emit EventsLib.PayeeChanged(previous, newPayee);
+        _log(3, abi.encode(PayeeChanged.selector, previous, newPayee));
     }
 
     // ------------------------------------------------------------------ the keeper
@@ -437,7 +453,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         // The block is not above the chain's own, which fits.
         // forge-lint: disable-next-line(unsafe-typecast)
         _control.lastMarkBlock = uint48(asOfBlock);
-        emit EventsLib.Marked(worth_, asOfBlock, evidence);
+        _log(2, abi.encode(Marked.selector, asOfBlock, worth_, evidence));
         if (worth_ <= terms.stopFloor) _stop(REASON_STOP_LINE, worth_, true);
     }
 
@@ -478,7 +494,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         _control.agent = address(0);
         _control.status = Status.Stopped;
         _control.stoppedAt = uint40(block.timestamp);
-        emit EventsLib.Stopped(msg.sender, reason, worth_, worthKnown);
+        _log(3, abi.encode(Stopped.selector, msg.sender, reason, worth_, worthKnown));
     }
 
     /// @inheritdoc IMandateVault
@@ -500,7 +516,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
             (results[i],, received, balance) = _callApproved(calls[i], balance);
             receivedSum += received;
             _countUnvalued(terms, calls[i].target, kind, 0, received);
-            emit EventsLib.Unwound(msg.sender, calls[i].target, selector, received, balance);
+            _log(4, abi.encode(Unwound.selector, msg.sender, calls[i].target, selector, received, balance));
         }
         _flow.received = (_flow.received + receivedSum).toUint80();
     }
@@ -519,7 +535,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         // What an adapter of no valued positions brings home was out where nobody values it.
         if (!isValued) _book.unvaluedOut = Math.saturatingSub(_book.unvaluedOut, amount).toUint80();
         _flow.received = (_flow.received + amount).toUint80();
-        emit EventsLib.ProceedsReceived(msg.sender, amount, _balance() + amount);
+        _log(2, abi.encode(ProceedsReceived.selector, msg.sender, amount, _balance() + amount));
         IERC20(USDC).safeTransferFrom(msg.sender, address(this), amount);
     }
 
@@ -549,7 +565,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         _control.agent = address(0);
         _book.feePaid = (_book.feePaid + fee).toUint80();
         address payee_ = _payee(terms);
-        emit EventsLib.Settled(payee_, _gain(), fee, _balance() - fee);
+        _log(2, abi.encode(Settled.selector, payee_, _gain(), fee, _balance() - fee));
         if (fee != 0) IERC20(USDC).safeTransfer(payee_, fee);
     }
 
@@ -560,6 +576,42 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (stopped && msg.sender == terms.owner) return;
         if (msg.sender != FACTORY.keeper()) revert ErrorsLib.SettleTooEarly(graceEnd);
         if (!stopped && block.timestamp < terms.endsAt) revert ErrorsLib.SettleTooEarly(terms.endsAt);
+    }
+
+    // ------------------------------------------------------------------ logs
+
+    /// @dev The only place that writes a log, of the very bytes that are chained: `event_` is the topics and then the data,
+    /// a word each. The first topic says how many topics there are, so no two events have the same bytes.
+    function _log(uint256 topics, bytes memory event_) private {
+        bytes32 head = logHead;
+        assembly ("memory-safe") {
+            let topic := add(event_, 0x20)
+            let size := mload(event_)
+            let free := mload(0x40)
+            mstore(free, head)
+            mstore(add(free, 0x20), number())
+            mstore(add(free, 0x40), timestamp())
+            mstore(add(free, 0x60), keccak256(topic, size))
+            head := keccak256(free, 0x80)
+
+            let head_ := mul(topics, 0x20)
+            let data := add(topic, head_)
+            size := sub(size, head_)
+            switch topics
+            case 2 { log2(data, size, mload(topic), mload(add(topic, 0x20))) }
+            case 3 { log3(data, size, mload(topic), mload(add(topic, 0x20)), mload(add(topic, 0x40))) }
+            default {
+                log4(
+                    data,
+                    size,
+                    mload(topic),
+                    mload(add(topic, 0x20)),
+                    mload(add(topic, 0x40)),
+                    mload(add(topic, 0x60))
+                )
+            }
+        }
+        logHead = head;
     }
 
     // ------------------------------------------------------------------ status

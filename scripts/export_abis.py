@@ -63,12 +63,17 @@ def abi_text(contract: str) -> str:
 
 
 def meanings() -> dict[str, str]:
-    """The @notice of each event and error of the project's libraries, by name (the compiler drops a
-    library's own), and of the contract that has its own.
+    """The @notice of each event and error of the project's contracts, by name (the compiler drops a
+    library's own).
     """
     found: dict[str, str] = {}
-    for file in ("libraries/ErrorsLib", "libraries/EventsLib", "RecordAnchor"):
-        source = (ROOT / "contracts" / f"{file}.sol").read_text()
+    for file in (
+        "libraries/ErrorsLib.sol",
+        "libraries/EventsLib.sol",
+        "interfaces/IMandateVaultEvents.sol",
+        "RecordAnchor.sol",
+    ):
+        source = (ROOT / "contracts" / file).read_text()
         for comment, name in re.findall(
             r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE
         ):

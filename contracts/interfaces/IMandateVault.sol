@@ -48,7 +48,7 @@ struct Totals {
 
 /// @title IMandateVault
 /// @notice One owner's money under one signed mandate. The contract opens with the specification.
-/// @dev Events stand in EventsLib, errors in ErrorsLib. Amounts are USDC base units.
+/// @dev Events stand in IMandateVaultEvents, errors in ErrorsLib. Amounts are USDC base units.
 interface IMandateVault {
     // ------------------------------------------------------------------ the factory
 
@@ -176,6 +176,10 @@ interface IMandateVault {
 
     /// @notice The agent's share of a realised gain, in basis points.
     function agentFeeBps() external view returns (uint256);
+
+    /// @notice All logs of this vault so far in one word, chained from the terms' digest:
+    /// keccak256(logHead, block.number, block.timestamp, keccak256(topics, data)) at each log.
+    function logHead() external view returns (bytes32);
 
     /// @notice The EIP-712 digest of the terms this vault came from.
     function termsDigest() external view returns (bytes32);

@@ -156,11 +156,7 @@ class _Contract:
 
     def _last_block(self) -> Block:
         as_of = self._record.as_of
-        number = (
-            int(as_of["block_number"])
-            if as_of is not None
-            else self._node.newest()
-        )
+        number = int(as_of["block_number"]) if as_of is not None else self._node.newest()
         block = self._node.blocks([number]).get(number)
         if block is None:
             raise UncheckedError(PART, f"the node has no block {number}")

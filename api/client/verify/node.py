@@ -87,8 +87,29 @@ class Node:
         """Of the node that `ask` asks at the moment."""
         return VaultReader(self._asked, self.contracts)
 
-    def ask(self, part: str, read: Callable[[], T]) -> T:
-        """One read by `reader`, of each node."""
+    def first(self, part: str, read: Callable[[], T]) -> T:
+        """One read by `reader` of what proves itself, of the first node that has it."""
+        failed = list[str]()
+        for name, rpc in zip(self._names, self._rpcs, strict=True):
+            self._spend(part, 1)
+            self._asked = rpc
+            try:
+                return read()
+            except UncheckedError as error:
+                failed.append(self._by(name, error.reason))
+            except (RpcError, AbiDecodeError) as error:
+                failed.append(self._by(name, error))
+            finally:
+                self._asked = self._rpcs[0]
+        raise UncheckedError(part, "; ".join(failed))
+
+    def ask(
+        self, part: str, read: Callable[[], T], compared: Callable[[T], object] | None = None
+    ) -> T:
+        """One read by `reader`, of each node.
+
+        `compared`: what of an answer every node must say alike; by default all of it.
+        """
         answers, refused = list[tuple[str, T]](), list[tuple[str, Exception]]()
         for name, rpc in zip(self._names, self._rpcs, strict=True):
             self._spend(part, 1)
@@ -105,7 +126,7 @@ class Node:
             raise UncheckedError(part, self._by(*refused[0])) from refused[0][1]
         for name, _ in refused:
             self._once("refused", part, name)
-        return self._agreed(part, answers)
+        return self._agreed(part, answers, compared)
 
     def newest(self) -> int:
         """The height that every node has."""
@@ -256,15 +277,23 @@ class Node:
 
     # What the nodes say, against one another
 
-    def _agreed(self, part: str, answers: Sequence[tuple[str, T]]) -> T:
+    def _agreed(
+        self,
+        part: str,
+        answers: Sequence[tuple[str, T]],
+        compared: Callable[[T], object] | None = None,
+    ) -> T:
         """The answer of most; who answers otherwise is named, once for each part."""
-        told = [answer for _, answer in answers]
-        chosen = max(told, key=told.count) if len(told) > 1 else told[0]
-        others = [name for name, answer in answers if answer != chosen]
+        if len(answers) == 1:
+            return answers[0][1]
+        told = [answer if compared is None else compared(answer) for _, answer in answers]
+        chosen = max(told, key=told.count)
+        named = list(zip((name for name, _ in answers), told, strict=True))
+        others = [name for name, one in named if one != chosen]
         if others:
-            with_chosen = [name for name, answer in answers if answer == chosen]
+            with_chosen = [name for name, one in named if one == chosen]
             self._once("differ", part, ", ".join(others), ", ".join(with_chosen))
-        return chosen
+        return answers[told.index(chosen)][1]
 
     def _once(self, what: str, part: str, *names: str) -> None:
         if (what, part, *names) in self._said:
@@ -275,7 +304,7 @@ class Node:
         else:
             self._report.remarks.append(f"{part}: {names[0]} does not serve it, others do")
 
-    def _by(self, name: str, error: Exception) -> str:
+    def _by(self, name: str, error: object) -> str:
         return str(error) if len(self._rpcs) == 1 else f"{name}: {error}"
 
     def _spend(self, part: str, calls: int) -> None:

@@ -134,7 +134,9 @@ class RevertsCheck:
 
     def _content(self, row: LedgerRow, block: Block) -> None:
         raw = self.node.ask(
-            "a reverted call", lambda: self.node.reader.transaction(row.tx_hash or "")
+            "a reverted call",
+            lambda: self.node.reader.transaction(row.tx_hash or ""),
+            lambda raw: raw and {name: raw[name] for name in ("from", "to", "input")},
         )
         refusal = row.payload.get("refusal")
         if raw is None or not isinstance(refusal, Mapping):

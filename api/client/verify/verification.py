@@ -14,6 +14,7 @@ from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
+from api.client.verify.log_head_check import check_log_head
 from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.paper_check import check_paper
@@ -271,6 +272,15 @@ class _Chain:
         failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
         compare_claims(self.record.rows, expected.rows.values(), failed, self.report)
         _part(self.report, lambda: self._sums(expected, found, has_vault))
+
+        if expected.created is not None:
+            _part(self.report, lambda: self._log_head(found, blocks))
+
+    def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
+        assert self.last is not None
+        check_log_head(
+            self.subject.digest, found.vault, found.logs, blocks, self.node, self.last, self.report
+        )
 
     def _proven(self, checked: RowsCheck, blocks: Mapping[int, Block]) -> None:
         """Rows that logs give, the signature of a vault's terms, and the end of terms by a block's

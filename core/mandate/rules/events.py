@@ -3,7 +3,8 @@
 core/mandate/chain/decode.py turns logs into these and does nothing else with them. Field names
 equal the Solidity names in snake_case; addresses are checksum strings, hashes and bytes32 are
 0x-prefixed lower-case hex, amounts are USDC base units, times are unix seconds. Source:
-contracts/libraries/EventsLib.sol, contracts/MandateVaultFactory.sol.
+contracts/interfaces/IMandateVaultEvents.sol, contracts/libraries/EventsLib.sol,
+contracts/MandateVaultFactory.sol.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ contract DepositTest is Test {
 
     function test_deposit__part_of_the_budget__stays_in_funding() public {
         _expectEmit(address(vault));
-        emit EventsLib.Deposited(owner, BUDGET - 1, BUDGET - 1, BUDGET - 1);
+        emit IMandateVaultEvents.Deposited(owner, BUDGET - 1, BUDGET - 1, BUDGET - 1);
         vm.prank(owner);
         vault.deposit(BUDGET - 1);
 
@@ -26,7 +26,7 @@ contract DepositTest is Test {
         vm.startPrank(owner);
         vault.deposit(BUDGET - 1);
         _expectEmit(address(vault));
-        emit EventsLib.Deposited(owner, 1, BUDGET, BUDGET);
+        emit IMandateVaultEvents.Deposited(owner, 1, BUDGET, BUDGET);
         vault.deposit(1);
         assertEq(vault.status(), Status.Working);
     }
@@ -41,7 +41,7 @@ contract DepositTest is Test {
     function test_deposit__donations_are_in_the_balance_and_not_in_the_deposits() public {
         usdc.mint(address(vault), 7);
         _expectEmit(address(vault));
-        emit EventsLib.Deposited(owner, 1, 1, 8);
+        emit IMandateVaultEvents.Deposited(owner, 1, 1, 8);
         vm.prank(owner);
         vault.deposit(1);
         assertEq(vault.totals().deposited, 1);

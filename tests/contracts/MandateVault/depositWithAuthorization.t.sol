@@ -20,7 +20,7 @@ contract DepositWithAuthorizationTest is Test {
     function test_depositWithAuthorization__anyone_submits_the_owners__deposits() public {
         bytes memory signature = _signedDeposit(BUDGET);
         _expectEmit(address(vault));
-        emit EventsLib.Deposited(owner, BUDGET, BUDGET, BUDGET);
+        emit IMandateVaultEvents.Deposited(owner, BUDGET, BUDGET, BUDGET);
         vm.prank(stranger);
         vault.depositWithAuthorization(owner, BUDGET, 0, NOW + 1 hours, SALT, signature);
 

@@ -33,7 +33,7 @@ contract EnforceStopLineTest is Test {
     function test_enforceStopLine__anyone_at_the_floor__stops() public {
         _holdPositionWorth(100 * USD);
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(stranger, "stop_line", FLOOR, true);
+        emit IMandateVaultEvents.Stopped(stranger, "stop_line", FLOOR, true);
         vm.prank(stranger);
         vault.enforceStopLine();
         assertEq(vault.status(), Status.Stopped);
@@ -48,7 +48,7 @@ contract EnforceStopLineTest is Test {
     function test_enforceStopLine__below_the_floor__stops_with_the_worth() public {
         _loseTo(100_000);
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(address(this), "stop_line", 730 * USD, true);
+        emit IMandateVaultEvents.Stopped(address(this), "stop_line", 730 * USD, true);
         vault.enforceStopLine();
     }
 

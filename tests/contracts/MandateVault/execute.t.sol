@@ -17,7 +17,9 @@ contract ExecuteTest is Test {
 
     function test_execute__buy__spends_counts_and_emits() public {
         _expectEmit(address(vault));
-        emit EventsLib.Executed(0, address(adapter), TestVenueAdapter.buy.selector, 40 * USD, 0, BUDGET - 40 * USD);
+        emit IMandateVaultEvents.Executed(
+            0, address(adapter), TestVenueAdapter.buy.selector, 40 * USD, 0, BUDGET - 40 * USD
+        );
         bytes memory result = _execute(vault, _buy(40 * USD));
 
         assertEq(abi.decode(result, (uint256)), 40 * USD);
@@ -36,7 +38,9 @@ contract ExecuteTest is Test {
         venue.setPrice(3 * USD);
 
         _expectEmit(address(vault));
-        emit EventsLib.Executed(1, address(adapter), TestVenueAdapter.sell.selector, 0, 300 * USD, BUDGET + 200 * USD);
+        emit IMandateVaultEvents.Executed(
+            1, address(adapter), TestVenueAdapter.sell.selector, 0, 300 * USD, BUDGET + 200 * USD
+        );
         _execute(vault, _sell(100 * USD));
 
         (, uint256 today, uint256 total,) = vault.remaining();
@@ -61,7 +65,7 @@ contract ExecuteTest is Test {
     function test_execute__nonce_rises_by_one_each_time() public {
         _execute(vault, _buy(USD));
         _expectEmit(address(vault));
-        emit EventsLib.Executed(1, address(adapter), TestVenueAdapter.buy.selector, USD, 0, BUDGET - 2 * USD);
+        emit IMandateVaultEvents.Executed(1, address(adapter), TestVenueAdapter.buy.selector, USD, 0, BUDGET - 2 * USD);
         _execute(vault, _buy(USD));
         assertEq(vault.totals().nonce, 2);
     }
@@ -427,7 +431,7 @@ contract ExecuteTest is Test {
         Call memory call_ =
             Call(address(hostile), 80 * USD, abi.encodeCall(HostileVenue.takeAndGive, (80 * USD, 30 * USD)));
         _expectEmit(address(vault));
-        emit EventsLib.Executed(
+        emit IMandateVaultEvents.Executed(
             0, address(hostile), HostileVenue.takeAndGive.selector, 80 * USD, 30 * USD, BUDGET - 50 * USD
         );
         _execute(vault, call_);

@@ -20,11 +20,17 @@ contract ExecuteBatchTest is Test {
         _execute(vault, _buy(USD));
 
         _expectEmit(address(vault));
-        emit EventsLib.Executed(1, address(adapter), TestVenueAdapter.buy.selector, 40 * USD, 0, BUDGET - 41 * USD);
+        emit IMandateVaultEvents.Executed(
+            1, address(adapter), TestVenueAdapter.buy.selector, 40 * USD, 0, BUDGET - 41 * USD
+        );
         _expectEmit(address(vault));
-        emit EventsLib.Executed(1, address(adapter), TestVenueAdapter.sell.selector, 0, 10 * USD, BUDGET - 31 * USD);
+        emit IMandateVaultEvents.Executed(
+            1, address(adapter), TestVenueAdapter.sell.selector, 0, 10 * USD, BUDGET - 31 * USD
+        );
         _expectEmit(address(vault));
-        emit EventsLib.Executed(1, address(hostile), HostileVenue.take.selector, 5 * USD, 0, BUDGET - 36 * USD);
+        emit IMandateVaultEvents.Executed(
+            1, address(hostile), HostileVenue.take.selector, 5 * USD, 0, BUDGET - 36 * USD
+        );
         bytes[] memory results = _executeBatch(_batch(_buy(40 * USD), _sell(10 * USD), _take(5 * USD)));
 
         assertEq(results.length, 3);

@@ -18,7 +18,7 @@ contract MarkTest is Test {
 
     function test_mark__above_the_floor__is_recorded() public {
         _expectEmit(address(vault));
-        emit EventsLib.Marked(FLOOR + 1, BLOCK, "evidence");
+        emit IMandateVaultEvents.Marked(FLOOR + 1, BLOCK, "evidence");
         _mark(FLOOR + 1, BLOCK);
         assertEq(vault.status(), Status.Working);
         assertEq(vault.totals().lastMarkBlock, BLOCK);
@@ -26,9 +26,9 @@ contract MarkTest is Test {
 
     function test_mark__at_the_floor__stops_in_the_same_transaction() public {
         _expectEmit(address(vault));
-        emit EventsLib.Marked(FLOOR, BLOCK, "evidence");
+        emit IMandateVaultEvents.Marked(FLOOR, BLOCK, "evidence");
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(keeper, "stop_line", FLOOR, true);
+        emit IMandateVaultEvents.Stopped(keeper, "stop_line", FLOOR, true);
         _mark(FLOOR, BLOCK);
 
         assertEq(vault.status(), Status.Stopped);

@@ -13,7 +13,7 @@ contract ReceiveProceedsTest is Test {
 
     function test_receiveProceeds__listed_adapter__counts_as_received() public {
         _expectEmit(address(vault));
-        emit EventsLib.ProceedsReceived(address(relay), 25 * USD, BUDGET + 25 * USD);
+        emit IMandateVaultEvents.ProceedsReceived(address(relay), 25 * USD, BUDGET + 25 * USD);
         relay.pushProceeds(address(vault), 25 * USD);
 
         assertEq(vault.totals().received, 25 * USD);

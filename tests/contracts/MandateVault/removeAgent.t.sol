@@ -13,7 +13,7 @@ contract RemoveAgentTest is Test {
 
     function test_removeAgent__owner__pauses() public {
         _expectEmit(address(vault));
-        emit EventsLib.AgentRemoved(agent, owner);
+        emit IMandateVaultEvents.AgentRemoved(agent, owner);
         vm.prank(owner);
         vault.removeAgent();
 
@@ -25,7 +25,7 @@ contract RemoveAgentTest is Test {
 
     function test_removeAgent__pauser_of_the_factory__pauses() public {
         _expectEmit(address(vault));
-        emit EventsLib.AgentRemoved(agent, pauser);
+        emit IMandateVaultEvents.AgentRemoved(agent, pauser);
         vm.prank(pauser);
         vault.removeAgent();
         assertTrue(vault.paused());

@@ -18,7 +18,7 @@ contract SetAgentTest is Test {
 
     function test_setAgent__another_agent__acts_and_the_first_one_does_not() public {
         _expectEmit(address(vault));
-        emit EventsLib.AgentSet(stranger);
+        emit IMandateVaultEvents.AgentSet(stranger);
         _setAgent(stranger);
 
         assertEq(vault.agent(), stranger);
@@ -48,9 +48,9 @@ contract SetAgentTest is Test {
         terms.agent = address(0);
         vault = _createWorking();
         _expectEmit(address(vault));
-        emit EventsLib.AgentSet(agent);
+        emit IMandateVaultEvents.AgentSet(agent);
         _expectEmit(address(vault));
-        emit EventsLib.PayeeChanged(address(0), agent);
+        emit IMandateVaultEvents.PayeeChanged(address(0), agent);
         _setAgent(agent);
         assertEq(vault.payee(), agent);
 

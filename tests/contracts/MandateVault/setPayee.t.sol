@@ -13,7 +13,7 @@ contract SetPayeeTest is Test {
 
     function test_setPayee__payee__moves_the_fee() public {
         _expectEmit(address(vault));
-        emit EventsLib.PayeeChanged(agent, stranger);
+        emit IMandateVaultEvents.PayeeChanged(agent, stranger);
         vm.prank(agent);
         vault.setPayee(stranger);
         assertEq(vault.payee(), stranger);

@@ -29,7 +29,7 @@ contract SettleTest is Test {
         _gain100();
         _stop(vault);
         _expectEmit(address(vault));
-        emit EventsLib.Settled(agent, 100 * USD, 10 * USD, BUDGET + 90 * USD);
+        emit IMandateVaultEvents.Settled(agent, 100 * USD, 10 * USD, BUDGET + 90 * USD);
         assertEq(_settleBy(keeper), 10 * USD);
 
         assertEq(usdc.balanceOf(agent), 10 * USD);
@@ -42,7 +42,7 @@ contract SettleTest is Test {
         _execute(vault, _buy(100 * USD));
         _stop(vault);
         _expectEmit(address(vault));
-        emit EventsLib.Settled(agent, 0, 0, BUDGET - 100 * USD);
+        emit IMandateVaultEvents.Settled(agent, 0, 0, BUDGET - 100 * USD);
         assertEq(_settleBy(keeper), 0);
         assertEq(vault.status(), Status.Settled);
     }
@@ -78,7 +78,7 @@ contract SettleTest is Test {
         vm.prank(owner);
         vault.unwind(_batch(_sell(25 * USD)));
         _expectEmit(address(vault));
-        emit EventsLib.Settled(agent, 100 * USD, 5 * USD, BUDGET + 90 * USD);
+        emit IMandateVaultEvents.Settled(agent, 100 * USD, 5 * USD, BUDGET + 90 * USD);
         assertEq(_settleBy(keeper), 5 * USD);
     }
 

@@ -22,7 +22,7 @@ contract StopTest is Test {
         Vm.Log[] memory logs = vm.getRecordedLogs();
 
         assertEq(logs.length, 1);
-        assertEq(logs[0].topics[0], EventsLib.Stopped.selector);
+        assertEq(logs[0].topics[0], IMandateVaultEvents.Stopped.selector);
         assertEq(vault.status(), Status.Stopped);
         assertEq(vault.agent(), address(0));
         assertEq(uint256(vault.stoppedAt()), NOW);
@@ -32,19 +32,19 @@ contract StopTest is Test {
 
     function test_stop__carries_who_and_why_and_no_worth() public {
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(owner, "why", 0, false);
+        emit IMandateVaultEvents.Stopped(owner, "why", 0, false);
         _stopBy(owner);
     }
 
     function test_stop__keeper__passes() public {
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(keeper, "why", 0, false);
+        emit IMandateVaultEvents.Stopped(keeper, "why", 0, false);
         _stopBy(keeper);
     }
 
     function test_stop__agent__passes() public {
         _expectEmit(address(vault));
-        emit EventsLib.Stopped(agent, "why", 0, false);
+        emit IMandateVaultEvents.Stopped(agent, "why", 0, false);
         _stopBy(agent);
     }
 

@@ -19,7 +19,9 @@ contract UnwindTest is Test {
 
     function test_unwind__owner_while_working__brings_money_home() public {
         _expectEmit(address(vault));
-        emit EventsLib.Unwound(owner, address(adapter), TestVenueAdapter.sell.selector, 30 * USD, BUDGET - 70 * USD);
+        emit IMandateVaultEvents.Unwound(
+            owner, address(adapter), TestVenueAdapter.sell.selector, 30 * USD, BUDGET - 70 * USD
+        );
         bytes[] memory results = _unwind(owner, _sell(30 * USD));
 
         assertEq(results[0], abi.encode(30 * USD));

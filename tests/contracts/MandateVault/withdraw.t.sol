@@ -46,7 +46,7 @@ contract WithdrawTest is Test {
     function test_withdraw__after_a_stop__pays_everything_and_emits() public {
         _stop(vault);
         _expectEmit(address(vault));
-        emit EventsLib.Withdrawn(address(usdc), stranger, BUDGET, 0);
+        emit IMandateVaultEvents.Withdrawn(address(usdc), stranger, BUDGET, 0);
         vm.prank(owner);
         vault.withdraw(address(usdc), stranger, BUDGET);
         assertEq(usdc.balanceOf(stranger), BUDGET);
@@ -117,7 +117,7 @@ contract WithdrawTest is Test {
         other.mint(address(vault), 9);
         _stop(vault);
         _expectEmit(address(vault));
-        emit EventsLib.Withdrawn(address(other), owner, 4, 5);
+        emit IMandateVaultEvents.Withdrawn(address(other), owner, 4, 5);
         vm.prank(owner);
         vault.withdraw(address(other), owner, 4);
         assertEq(vault.totals().withdrawn, 0);

@@ -63,7 +63,7 @@ contract CreateVaultTest is Test {
         vm.prank(owner);
         usdc.approve(predicted, BUDGET);
         _expectEmit(predicted);
-        emit EventsLib.Deposited(owner, BUDGET, BUDGET, BUDGET);
+        emit IMandateVaultEvents.Deposited(owner, BUDGET, BUDGET, BUDGET);
         MandateVault vault = _createBy(owner, "", _pull(BUDGET));
         assertEq(vault.status(), Status.Working);
         assertEq(usdc.balanceOf(address(vault)), BUDGET);

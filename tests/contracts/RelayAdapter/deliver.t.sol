@@ -22,7 +22,7 @@ contract DeliverTest is Test {
 
     function test_deliver__brings_the_relays_money_home_as_received() public {
         vm.expectEmit(true, true, true, true, address(vault));
-        emit EventsLib.ProceedsReceived(address(home), 40 * USD, BUDGET + 40 * USD);
+        emit IMandateVaultEvents.ProceedsReceived(address(home), 40 * USD, BUDGET + 40 * USD);
         vm.prank(service);
         home.deliver(address(vault), 40 * USD);
 

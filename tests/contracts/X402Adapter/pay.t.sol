@@ -50,7 +50,7 @@ contract PayTest is Test {
         _expectEmit(address(x402));
         emit EventsLib.X402Paid(address(vault), stranger, 2 * USD, RESOURCE);
         _expectEmit(address(vault));
-        emit EventsLib.Executed(0, address(x402), X402Adapter.pay.selector, 2 * USD, 0, BUDGET - 2 * USD);
+        emit IMandateVaultEvents.Executed(0, address(x402), X402Adapter.pay.selector, 2 * USD, 0, BUDGET - 2 * USD);
         _execute(vault, call_);
 
         assertEq(usdc.balanceOf(stranger), 2 * USD);

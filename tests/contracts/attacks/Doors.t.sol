@@ -124,7 +124,7 @@ contract DoorAttacksTest is Test {
         _lendForThreeDays();
         uint256 balance = usdc.balanceOf(address(vault));
         _expectEmit(address(vault));
-        emit EventsLib.Executed(9, address(router), CallbackRouter.swap.selector, PER_TX, PER_TX, balance);
+        emit IMandateVaultEvents.Executed(9, address(router), CallbackRouter.swap.selector, PER_TX, PER_TX, balance);
         _execute(vault, _swapForTheThief());
         (, uint256 today, uint256 total,) = vault.remaining();
         assertEq(today, DAILY - PER_TX);

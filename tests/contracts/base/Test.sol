@@ -7,6 +7,7 @@ import {TestVenue} from "../../../contracts/adapters/TestVenue.sol";
 import {TestVenueAdapter} from "../../../contracts/adapters/TestVenueAdapter.sol";
 import {X402Adapter} from "../../../contracts/adapters/X402Adapter.sol";
 import {Call, Status, Totals} from "../../../contracts/interfaces/IMandateVault.sol";
+import {IMandateVaultEvents} from "../../../contracts/interfaces/IMandateVaultEvents.sol";
 import {
     KIND_COST,
     KIND_EXIT,

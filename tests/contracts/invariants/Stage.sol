@@ -297,25 +297,25 @@ abstract contract Stage is Test {
 
     function _replayMoney(Replay storage r, Vm.Log memory log) private {
         bytes32 topic = log.topics[0];
-        if (topic == EventsLib.Deposited.selector) {
+        if (topic == IMandateVaultEvents.Deposited.selector) {
             (, r.deposited, r.balance) = abi.decode(log.data, (uint256, uint256, uint256));
             if (r.deposited == docs[_docOf(log.emitter)].budgetUsdc) r.status = Status.Working;
-        } else if (topic == EventsLib.Executed.selector) {
+        } else if (topic == IMandateVaultEvents.Executed.selector) {
             (uint256 spent, uint256 received, uint256 balance) = abi.decode(log.data, (uint256, uint256, uint256));
             r.actions = uint256(log.topics[1]) + 1;
             _replayFlow(r, address(uint160(uint256(log.topics[2]))), spent, received, balance);
-        } else if (topic == EventsLib.Unwound.selector) {
+        } else if (topic == IMandateVaultEvents.Unwound.selector) {
             (uint256 received, uint256 balance) = abi.decode(log.data, (uint256, uint256));
             _replayFlow(r, address(uint160(uint256(log.topics[2]))), 0, received, balance);
-        } else if (topic == EventsLib.ProceedsReceived.selector) {
+        } else if (topic == IMandateVaultEvents.ProceedsReceived.selector) {
             (uint256 received, uint256 balance) = abi.decode(log.data, (uint256, uint256));
             // What an adapter of no valued positions brings was out where nobody values it.
             address from = address(uint160(uint256(log.topics[1])));
             _replayFlow(r, from == address(relay) ? address(unvalued) : address(0), 0, received, balance);
-        } else if (topic == EventsLib.Withdrawn.selector) {
+        } else if (topic == IMandateVaultEvents.Withdrawn.selector) {
             (uint256 amount, uint256 balance) = abi.decode(log.data, (uint256, uint256));
             if (log.topics[1] == bytes32(uint256(uint160(address(usdc))))) _replayWithdrawal(r, amount, balance);
-        } else if (topic == EventsLib.Settled.selector) {
+        } else if (topic == IMandateVaultEvents.Settled.selector) {
             (, uint256 fee, uint256 balance) = abi.decode(log.data, (uint256, uint256, uint256));
             (r.feePaid, r.balance) = (r.feePaid + fee, balance);
             (r.status, r.agent) = (Status.Settled, address(0));
@@ -326,15 +326,15 @@ abstract contract Stage is Test {
 
     function _replayState(Replay storage r, Vm.Log memory log) private {
         bytes32 topic = log.topics[0];
-        if (topic == EventsLib.AgentSet.selector) {
+        if (topic == IMandateVaultEvents.AgentSet.selector) {
             r.agent = address(uint160(uint256(log.topics[1])));
-        } else if (topic == EventsLib.AgentRemoved.selector) {
+        } else if (topic == IMandateVaultEvents.AgentRemoved.selector) {
             r.agent = address(0);
-        } else if (topic == EventsLib.PayeeChanged.selector) {
+        } else if (topic == IMandateVaultEvents.PayeeChanged.selector) {
             r.payee = address(uint160(uint256(log.topics[2])));
-        } else if (topic == EventsLib.Marked.selector) {
+        } else if (topic == IMandateVaultEvents.Marked.selector) {
             r.lastMark = uint256(log.topics[1]);
-        } else if (topic == EventsLib.Stopped.selector) {
+        } else if (topic == IMandateVaultEvents.Stopped.selector) {
             (r.status, r.agent) = (Status.Stopped, address(0));
         } else {
             ++foreignEvents;

@@ -41,7 +41,9 @@ def signed(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
 
 
 def verified(exported: Exported, lines: list[bytes]) -> Report:
-    return verify(lines, [exported.deployed.rpc], trusting(exported.deployed), lambda part, done, of: None)
+    return verify(
+        lines, [exported.deployed.rpc], trusting(exported.deployed), lambda part, done, of: None
+    )
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:
