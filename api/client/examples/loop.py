@@ -120,7 +120,9 @@ class Loop:
         ]
         return min(self.amount_usdc_e6, *(0 if value is None else usdc_e6(value) for value in left))
 
-    def _send(self, mandate_id: str, kind: ReportKind, argument: int, amount: int, why: str) -> int | None:
+    def _send(
+        self, mandate_id: str, kind: ReportKind, argument: int, amount: int, why: str
+    ) -> int | None:
         """Build, look at the verdict, send, report.
 
         Answers the USDC base units that moved; None: none did.
