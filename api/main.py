@@ -1,5 +1,6 @@
 """The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
 
+import argparse
 import gc
 import json
 import signal
@@ -323,6 +324,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def main() -> None:
+    argparse.ArgumentParser(
+        prog="python -m api.main",
+        description="Serve the API until SIGTERM. It takes no arguments: settings come from the "
+        "environment (docs/operations.md#settings).",
+    ).parse_args()
     # uvicorn ends gracefully and then raises the signal again; this makes that a clean exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     settings = read_settings()

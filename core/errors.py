@@ -44,11 +44,12 @@ class InvalidParameterError(MandateError):
 class WrongStatusError(MandateError):
     """A move that the mandate's status does not allow.
 
-    `rule` says what would. Source: core/mandate/rules/lifecycle.py.
+    `rule` says when it is: it begins with `only`. Source: core/mandate/rules/lifecycle.py.
     """
 
     def __init__(self, status: str, move: str, rule: str) -> None:
-        super().__init__(f"{move} is refused while the mandate is {status}: {rule}")
+        is_now = "a draft" if status == "draft" else status
+        super().__init__(f"The mandate is {is_now}: {move} is possible {rule}")
         self.status = status
         self.move = move
         self.rule = rule

@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidParameterError, OutsideError
+from core.identity.queries import find_account
 from core.mandate.queries import find_mandate, public_ids_of
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.quarantine.views.held import HeldLedger, held_ledgers
@@ -72,6 +73,8 @@ def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], 
 def _ledger_of(session: Session, named: str) -> tuple[str, list[int]]:
     kind, _, number = named.partition(":")
     if kind == ACCOUNT and number.isascii() and number.isdecimal() and len(number) <= ID_DIGITS:
+        if find_account(session, int(number)) is None:
+            raise InvalidParameterError("--ledger", f"no account has the id {int(number)}")
         return ACCOUNT, [int(number)]
     mandate = find_mandate(session, named) if named.isprintable() else None
     if mandate is None:

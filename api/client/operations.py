@@ -2480,7 +2480,7 @@ class MandatesCalls(Calls):
         self,
         id: str,
         *,
-        kind: str,
+        kind: Literal["move", "buy", "sell", "fee", "resolve", "note"],
         amount_usdc: str | None = None,
         tx_hash: str | None = None,
         why: str | None = None,

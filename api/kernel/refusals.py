@@ -19,6 +19,7 @@ from math import ceil
 from typing import Any
 from urllib.parse import quote
 
+from api.kernel.auth import ANYBODY, EVERY, Credential
 from api.kernel.operation import Catalogue, NextCall, Operation, Outcome, Reason, Refusal
 from core.errors import (
     InvalidNumberError,
@@ -32,6 +33,8 @@ LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 ALWAYS_WITH_BLOCK = (401, 402, 429)
 SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (docs/rules.md#scope-refusals)
+CREDENTIAL_REFUSAL = "auth_invalid"
+MAY_BE_NONE = [auth.name for auth in EVERY if Credential.NOTHING in auth.takes]
 SEGMENTS = "path"  # the placeholder that stands for several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -260,14 +263,17 @@ def refused(
 def _block(
     refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: Catalogue
 ) -> dict[str, Any]:
+    calls = next_items(
+        reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue
+    )
+    if refusal.reason == CREDENTIAL_REFUSAL:
+        calls = [_without_credential(call) for call in calls]
     block: dict[str, Any] = {
         "reason": refusal.reason,
         "error": refusal.reason,
         "retry_safe": reason.retry_safe or refusal.retry_at is not None,
         "who_fixes": reason.who_fixes,
-        "next": next_items(
-            reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue
-        ),
+        "next": calls,
     }
     if refusal.remaining is not None:
         block["remaining"] = refusal.remaining
@@ -276,6 +282,13 @@ def _block(
     if refusal.missing is not None:
         block["missing"] = refusal.missing
     return block | refusal.block
+
+
+def _without_credential(call: dict[str, Any]) -> dict[str, Any]:
+    """A call that may be made with a credential or none: with the one that is not valid it would be
+    refused again.
+    """
+    return call | {"auth": ANYBODY.name} if call["auth"] in MAY_BE_NONE else call
 
 
 def next_items(

@@ -23,6 +23,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, create_engine, pool
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.db.base import Base
@@ -31,6 +32,7 @@ from core.db.metadata import import_tables
 Answer = TypeVar("Answer")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+URL_RULE = "The URL is not one of a database: write postgresql+psycopg://user:password@host/name"
 POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
 
 
@@ -124,7 +126,21 @@ def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
 
 
 def main(arguments: list[str]) -> int:
+    try:
+        return _run(arguments)
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"{URL_RULE} ({error}).\n")
+    except ArgumentError:
+        sys.stderr.write(f"{URL_RULE}.\n")
+    except OperationalError:
+        sys.stderr.write("The database does not answer; check the URL's host, port and password.\n")
+    return 1
+
+
+def _run(arguments: list[str]) -> int:
     match arguments:
+        case ["-h" | "--help"]:
+            sys.stdout.write(__doc__)
         case ["upgrade", url]:
             upgrade(url)
         case ["current", url]:

@@ -4,10 +4,8 @@
 first stands in owner.py.
 """
 
-import sys
-
 from api.client import Client, Wallet
-from api.client.examples.owner import give_mandate, hire, read_stack, sign_in
+from api.client.examples.owner import give_mandate, hire, read_stack, sign_in, stack_directory
 
 
 def work(agent: Client, wallet: Wallet, adapter: str) -> None:
@@ -52,4 +50,8 @@ def main(directory: str = ".local") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(
+        stack_directory(
+            "Do what docs/agents.md shows: accept a mandate, buy, report, read the record."
+        )
+    )

@@ -21,11 +21,13 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from api.client import Client, Refused, Wallet
 from api.client.money import usdc_e6, usdc_text
 from api.client.operations import MandatesExecuteBuilt, MandatesWholeMandate
+
+ReportKind = Literal["buy", "sell", "resolve"]
 
 CAREFUL_GAS = 500_000  # given when a call is sent that may revert, since estimating it would refuse
 SEEN_WITHIN_S = 30
@@ -118,7 +120,9 @@ class Loop:
         ]
         return min(self.amount_usdc_e6, *(0 if value is None else usdc_e6(value) for value in left))
 
-    def _send(self, mandate_id: str, kind: str, argument: int, amount: int, why: str) -> int | None:
+    def _send(
+        self, mandate_id: str, kind: ReportKind, argument: int, amount: int, why: str
+    ) -> int | None:
         """Build, look at the verdict, send, report.
 
         Answers the USDC base units that moved; None: none did.
@@ -153,7 +157,7 @@ class Loop:
     def _tell(
         self,
         mandate_id: str,
-        kind: str,
+        kind: ReportKind,
         amount_usdc: str,
         why: str,
         position: dict[str, str],

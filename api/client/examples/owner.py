@@ -5,9 +5,9 @@ the agent needs to a file.
 .local/agent.json for the loop.
 """
 
+import argparse
 import json
 import secrets
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,15 @@ DRAFT: dict[str, Any] = {
     "daily_cap_usdc": "450.000000",
     "market_mode": "testnet",
 }
+
+
+def stack_directory(description: str) -> str:
+    """Of the command line, with --help."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "directory", nargs="?", default=".local", help="where `make up` wrote stack.json"
+    )
+    return str(parser.parse_args().directory)
 
 
 def read_stack(directory: str) -> dict[str, Any]:
@@ -102,4 +111,8 @@ def main(directory: str = ".local") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(
+        stack_directory(
+            "Hire an agent, give it a mandate of 1,000 USDC, write agent.json for the loop."
+        )
+    )

@@ -157,5 +157,9 @@ def next_status(status: Status, move: MandateMove, facts: MoveFacts) -> Status:
 
 
 def _from_where(move: MandateMove) -> str:
-    allowed = dict.fromkeys(line.status.value for line in TABLE if line.move is move)
-    return f"it takes a mandate that is {' or '.join(allowed)}"
+    allowed = dict.fromkeys(
+        "a draft" if line.status is Status.DRAFT else line.status.value
+        for line in TABLE
+        if line.move is move
+    )
+    return f"only while it is {' or '.join(allowed)}"

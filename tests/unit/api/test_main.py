@@ -1,12 +1,13 @@
 """What the process refuses to start with, and what it says."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
-from api.main import admit_operator, deps_of
+from api.main import admit_operator, deps_of, main
 from core.custody.keys import version_of
 from core.errors import InvalidParameterError
 from core.limits import CallerLimits
@@ -116,3 +117,13 @@ def test_a_guards_keystore__needs_its_password_file_and_must_open(
         InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(FileNotFoundError\)"
     ):
         deps_of(alone.model_copy(update={"guard_keystore_password_file": file}))
+
+
+def test_help__says_where_settings_come_from(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["api.main", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "settings come from the environment" in " ".join(capsys.readouterr().out.split())

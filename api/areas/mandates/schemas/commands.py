@@ -28,6 +28,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
+from core.mandate.rules.agent_rows import AGENT_KINDS
 from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
@@ -252,7 +253,7 @@ class ReportEvent(MandatePath):
     Kinds and payload are judged by the domain, so that a break is stored and flagged.
     """
 
-    kind: Annotated[str, Field(max_length=32, description="move, buy, sell, fee, resolve or note")]
+    kind: Annotated[str, Field(max_length=32, json_schema_extra={"enum": [*AGENT_KINDS]})]
     amount_usdc: Usdc | None = None
     tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
     why: (

@@ -4,9 +4,10 @@ Amounts are text with six decimals, times ISO 8601 in UTC; unknown is null. What
 owner wrote freely is JSON without a form.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import Field, with_config
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from api.areas.mandates.schemas.commands import Status
 from api.kernel.operation import AnswerBody
@@ -27,44 +28,51 @@ class LedgerAnswer(AnswerBody):
 # The mandate
 
 
-class PayoutRule(AnswerBody):
+@with_config(AnswerBody.model_config)
+class PayoutRule(TypedDict):
     """The agent's share of the gain, as the owner wrote it; what is left out has its default."""
 
-    kind: str | None = None
-    bps: int | None = None
+    kind: NotRequired[str | None]
+    bps: NotRequired[int | None]
 
 
-class AllowedFunction(AnswerBody):
+@with_config(AnswerBody.model_config)
+class AllowedFunction(TypedDict):
     selector: str
     signature: str | None
-    recipient_word: int | None = Field(
-        description="which word of the arguments must be the vault; null: none"
-    )
+    recipient_word: Annotated[
+        int | None, Field(description="which word of the arguments must be the vault; null: none")
+    ]
     exit: bool
 
 
-class AllowedTarget(AnswerBody):
+@with_config(AnswerBody.model_config)
+class AllowedTarget(TypedDict):
     """An entry of allowed_targets.
 
     A contract and the vault have chain_id and address, a contract functions, x402 hosts and payees.
     """
 
     kind: Literal["mandate_vault", "contract", "x402"]
-    chain_id: int | None = None
-    address: str | None = Field(
-        default=None, description="of mandate_vault: null until there is a vault"
-    )
-    functions: list[AllowedFunction] | None = Field(
-        default=None, description="null: all that a listed adapter publishes"
-    )
-    unpinned: bool | None = Field(
-        default=None, description="the owner left receivers open on purpose"
-    )
-    hosts: list[str] | None = None
-    payees: list[str] | None = None
+    chain_id: NotRequired[int | None]
+    address: NotRequired[
+        Annotated[str | None, Field(description="of mandate_vault: null until there is a vault")]
+    ]
+    functions: NotRequired[
+        Annotated[
+            list[AllowedFunction] | None,
+            Field(description="null: all that a listed adapter publishes"),
+        ]
+    ]
+    unpinned: NotRequired[
+        Annotated[bool | None, Field(description="the owner left receivers open on purpose")]
+    ]
+    hosts: NotRequired[list[str] | None]
+    payees: NotRequired[list[str] | None]
 
 
-class VaultRule(AnswerBody):
+@with_config(AnswerBody.model_config)
+class VaultRule(TypedDict):
     """A rule as the vault enforces it."""
 
     target: str
@@ -109,7 +117,8 @@ class MandateView(LedgerAnswer):
     proposed_by_agent_id: str | None
 
 
-class TermsStatus(AnswerBody):
+@with_config(AnswerBody.model_config)
+class TermsStatus(TypedDict):
     """Whether the stored terms still give the signed digest.
 
     `signer_matches` null: no key explains the signature.
@@ -125,39 +134,48 @@ class TermsStatus(AnswerBody):
 # Clauses and card
 
 
-class TiedArgument(AnswerBody):
+@with_config(AnswerBody.model_config)
+class TiedArgument(TypedDict):
     function: str
-    argument: int = Field(description="the only argument that is tied to the vault, from 1")
+    argument: Annotated[
+        int, Field(description="the only argument that is tied to the vault, from 1")
+    ]
 
 
+@with_config(AnswerBody.model_config)
 class MarketItem(AllowedTarget):
     """A target as clause 5 tells of it."""
 
-    partly_tied: list[TiedArgument] | None = None
+    partly_tied: NotRequired[list[TiedArgument] | None]
     text_en: str
     enforced_by: EnforcedBy
 
 
-class ClauseParams(AnswerBody):
+@with_config(AnswerBody.model_config)
+class ClauseParams(TypedDict):
     """The numbers in a clause's sentence; which there are follows from its key."""
 
-    amount: str | None = None
-    hours: int | None = None
-    loss: str | None = None
-    pct: str | None = None
-    unvalued_targets: list[str] | None = None
-    items: list[MarketItem | str] | None = Field(
-        default=None, description="of markets its targets, of your_floors codes"
-    )
-    unverified_names: list[str] | None = None
-    on_floor: Literal["keep", "close"] | None = None
-    targets_without_exit: list[str] | None = None
-    days: int | None = None
-    ends_at: str | None = None
-    owner: str | None = None
+    amount: NotRequired[str | None]
+    hours: NotRequired[int | None]
+    loss: NotRequired[str | None]
+    pct: NotRequired[str | None]
+    unvalued_targets: NotRequired[list[str] | None]
+    items: NotRequired[
+        Annotated[
+            list[MarketItem | str] | None,
+            Field(description="of markets its targets, of your_floors codes"),
+        ]
+    ]
+    unverified_names: NotRequired[list[str] | None]
+    on_floor: NotRequired[Literal["keep", "close"] | None]
+    targets_without_exit: NotRequired[list[str] | None]
+    days: NotRequired[int | None]
+    ends_at: NotRequired[str | None]
+    owner: NotRequired[str | None]
 
 
-class Clause(AnswerBody):
+@with_config(AnswerBody.model_config)
+class Clause(TypedDict):
     """`source`: the first signed term behind it."""
 
     n: int
@@ -170,21 +188,25 @@ class Clause(AnswerBody):
     status: Literal["enforced", "stored_pending"]
 
 
-class CardLine(AnswerBody):
+@with_config(AnswerBody.model_config)
+class CardLine(TypedDict):
     text_en: str
     params: dict[str, str | int | None]
 
 
+@with_config(AnswerBody.model_config)
 class CardFooterLine(CardLine):
     key: str
 
 
-class StrategyLine(AnswerBody):
+@with_config(AnswerBody.model_config)
+class StrategyLine(TypedDict):
     text_en: str
     params: dict[str, Any]
 
 
-class CardHeader(AnswerBody):
+@with_config(AnswerBody.model_config)
+class CardHeader(TypedDict):
     identity: CardLine
     who: CardLine
     strategy: StrategyLine | None

@@ -1,8 +1,9 @@
 """Where a mandate stands: limits, fees, progress and lock."""
 
-from typing import Literal
+from typing import Annotated, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import Field, with_config
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from api.areas.mandates.schemas.commands import Status
 from api.areas.mandates.schemas.mandate import LedgerAnswer
@@ -12,7 +13,8 @@ from core.mandate.rules.lock import LockReason
 # Limits
 
 
-class AllowedLimits(AnswerBody):
+@with_config(AnswerBody.model_config)
+class AllowedLimits(TypedDict):
     """As signed."""
 
     budget_usdc: str
@@ -23,38 +25,47 @@ class AllowedLimits(AnswerBody):
     ends_at: str
 
 
-class LimitFigure(AnswerBody):
-    value: str | None = Field(description="text of an amount or a time; null: not known")
+@with_config(AnswerBody.model_config)
+class LimitFigure(TypedDict):
+    value: Annotated[str | None, Field(description="text of an amount or a time; null: not known")]
     source: str
     basis: str
 
 
-class UsedLimits(AnswerBody):
+@with_config(AnswerBody.model_config)
+class UsedLimits(TypedDict):
     left_today: LimitFigure
     left_total: LimitFigure
     per_action_max: LimitFigure
     window_frees_at: LimitFigure
 
 
-class BreachCount(AnswerBody):
+@with_config(AnswerBody.model_config)
+class BreachCount(TypedDict):
     count: int | None
 
 
+@with_config(AnswerBody.model_config)
 class RevertCount(BreachCount):
-    not_seen: str | None = Field(description="what the count may miss; null: nothing is scanned")
+    not_seen: Annotated[
+        str | None, Field(description="what the count may miss; null: nothing is scanned")
+    ]
 
 
+@with_config(AnswerBody.model_config)
 class ViolationCount(BreachCount):
     codes: list[str]
 
 
-class MandateBreaches(AnswerBody):
+@with_config(AnswerBody.model_config)
+class MandateBreaches(TypedDict):
     reverts: RevertCount
     refusals: BreachCount
     violations: ViolationCount
 
 
-class MandateLimits(AnswerBody):
+@with_config(AnswerBody.model_config)
+class MandateLimits(TypedDict):
     """What is allowed, what is used, and what was breached."""
 
     allowed: AllowedLimits
@@ -65,33 +76,39 @@ class MandateLimits(AnswerBody):
 # Fees and progress
 
 
-class UnclassifiedFees(AnswerBody):
+@with_config(AnswerBody.model_config)
+class UnclassifiedFees(TypedDict):
     amount: str | None
     count: int | None
 
 
+@with_config(AnswerBody.model_config)
 class SourcedUnclassifiedFees(UnclassifiedFees):
     source: str
 
 
-class AgentFee(AnswerBody):
+@with_config(AnswerBody.model_config)
+class AgentFee(TypedDict):
     reserved_est: str | None
     paid: str | None
     paid_source: str
 
 
-class NetRealized(AnswerBody):
+@with_config(AnswerBody.model_config)
+class NetRealized(TypedDict):
     value: str | None
     est: bool
     formula: str
 
 
+@with_config(AnswerBody.model_config)
 class NetEstimate(NetRealized):
     source: str
     pct: str | None
 
 
-class MandateFees(AnswerBody):
+@with_config(AnswerBody.model_config)
+class MandateFees(TypedDict):
     """Fees by class and who is owed them."""
 
     tools: str | None
@@ -104,7 +121,8 @@ class MandateFees(AnswerBody):
     net_after_fees_realized: NetRealized
 
 
-class PublicStop(AnswerBody):
+@with_config(AnswerBody.model_config)
+class PublicStop(TypedDict):
     """Whether anyone may stop the mandate at its floor now.
 
     `on` null: there is no such stop, for the reason given.
@@ -112,10 +130,11 @@ class PublicStop(AnswerBody):
 
     on: bool | None
     reason: str | None
-    at_cost_usdc: str | None = Field(description="what is out where no adapter values it")
+    at_cost_usdc: Annotated[str | None, Field(description="what is out where no adapter values it")]
 
 
-class ReportedPlace(AnswerBody):
+@with_config(AnswerBody.model_config)
+class ReportedPlace(TypedDict):
     """A target as an agent's report names it."""
 
     kind: str
@@ -123,7 +142,8 @@ class ReportedPlace(AnswerBody):
     address: str
 
 
-class OpenPosition(AnswerBody):
+@with_config(AnswerBody.model_config)
+class OpenPosition(TypedDict):
     """What the agent reported (source agent), or a target where the chain saw money go (source
     chain).
     """
@@ -132,34 +152,38 @@ class OpenPosition(AnswerBody):
     name: str | None
     status: Literal["open"]
     source: Literal["agent", "chain"]
-    qty: str | None = None
+    qty: NotRequired[str | None]
     cost_usdc: str | None
     worth_est: str | None
-    worth_source: str | None = None
-    worth_at: str | None = None
-    target: ReportedPlace | None = None
-    opened_at: str | None = None
+    worth_source: NotRequired[str | None]
+    worth_at: NotRequired[str | None]
+    target: NotRequired[ReportedPlace | None]
+    opened_at: NotRequired[str | None]
 
 
-class VoidPosition(AnswerBody):
+@with_config(AnswerBody.model_config)
+class VoidPosition(TypedDict):
     id: str
     name: str | None
     status: Literal["void"]
     cost_returned: str
 
 
-class ProgressRule(AnswerBody):
+@with_config(AnswerBody.model_config)
+class ProgressRule(TypedDict):
     key: str
     text: str
     ok: bool | None
 
 
-class NextEvent(AnswerBody):
+@with_config(AnswerBody.model_config)
+class NextEvent(TypedDict):
     code: Literal["agent_next", "ends", "settle_grace_ends"]
     at: str
 
 
-class LeaveNowBasis(AnswerBody):
+@with_config(AnswerBody.model_config)
+class LeaveNowBasis(TypedDict):
     formula: str
     spread_bps: int | None
 
@@ -189,7 +213,8 @@ class MandateProgress(LedgerAnswer):
     positions_void: list[VoidPosition] | None = None
 
 
-class MandateLock(AnswerBody):
+@with_config(AnswerBody.model_config)
+class MandateLock(TypedDict):
     """`withdrawable` null: not known now."""
 
     withdrawable: bool | None
@@ -198,7 +223,8 @@ class MandateLock(AnswerBody):
     message: str
 
 
-class MandateChainState(AnswerBody):
+@with_config(AnswerBody.model_config)
+class MandateChainState(TypedDict):
     """`agent`: whom the vault obeys; null: nobody, or not known."""
 
     stopped: bool | None

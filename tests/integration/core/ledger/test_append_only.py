@@ -19,7 +19,7 @@ from tests.integration.core.rows import NOW, add_mandate, note
     "statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"]
 )
 def test_ledger__changed_in_place__raises(write: WriteSession, ledger: str, statement: str) -> None:
-    with pytest.raises(ProgrammingError, match=f"on {ledger} is refused: the book is append-only"):
+    with pytest.raises(ProgrammingError, match=f"on {ledger} is refused: the table is append-only"):
         write.execute(text(statement.format(ledger)))
 
 

@@ -32,6 +32,12 @@ def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line
     )
 
 
+def test_a_credential_that_is_not_valid__leads_to_the_catalogue_without_it() -> None:
+    """It leads to no new agent, and with the refused key the catalogue is 401 as well."""
+    outcome = refused(Refusal("auth_invalid", "Not valid."), None, {}, NOW, catalogue())
+    assert outcome.body["service"]["next"] == [CATALOG_CALL | {"auth": "none"}]
+
+
 def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
     outcome = refused(Refusal("auth_required", "Send a key."), None, {}, NOW, catalogue())
     connect = {
@@ -132,8 +138,3 @@ def test_a_refusal_with_a_time__is_safe_to_send_again_whatever_its_reason(reason
         Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue()
     )
     assert outcome.body["service"]["retry_safe"] is True
-
-
-def test_a_credential_that_is_not_valid__leads_to_no_new_agent() -> None:
-    outcome = refused(Refusal("auth_invalid", "Dead."), None, {}, NOW, catalogue())
-    assert outcome.body["service"]["next"] == [CATALOG_CALL]

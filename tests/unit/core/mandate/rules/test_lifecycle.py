@@ -64,10 +64,10 @@ def test_move__in_the_table__leads_there(
         (Status.SIGNED, MandateMove.CANCEL, VAULT, "only while it has no vault; stop it instead"),
         (Status.SIGNED, MandateMove.FUND, VAULT, "only once the vault holds the whole budget"),
         (Status.WORKING, MandateMove.SETTLE, FUNDED, "only after a stop or from its end date on"),
-        (Status.DRAFT, MandateMove.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
-        (Status.STOPPED, MandateMove.ACCEPT, PLAIN, "it takes a mandate that is signed or working"),
-        (Status.SIGNED, MandateMove.ASSIGN, PLAIN, "it takes a mandate that is draft"),
-        (Status.STOPPED, MandateMove.STOP, FUNDED, "it takes a mandate that is signed or working"),
+        (Status.DRAFT, MandateMove.ACCEPT, PLAIN, "only while it is signed or working"),
+        (Status.STOPPED, MandateMove.ACCEPT, PLAIN, "only while it is signed or working"),
+        (Status.SIGNED, MandateMove.ASSIGN, PLAIN, "only while it is a draft"),
+        (Status.STOPPED, MandateMove.STOP, FUNDED, "only while it is signed or working"),
     ],
 )
 def test_move__refused__says_status_move_and_rule(

@@ -1,0 +1,30 @@
+"""`python -m core.db.migrate` on the command line: it explains itself, and says what is wrong with
+a URL without a traceback.
+"""
+
+import pytest
+
+from core.db import migrate
+
+
+def test_help__explains_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert migrate.main(["--help"]) == 0
+    assert "python -m core.db.migrate upgrade URL" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("url", ["nonsense", "nosuch://host/name", "postgresql+nosuch://host/name"])
+def test_a_url_of_no_database__is_a_sentence(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert migrate.main(["current", url]) == 1
+    said = capsys.readouterr().err
+    assert "write postgresql+psycopg://user:password@host/name" in said
+    assert "Traceback" not in said
+
+
+def test_a_database_that_does_not_answer__is_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert migrate.main(["current", "postgresql+psycopg://nobody@127.0.0.1:9/none"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "The database does not answer; check the URL's host, port and password.\n"
+    )
