@@ -8,7 +8,7 @@ block hash = keccak(header) -> state root -> account (eth_getProof) -> storage r
 
 The block's hash is what the record names and other nodes are asked for. Below it nothing is the
 node's word: the header must give the hash, and both proofs must hold. What adapters, venues, the
-token and the factory log is not in the vault's word. docs/verify.md, docs/decisions/0025.
+token and the factory log is not in the vault's word. docs/verify.md, docs/decisions/0024.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

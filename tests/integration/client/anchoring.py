@@ -22,7 +22,13 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
 from keeper.areas.anchors import Anchors
-from tests.integration.chain_fixtures import USDC, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import (
+    CHAIN_ID,
+    USDC,
+    DeployedChain,
+    deploy_contracts,
+    start_anvil,
+)
 from tests.integration.client.conftest import export
 from tests.integration.conftest import _execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -56,11 +62,15 @@ class AnchoredRecord:
             amount_usdc_e6=UsdcE6(5 * USDC),
             tx_hash=None,
             why="cheap",
-            payload={"position": {"id": "never bought", "name": "never bought"}},
+            payload={
+                "target": self.chain.contracts["test_venue_adapter"],
+                "position": {"id": "never bought", "name": "never bought"},
+            },
             violation=None,
             is_unseen=True,
             fact=uuid4().hex,
             now=when,
+            chain_id=CHAIN_ID,
         )
         with self.follower.database.write() as session:
             mandate_ledger.append(session, self.mandate.id, row, when)

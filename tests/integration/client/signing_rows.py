@@ -48,4 +48,5 @@ def _note(why: str) -> NewRow:
         violation=None,
         fact=uuid4().hex,
         now=now_utc(),
+        chain_id=CHAIN_ID,
     )

@@ -2,6 +2,7 @@
 
 import copy
 
+from api.client.verify.reading import NO_HASH
 from core.mandate.rules.record_file import row_of_line
 from tests.integration.client.conftest import Exported
 from tests.integration.client.forging import Forgery, Line
@@ -77,7 +78,7 @@ def _on_a_row_of_the_chain(forgery: Forgery, _: Exported) -> None:
 def _of_another_mandate(forgery: Forgery, exported: Exported) -> None:
     """The agent's own signature of the same words, made for another mandate."""
     body = _signed(forgery)[-1]
-    row = row_of_line({"body": body, "prev_hash": "0x", "row_hash": "0x"})
+    row = row_of_line({"body": body, "prev_hash": NO_HASH, "row_hash": NO_HASH})
     said, factory = body["author"], forgery.first["factory"]
     author = signed_by(AGENT, row, "m_othermand2", factory, said["sequence"], said["prev"])
     said["signature"] = author.signature

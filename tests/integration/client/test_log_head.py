@@ -15,10 +15,10 @@ from api.client.verify import log_head_check
 from api.client.verify.findings import Report, UncheckedError, Verdict
 from api.client.verify.log_head_check import log_head, proven_log_head, state_root
 from api.client.verify.node import Node
-from api.client.verify.verification import Options, verify
+from api.client.verify.verification import verify
 from core.chain.abi import topic_of
 from core.chain.rpc import Rpc
-from tests.integration.client.conftest import Exported
+from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
 
 Answer = Callable[[str, Any], Any]  # method, result -> the result that the node gives
@@ -58,8 +58,8 @@ def lying(exported: Exported, answer: Answer) -> Iterator[Rpc]:
         rpc.close()
 
 
-def checked(lines: tuple[bytes, ...] | list[bytes], rpc: Rpc) -> Report:
-    return verify(lines, [rpc], Options(), lambda part, done, of: None)
+def checked(exported: Exported, lines: tuple[bytes, ...] | list[bytes], rpc: Rpc) -> Report:
+    return verify(lines, [rpc], trusting(exported.deployed), lambda part, done, of: None)
 
 
 def without_stop(method: str, result: Any) -> Any:
@@ -73,8 +73,8 @@ def without_stop(method: str, result: Any) -> Any:
 
 
 def test_an_honest_record__has_the_vaults_own_head(exported: Exported) -> None:
-    report = checked(exported.lines, exported.deployed.rpc)
-    assert (report.verdict, report.figures["logs_of_vault"]) == (Verdict.SOUND, 7)
+    report = checked(exported, exported.other, exported.deployed.rpc)
+    assert (report.verdict, report.figures["logs_of_vault"]) == (Verdict.CHAIN_SOUND, 2)
 
 
 def test_a_node_that_leaves_out_a_log__contradicts_the_vault(exported: Exported) -> None:
@@ -82,7 +82,7 @@ def test_a_node_that_leaves_out_a_log__contradicts_the_vault(exported: Exported)
     forgery.drop(forgery.body("stopped"))
     forgery.seal()
     with lying(exported, without_stop) as rpc:
-        names = {finding.name for finding in checked(forgery.lines(), rpc).findings}
+        names = {finding.name for finding in checked(exported, forgery.lines(), rpc).findings}
     assert "log_head.differs" in names
     assert "row.left_out" not in names
 
@@ -99,7 +99,7 @@ def test_a_node_that_alters_an_amount__contradicts_the_vault(exported: Exported)
         ]
 
     with lying(exported, answer) as rpc:
-        names = {finding.name for finding in checked(exported.lines, rpc).findings}
+        names = {finding.name for finding in checked(exported, exported.other, rpc).findings}
     assert "log_head.differs" in names
 
 
@@ -110,7 +110,7 @@ def test_a_node_without_proofs__leaves_the_record_unchecked(exported: Exported) 
         return result
 
     with lying(exported, answer) as rpc:
-        report = checked(exported.lines, rpc)
+        report = checked(exported, exported.other, rpc)
     assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
     assert [text.partition(":")[0] for text in report.unchecked] == [log_head_check.PART]
 
@@ -153,7 +153,7 @@ def test_a_proof_that_does_not_hold__proves_nothing(
         return result
 
     with lying(exported, answer) as rpc:
-        report = checked(exported.lines, rpc)
+        report = checked(exported, exported.other, rpc)
     assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
     assert "does not hold" in report.unchecked[0]
 
@@ -161,7 +161,7 @@ def test_a_proof_that_does_not_hold__proves_nothing(
 @pytest.mark.parametrize("result", [None, 7, "0x", [], {}])
 def test_an_answer_that_is_no_proof__proves_nothing(exported: Exported, result: Any) -> None:
     with lying(exported, lambda method, own: result if method == "eth_getProof" else own) as rpc:
-        assert checked(exported.lines, rpc).verdict is Verdict.UNCHECKED
+        assert checked(exported, exported.other, rpc).verdict is Verdict.UNCHECKED
 
 
 def test_a_header_with_another_state_root__is_not_of_the_hash(exported: Exported) -> None:
@@ -172,10 +172,13 @@ def test_a_header_with_another_state_root__is_not_of_the_hash(exported: Exported
         state_root({**header, "stateRoot": header["hash"]}, header["hash"])
 
 
+def node_of(exported: Exported) -> Node:
+    rpcs, factory = [exported.deployed.rpc], exported.deployed.contracts["factory"]
+    return Node(rpcs, factory, lambda part, done, of: None, Report(), 10_000_000)
+
+
 def test_the_proven_word__is_the_views(exported: Exported) -> None:
-    node = Node(
-        exported.deployed.rpc, exported.deployed.contracts["factory"], lambda part, done, of: None
-    )
+    node = node_of(exported)
     newest = node.reader.block_number()
     block = node.blocks([newest])[newest]
     view = exported.deployed.rpc.call(
@@ -186,9 +189,7 @@ def test_the_proven_word__is_the_views(exported: Exported) -> None:
 
 def test_a_contract_without_the_word__has_zero(exported: Exported) -> None:
     """An account that is there and has no such slot: the proof says so, and nothing fails."""
-    node = Node(
-        exported.deployed.rpc, exported.deployed.contracts["factory"], lambda part, done, of: None
-    )
+    node = node_of(exported)
     newest = node.reader.block_number()
     block = node.blocks([newest])[newest]
     usdc = exported.deployed.contracts["usdc"]

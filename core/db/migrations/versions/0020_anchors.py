@@ -12,7 +12,7 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "anchor_epoch",
-        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("epoch", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("root", sa.LargeBinary(32), nullable=False),
         sa.Column("root_before", sa.LargeBinary(32), nullable=False),
         sa.Column("seen_block", sa.BigInteger(), nullable=False),
