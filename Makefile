@@ -13,6 +13,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@printf '%s\n' '' 'A second stack beside the first: PORT=8100 RPC_PORT=8645 STACK_DIR=.local/second make up' \
+		'PORT: the API (8000). RPC_PORT: the chain (8545). STACK_DIR: where stack.json is written (.local).' \
+		'DATABASE_URL: your own Postgres in place of the embedded one. More: docs/operations.md'
 
 setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
 
