@@ -44,6 +44,7 @@ node_modules/.ready: package-lock.json
 SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 .build/forge/.ready: node_modules/.ready foundry.toml $(SOURCES)
 	@echo "compiling the contracts; the first time takes a minute or two"
+	@rm -f .build/__local__.json  # Ape compiles what changed, and not the factory, whose code holds the vault's
 	@$(FORGE) build --quiet
 	@touch $@
 
