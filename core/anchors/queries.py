@@ -31,7 +31,7 @@ from core.anchors.rules import (
 )
 from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
 from core.db.arrays import parts_of, table_of
-from core.db.copying import bytes_cell, copy_lines
+from core.db.copying import bytes_cell, copy_lines, text_cell
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 
@@ -129,7 +129,7 @@ def _write_leaves(
 
 def _write_heads(session: WriteSession, epoch: int, heads: Iterable[HeadRow]) -> None:
     lines = (
-        "\t".join((head.public_id, str(epoch), str(head.seq), bytes_cell(head.row_hash)))
+        "\t".join((text_cell(head.public_id), str(epoch), str(head.seq), bytes_cell(head.row_hash)))
         for head in heads
     )
     copy_lines(session, "anchor_head", ("public_id", "epoch", "seq", "row_hash"), lines)
