@@ -51,17 +51,17 @@ class Anchors:
         self._reader = reader
         self._database = database
         self._fence = fence
-        self._anchor = reader.contracts.get(CONTRACT)
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many epochs were made, how many found their block, how many still wait for one.
 
         Errors: JobSkippedError, RpcError, the database's.
         """
-        if self._anchor is None:
+        anchor = self._reader.contracts.get(CONTRACT)
+        if anchor is None:
             raise JobSkippedError("the deployment has no contract for anchors")
-        made = self._make(self._anchor, now)
-        found, waiting = self._find(self._anchor)
+        made = self._make(anchor, now)
+        found, waiting = self._find(anchor)
         return {"made": made, "found": found, "waiting": waiting}
 
     def _make(self, anchor: str, now: datetime) -> int:
