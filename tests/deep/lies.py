@@ -303,4 +303,17 @@ ON_ROWS: Final[tuple[Lie, ...]] = (
     dropped_kind, cut_off, doubled, moved, other_log, told, told, told, reorg, failed, failed,
     other_terms, other_rules, other_first,
 )  # fmt: skip
-ON_HEAD: Final[tuple[Lie, ...]] = (other_head,)
+
+
+def earlier_end(forgery: Forgery, random: Random) -> None:
+    """After sealing: the record says that it ends at the block of one of its rows."""
+    places = [
+        (body["block_number"], body["block_hash"])
+        for body in forgery.bodies
+        if body["block_hash"] is not None
+    ]
+    number, block_hash = random.choice(places)
+    forgery.head["as_of"] |= {"block_number": number, "block_hash": block_hash}
+
+
+ON_HEAD: Final[tuple[Lie, ...]] = (other_head, earlier_end)

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from api.client.verify.findings import Report, Verdict
@@ -98,7 +98,9 @@ def forged(postgres: EmbeddedPostgres, template: str) -> Iterator[Forged]:
         follower.catch_up()
         settle_reverts(follower.chain)
         rpc = Rpc([chain.anvil.url], transport=Remembered(), calls_per_s=1_000_000.0)
-        options = Options(chain.contracts["factory"], chain.contracts["x402_adapter"])
+        options = Options(
+            factory=chain.contracts["factory"], x402_adapter=chain.contracts["x402_adapter"]
+        )
         lines = [export(follower, mandate) for mandate in records]
         made = Forged(rpc, options, *lines)
         for name, record in made.records.items():
@@ -171,11 +173,14 @@ def test_a_forged_record__changes_no_figure_and_passes(
         if lie in ON_ROWS:
             with suppress(*UNTELLABLE):
                 lie(forgery, Random(seed))
-    forgery.seal()
+    try:
+        forgery.seal()
+    except UNTELLABLE:
+        reject()  # nothing that a forger could finish
     for lie, seed in lies:
         if lie in ON_HEAD:
             with suppress(*UNTELLABLE):
                 lie(forgery, Random(seed))
     report = forged.judged(forgery.lines())
-    if report.verdict is Verdict.SOUND:
+    if report.verdict in (Verdict.SOUND, Verdict.CHAIN_SOUND):
         assert printed(report) == forged.honest[of]

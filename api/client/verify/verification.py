@@ -60,7 +60,7 @@ class Scan(StrEnum):
     NONE = "none"  # asked for, so it is told and does not count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """`factory`, `x402_adapter`, `anchor`: the addresses that the verifier trusts beside those of the
     published deployments (trusted.py). `now`: unix seconds, for the age of the record.
