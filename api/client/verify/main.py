@@ -8,10 +8,10 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
@@ -198,7 +198,7 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
 
 def _show(report: Report, console: Console) -> None:
     for name, value in report.subject.items():
-        console.print(f"  {name:16} {_plain(value)}", highlight=False)
+        console.print(f"  {name:22} {_plain(value)}", highlight=False)
     if report.findings:
         count = len(report.findings) + report.more
         table = Table(
@@ -216,9 +216,18 @@ def _show(report: Report, console: Console) -> None:
     claims = _counted(len(report.claims), "claim")
     if report.claims:
         console.print(f"claims, which only their authors vouch for: rows {_seqs(report.claims)}")
-    for name, value in report.figures.items():
-        console.print(f"  {name:16} {_plain(value)}", highlight=False)
+    for name, value in _lines(report.figures):
+        console.print(f"  {name:22} {_plain(value)}", highlight=False)
     console.print(WORDS[report.verdict].format(claims=claims))
+
+
+def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """A figure of several parts is a line each."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{part}", one) for part, one in value.items())
+        else:
+            yield name, value
 
 
 def _plain(value: object) -> str:
