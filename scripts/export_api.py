@@ -1,5 +1,5 @@
 """Write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's typed calls from
-the catalogue.
+the catalogue, and what verify-record trusts from scripts/deployments.
 
 `python -m scripts.export_api [--check]`
 """
@@ -23,6 +23,7 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 | call | who | what it does |
 |---|---|---|
 """
+TRUSTED = ("factory", "record_anchor", "x402_adapter")
 TOOLS_HEAD = (
     "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
 )
@@ -67,6 +68,22 @@ def tools_page() -> str:
     return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
 
 
+def trusted_text(deployments: Path) -> str:
+    """What verify-record trusts without being told: contracts of the published deployments, the
+    local chain's left out.
+    """
+    trusted: dict[str, dict[str, list[str]]] = {}
+    for file in sorted(deployments.glob("*.json")):
+        if file.stem == "devnet":
+            continue
+        record = json.loads(file.read_text())
+        of_chain = trusted.setdefault(str(record["chain_id"]), {name: [] for name in TRUSTED})
+        for contract in record["contracts"]:
+            if contract["name"] in TRUSTED:
+                of_chain[contract["name"]].append(contract["address"])
+    return json.dumps(trusted, indent=1, sort_keys=True) + "\n"
+
+
 def main() -> None:
     spec = (
         json.dumps(api_document(catalogue(), "https://api.example"), indent=1, sort_keys=True)
@@ -77,6 +94,7 @@ def main() -> None:
         "docs/openapi.json": spec,
         "docs/mcp.md": tools_page(),
         "api/client/operations.py": export_client.module(routed(catalogue())),
+        "api/client/verify/trusted.json": trusted_text(ROOT / "scripts" / "deployments"),
     }
     stale = [
         name
