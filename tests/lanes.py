@@ -52,6 +52,7 @@ class Scheduler(LoadScopeScheduling):
         return unit_of(nodeid)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin's own, which says one per core
 def pytest_xdist_auto_num_workers() -> int:
     """Two per core: each often waits for a chain, a database or a process."""
     return 2 * (os.cpu_count() or 1)
