@@ -61,7 +61,7 @@ demo: build ## the whole story of a mandate, told and checked step by step on a 
 up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
 
-test: build ## all tests, on LANES workers (default: two a core, since each often waits for a chain or a database), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+test: build ## all tests, on LANES workers (default: one more than cores, since each often waits for a chain or a database), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep -p tests.lanes -n $(or $(LANES),auto))
 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
