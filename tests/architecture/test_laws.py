@@ -287,17 +287,49 @@ def test_the_check_of_class_names__sees_calls_that_make_one() -> None:
 
 
 def private_imports(place: str, source: str) -> list[str]:
-    """Names with a leading underscore that the source takes from another module, a sentence
-    each.
+    """Names with a leading underscore that the source takes from another module, by an import or
+    from a module that it imported; a sentence each.
     """
-    return [
-        f"{place}:{node.lineno} imports {alias.name}, which is private to {node.module}: give it a "
-        "public name, or move what needs it"
-        for node in ast.walk(ast.parse(source))
+    tree = ast.parse(source)
+    modules = modules_of(tree)
+    taken = [
+        (node.lineno, alias.name, node.module)
+        for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.name.startswith("_")
+    ] + [
+        (node.lineno, node.attr, modules[node.value.id])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id in modules and node.attr.startswith("_") and not node.attr.endswith("__")
     ]
+    return [
+        f"{place}:{line} imports {name}, which is private to {module}: give it a public name, or "
+        "move what needs it"
+        for line, name, module in taken
+    ]
+
+
+def modules_of(tree: ast.AST) -> dict[str, str]:
+    """The modules of this house that the source imported, by the name that it uses."""
+    found = dict[str, str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {
+                alias.asname or alias.name: module
+                for alias in node.names
+                if is_module(module := f"{node.module}.{alias.name}")
+            }
+    return found
+
+
+@cache
+def is_module(name: str) -> bool:
+    place = ROOT.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
 def test_a_private_name__is_imported_by_no_other_module() -> None:
@@ -308,8 +340,15 @@ def test_a_private_name__is_imported_by_no_other_module() -> None:
     ] == []
 
 
-def test_the_check_of_private_names__says_which_and_what_to_do() -> None:
-    source = "from core.hexes import bytes_of, _nibbles\nfrom core._hexes import hex_of\n"
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from core.hexes import bytes_of, _nibbles\nfrom core._hexes import hex_of\n",
+        "from core import hexes; X = hexes._nibbles, hexes.__name__\n",
+        "import core.hexes as own; own._nibbles()\n",
+    ],
+)
+def test_the_check_of_private_names__says_which_and_what_to_do(source: str) -> None:
     (sentence,) = private_imports("api/planted.py", source)
     assert sentence == (
         "api/planted.py:1 imports _nibbles, which is private to core.hexes: give it a public name, "

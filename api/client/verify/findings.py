@@ -82,7 +82,7 @@ NAMES: Final[Mapping[str, str]] = {
     "vault.status": "the rows and the vault give different states",
     "vault.window": "the rows and the vault leave different amounts for the day",
     "vault.balance": "the vault holds less USDC than the rows say",
-    "anchor.form": "an anchor's line has another form, or its proof cannot be read",
+    "anchor.form": "an anchor's line has another form",
     "anchor.order": "anchors are not one an epoch, rising, or a later one holds fewer rows",
     "anchor.head": "a head that was anchored is not on the record's chain",
     "anchor.proof": "the proof does not lead from the head to the root",

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from core.anchors import queries
-from core.anchors.chain import CONTRACT, post_data
+from core.anchors.chain import CONTRACT, post_data, post_of
 from core.anchors.queries import EpochRoot
-from core.anchors.rules import EPOCH_S, epoch_end_s, epoch_of
+from core.anchors.rules import EPOCH_S, EpochPost, epoch_end_s, epoch_of
+from core.chain.results import log_of
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -49,6 +50,7 @@ class AnchoredRecord:
     lines: tuple[bytes, ...] = ()
     contract: str = ""
     gappy: str = ""  # another contract, which the epoch after the first was never posted to
+    late: str = ""  # a third, which got all epochs after the last of them
 
     @property
     def chain(self) -> DeployedChain:
@@ -94,6 +96,13 @@ class AnchoredRecord:
         data = post_data(one.epoch, one.root, root_before or one.root_before)
         self.chain.succeed(KEEPER, contract, data)
 
+    def posts(self, contract: str) -> dict[int, EpochPost]:
+        """What a contract has posted, by epoch."""
+        wanted = {"address": contract, "fromBlock": "0x0", "toBlock": "latest"}
+        logs = self.chain.rpc.call("eth_getLogs", [wanted])
+        found = [post_of(log_of(log)) for log in logs]
+        return {post.epoch: post for post in found}
+
     def finish(self) -> None:
         """All posts are safe, found, and exported."""
         self.chain.anvil.mine(40)
@@ -124,7 +133,7 @@ def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[Ancho
 
 def _anchored(follower: Follower) -> AnchoredRecord:
     chain = follower.deployed
-    contracts = [chain.deploy("RecordAnchor", chain.contracts["factory"]) for _ in range(2)]
+    contracts = [chain.deploy("RecordAnchor", chain.contracts["factory"]) for _ in range(3)]
     chain.contracts[CONTRACT] = contracts[0]
     chain.rpc.call("evm_setTime", [int(now_utc().timestamp())])
     chain.anvil.mine()
@@ -138,9 +147,10 @@ def _anchored(follower: Follower) -> AnchoredRecord:
     record.report(int(now_utc().timestamp()))
     record.pass_hour(record.first - 1)
     record.pass_hour(record.first)
-    for one in record.epochs():
-        for contract in contracts:
-            record.post(contract, one)
+    made = record.epochs()
+    for one in made:
+        record.post(record.contract, one)
+        record.post(record.gappy, one)
     record.report(epoch_end_s(record.first) + 1_800)
     before = record.epochs()[-1]
     record.pass_hour(record.first + 1)
@@ -150,5 +160,7 @@ def _anchored(follower: Follower) -> AnchoredRecord:
     *_, same = record.epochs()
     record.post(record.contract, same)
     record.post(record.gappy, same, before.root)
+    for root in (*made, one, same):
+        record.post(record.late, root)
     record.finish()
     return record

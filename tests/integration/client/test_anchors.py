@@ -3,12 +3,13 @@
 import copy
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import pytest
 
 from api.client.verify.findings import Report
 from api.client.verify.verification import Options, verify
-from core.anchors.rules import HeadProof, key_of, leaf_of, value_of
+from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
@@ -105,3 +106,57 @@ def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord
 def test_contract_without_an_hour__is_found(anchored: AnchoredRecord) -> None:
     report = check(anchored, anchored.lines, anchored.gappy)
     assert {"anchor.missing_epoch", "anchor.post"} <= names(report)
+
+
+def test_posts_hours_later__prove_no_time(anchored: AnchoredRecord) -> None:
+    forgery, posts = forged(anchored), anchored.posts(anchored.late)
+    for line in forgery.anchors:
+        line["anchor"] |= asdict(posts[line["anchor"]["epoch"]])
+    found = check(anchored, forgery.lines(), anchored.late).findings
+    reports = [row["body"]["seq"] for row in forgery.rows if row["body"]["tx_hash"] is None]
+    assert [(one.name, one.seq) for one in found if one.seq in reports[-2:]] == [
+        ("anchor.late", reports[-2])
+    ]
+
+
+def test_row_newer_than_the_block_that_holds_it__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    body = forgery.body("report")
+    body["created_at"] = "2099-01-01T00:00:00.000000Z"
+    forgery.seal()
+    found = check(anchored, forgery.lines()).findings
+    assert [one.seq for one in found if one.name == "anchor.postdated"] == [body["seq"]]
+
+
+def test_anchors_out_of_order__are_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.anchors[1:3] = reversed(forgery.anchors[1:3])
+    assert "anchor.order" in names(check(anchored, forgery.lines()))
+
+
+def test_an_epoch_twice__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    forgery.anchors.append(forgery.anchors[-1])
+    assert names(check(anchored, forgery.lines())) == {"anchor.order"}
+
+
+FORMS = {
+    "a height as text": {"block_number": "7"},
+    "a height below zero": {"block_number": -1},
+    "true for a number": {"seq": True},
+    "a hash in capitals": {"root": "0x" + "AB" * 32},
+    "a field too many": {"more": 1},
+    "a proof that is no text": {"proof": []},
+    "a proof longer than any": {"proof": "A" * 2 * MOST_PROOF_CHARACTERS},
+}
+
+
+@pytest.mark.parametrize("change", FORMS.values(), ids=FORMS)
+def test_anchor_of_another_form__is_found(
+    anchored: AnchoredRecord, change: dict[str, object]
+) -> None:
+    forgery = forged(anchored)
+    forgery.anchors[1]["anchor"] |= change
+    found = names(check(anchored, forgery.lines()))
+    assert found & {"anchor.form", "anchor.proof"}
+    assert ("anchor.proof" in found) == isinstance(change.get("proof"), str)
