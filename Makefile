@@ -61,8 +61,9 @@ demo: build ## the whole story of a mandate, told and checked step by step on a 
 up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
 
-test: build ## all tests, on LANES workers (default: one more than cores, since each often waits for a chain or a database), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
-	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep -p tests.lanes -n $(or $(LANES),auto))
+STORIES := tests --ignore=tests/deep -m story -p tests.lanes -n $(or $(LANES),auto)
+test: build ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
@@ -91,11 +92,11 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/keeper/chaos
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, two stories of chaos, deployments, an area after the recipe
+test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
-	SEEDS=3..4 $(PY) -m pytest tests/integration/indexer/chaos/test_chaos.py
+	SEEDS=1..4 $(PY) -m pytest $(STORIES)
 	$(PY) -m pytest tests/deep
 
 conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)

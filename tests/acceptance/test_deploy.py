@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.chain.abi_text import call_by_signature
 from scripts._accounts import personas
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places
@@ -133,6 +135,7 @@ def deployed(stack: Stack, record: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.story
 def test_a_deployment__is_recorded_and_what_differs_from_it_is_found(stack_directory: Path) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"

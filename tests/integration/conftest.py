@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+import starlette.routing
 from psycopg import sql
 from sqlalchemy import Dialect, Engine, create_engine, make_url
 from sqlalchemy.util import LRUCache
@@ -38,6 +39,9 @@ _count = itertools.count(1)
 # Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and
 # tests make thousands of clients.
 httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
+
+# Applications share the patterns of their routes: each test of the API builds all 180.
+starlette.routing.compile_path = functools.cache(starlette.routing.compile_path)
 
 # Engines share their compiled statements, as all calls of one process do: compiling them for each
 # test took a third of its time. The key of a compiled statement has its dialect, so they also share

@@ -16,6 +16,8 @@ from api.client.examples.owner import sign_in
 from tests.acceptance.conftest import ROOT
 from tests.acceptance.stacks.conftest import Pair
 
+pytestmark = pytest.mark.story
+
 
 @pytest.fixture(scope="module")
 def owner(pair: Pair) -> Iterator[tuple[Client, Wallet]]:

@@ -60,6 +60,7 @@ def own_branch(clocked: Clocked, *, final_lies: bool) -> View:
     return view
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     "final_lies", [False, True], ids=["its final is the chain's", "its final is its own"]
 )

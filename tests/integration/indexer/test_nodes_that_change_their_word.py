@@ -78,6 +78,7 @@ def test_a_first_node_that_renames_its_newest_block__turns_the_ledgers_round_onc
     assert len(follower.rows(mandate)) <= 6
 
 
+@pytest.mark.story
 def test_a_first_node_that_renames_each_new_block__is_left_for_longer_each_time(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -175,6 +176,7 @@ def stuck_on_a_dead_branch(clocked: Clocked, heads: int) -> View:
     return view
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("heads", [1, 2], ids=["one height", "two heights in turn"])
 @pytest.mark.parametrize(
     "hosts", [("second", "first"), ("second", "third", "first")], ids=["2 nodes", "3 nodes"]

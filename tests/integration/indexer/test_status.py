@@ -80,6 +80,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.story
 def test_status__names_position_leader_reorgs_and_what_is_not_seen(
     follower: Follower, working: tuple[Issued, str], leadership: Leadership, ask: Ask
 ) -> None:
@@ -220,6 +221,7 @@ def says(follower: Follower, key: str) -> bool:
     return row is not None and row.status.get(key) is not None
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("command", [(), ("run",)])
 def test_a_running_process__serves_its_metrics_and_ends_well(
     follower: Follower, leadership: Leadership, settings: dict[str, str], command: tuple[str, ...]
@@ -246,6 +248,7 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
     ) in shown
 
 
+@pytest.mark.story
 def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     follower: Follower,
     working: tuple[Issued, str],

@@ -163,6 +163,7 @@ except LeadershipLostError:
         return stat.rsplit(")", 1)[1].split()[0] == "T"
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(("write", "exit_code"), [("nothing", 2), ("write", 3)])
 def test_frozen_in_the_midst_of_a_write__it_holds_nobody_up_and_writes_nothing(
     take: Take, database: Database, database_url: str, write: str, exit_code: int

@@ -10,6 +10,7 @@ import pytest
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, Issued
+from tests.stories import few
 
 Working = tuple[Issued, str]
 FAKE = "0x" + "de" * 32
@@ -108,7 +109,7 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize("wrong", few(WRONG), ids=lambda wrong: wrong.__name__)
 def test_a_first_node_that_leads_nowhere__rests_and_the_second_is_asked(
     two: Clocked, wrong: Any
 ) -> None:

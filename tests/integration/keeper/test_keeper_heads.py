@@ -108,6 +108,7 @@ def test_a_clock_that_is_late__silences_no_node(out: Stage, paths: tuple[str, ..
 # Height
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("paths", [("/a",), TWO, THREE], ids=["alone", "of two", "of three"])
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 def test_a_height_that_was_never_reached__keeps_no_stop_from_being_offered_again(
@@ -138,6 +139,7 @@ def test_another_height__gives_no_node_the_last_word_on_a_fall(
     assert blocks(stage, keeper, Clock(), 6, lambda: stage.status() == "stopped") < 6
 
 
+@pytest.mark.story
 @of_two_or_three
 @pytest.mark.parametrize(
     "lies_of_trials", [False, True], ids=["honest trials", "every trial passes"]

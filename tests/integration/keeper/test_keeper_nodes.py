@@ -22,6 +22,7 @@ from tests.integration.keeper.liars import Lie, LyingWire, said
 from tests.integration.keeper.lies import TWO
 from tests.integration.keeper.test_keeper_apart import a_mark, later
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
+from tests.stories import few
 
 WITHIN_S = 15.0
 NEAR_FLOOR = 600_000  # 900 cash + 60: above the floor of 950, within 2 %
@@ -51,9 +52,11 @@ def run(keeper: KeeperProcess, stage: Stage, ticks: int) -> None:
         stage.pass_time(stage.chain.now + 2)
 
 
-@pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
+@pytest.mark.parametrize(
+    "stop_signer", few([None, STRANGER.signer], plain=1), ids=["one key", "a key for stops"]
+)
 @pytest.mark.parametrize("name", SICK)
-@pytest.mark.parametrize("sick", ["a", "b"], ids=["preferred", "other"])
+@pytest.mark.parametrize("sick", few(["a", "b"], plain=1), ids=["preferred", "other"])
 def test_one_node_of_two_is_sick__the_vault_is_stopped(
     stage: Stage, sick: str, name: str, stop_signer: object
 ) -> None:
@@ -133,7 +136,7 @@ def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: S
     assert agent(stage) != 0
 
 
-@pytest.mark.parametrize("worth", [0, None])
+@pytest.mark.parametrize("worth", few([None, 0], plain=1))
 def test_one_node_of_two_insists_that_no_stop_helps__the_agent_stays(
     stage: Stage, worth: int | None
 ) -> None:
@@ -186,7 +189,7 @@ def test_a_clock_that_is_set_right_between_two_ticks__removes_no_agent(stage: St
     assert agent(stage) != 0
 
 
-@pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
+@pytest.mark.parametrize("paths", few([("/a",), TWO], plain=1), ids=["one node", "two nodes"])
 def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(
     stage: Stage, paths: tuple[str, ...]
 ) -> None:

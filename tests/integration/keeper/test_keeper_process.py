@@ -94,6 +94,7 @@ def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_
     assert taken_s <= TAKE_OVER_S
 
 
+@pytest.mark.story
 def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Start) -> None:
     once = start("once", is_real=True)
     said = once.said(WITHIN_S)
@@ -143,6 +144,7 @@ def test_run__settings_that_cannot_work__end_with_a_sentence(
     assert "no key" not in said
 
 
+@pytest.mark.story
 def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> None:
     new, old = b"\x4b" * 32, b"\x4f" * 32
     with stage.database.write() as session:

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from api.kernel.operation import Deps
 from api.main import create_app
 from scripts.build_client_ts import ROOT, build
@@ -18,6 +20,7 @@ SCRIPT = ROOT / "tests" / "integration" / "client" / "node" / "signed_rows.mjs"
 WITHIN_S = 60
 
 
+@pytest.mark.story
 def test_the_typescript_client__signs_every_row_that_it_writes(
     stage: Stage, deps: Deps, mandate_id: str
 ) -> None:

@@ -274,6 +274,7 @@ def test_two_agents_of_one_owner__share_its_gas(
     assert (answer.status_code, "your owner's agents" in answer.json()["detail"]) == (429, True)
 
 
+@pytest.mark.story
 def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
     """Twenty agents of one owner, twenty calls each, twenty at a time."""
     agents = twenty_agents(stage)

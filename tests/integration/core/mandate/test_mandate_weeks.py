@@ -14,6 +14,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
+from tests.stories import few
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -100,7 +101,7 @@ def test_whole_week_reversed_and_filled_again__is_right(
     assert mandate_ledger.verify(write, mandate.id) == []
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12)))
 def test_any_order_of_rows_copies_and_reversals__the_checkpoints_are_the_folds(
     write: WriteSession, mandate: Mandate, seed: int
 ) -> None:
