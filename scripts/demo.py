@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 from web3.exceptions import Web3Exception
 
+from scripts._accounts import RECEIPT_NUMBER, wallet_of
 from scripts.devstack import ROOT, Ports, Stack, StackError
 from scripts.story import Api, StepFailedError, StoryWallet, chain_of
 
@@ -412,12 +413,18 @@ def verify(story: Story) -> None:
         record = Path(folder) / "record.ndjson"
         record.write_text(text)
         trusted = ("--factory", story.at["factory"], "--x402-adapter", story.at["x402_adapter"])
-        options = ("--rpc", story.rpc_url, *trusted, "--json")
+        kept = Path(folder) / "receipts.ndjson"
+        receipts = [*story.owner_api.receipts, *story.agent_api.receipts]
+        kept.write_text("".join(json.dumps(one) + "\n" for one in receipts))
+        signer = wallet_of(RECEIPT_NUMBER)["address"]
+        held_to = ("--receipt", str(kept), "--receipt-signer", signer)
+        options = ("--rpc", story.rpc_url, *trusted, *held_to, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
+    expect("receipts that the record holds to", figures["receipts"], len(receipts))
     expect(
         "status and cash, from the rows and from the vault",
         (figures["status"], figures["cash_usdc"]),

@@ -141,6 +141,7 @@ class Api:
         self.base_url = base_url
         self.key = key
         self.bearer = bearer
+        self.receipts: list[dict[str, Any]] = []  # of the rows that its calls wrote
         self.http = httpx.Client(base_url=base_url, timeout=15)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
@@ -153,7 +154,10 @@ class Api:
         self, path: str, body: Any, *, status: int = 200, idempotency_key: str | None = None
     ) -> dict[str, Any]:
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return dict(self._call("POST", path, status, json=body, headers=headers).json())
+        answer = dict(self._call("POST", path, status, json=body, headers=headers).json())
+        if answer.get("receipt") is not None:
+            self.receipts.append(answer["receipt"])
+        return answer
 
     def put(self, path: str, body: Any) -> dict[str, Any]:
         return dict(self._call("PUT", path, json=body).json())
