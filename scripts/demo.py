@@ -18,9 +18,8 @@ from typing import Any
 import httpx
 from web3.exceptions import Web3Exception
 
-from scripts._accounts import RECEIPT_NUMBER, wallet_of
 from scripts.devstack import ROOT, Ports, Stack, StackError
-from scripts.story import Api, StepFailedError, StoryWallet, chain_of
+from scripts.story import Api, StepFailedError, StoryWallet, chain_of, receipt_options
 
 BUDGET = "1000.000000"
 CAP = "200.000000"
@@ -408,27 +407,27 @@ def balance(story: Story) -> None:
 
 def verify(story: Story) -> None:
     """A stranger checks the exported record against the chain, with verify-record alone"""
-    text = story.owner_api.text(f"/mandate-wallet/mandates/{story.id}/record")
     with TemporaryDirectory() as folder:
         record = Path(folder) / "record.ndjson"
-        record.write_text(text)
+        record.write_text(story.owner_api.text(f"/mandate-wallet/mandates/{story.id}/record"))
         trusted = ("--factory", story.at["factory"], "--x402-adapter", story.at["x402_adapter"])
-        kept = Path(folder) / "receipts.ndjson"
         receipts = [*story.owner_api.receipts, *story.agent_api.receipts]
-        kept.write_text("".join(json.dumps(one) + "\n" for one in receipts))
-        signer = wallet_of(RECEIPT_NUMBER)["address"]
-        held_to = ("--receipt", str(kept), "--receipt-signer", signer)
-        options = ("--rpc", story.rpc_url, *trusted, *held_to, "--json")
+        options = (
+            "--rpc",
+            story.rpc_url,
+            *trusted,
+            *receipt_options(receipts, Path(folder)),
+            "--json",
+        )
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
-    expect("receipts that the record holds to", figures["receipts"], len(receipts))
     expect(
-        "status and cash, from the rows and from the vault",
-        (figures["status"], figures["cash_usdc"]),
-        ("stopped", "0.000000"),
+        "status and cash, from the rows and from the vault, and receipts of rows",
+        (figures["status"], figures["cash_usdc"], figures["receipts"]),
+        ("stopped", "0.000000", len(receipts)),
     )
     statement = story.owner_api.get(f"/mandate-wallet/mandates/{story.id}/statement")
     expect(

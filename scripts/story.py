@@ -2,7 +2,10 @@
 chain.
 """
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +19,7 @@ from web3.types import LogReceipt, TxReceipt
 
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
+from scripts._accounts import RECEIPT_NUMBER, wallet_of
 
 BALANCE_OF = [
     {
@@ -184,3 +188,10 @@ class Api:
                 f"{method} {path}: expected {status}, got {answer.status_code} {answer.text[:600]}"
             )
         return answer
+
+
+def receipt_options(receipts: Sequence[dict[str, Any]], folder: Path) -> tuple[str, ...]:
+    """What holds verify-record to these receipts, which are written to a file in `folder`."""
+    file = folder / "receipts.ndjson"
+    file.write_text("".join(json.dumps(one) + "\n" for one in receipts))
+    return "--receipt", str(file), "--receipt-signer", wallet_of(RECEIPT_NUMBER)["address"]

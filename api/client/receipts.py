@@ -18,7 +18,8 @@ from typing import Any
 from api.client.authoring import EVENTS, MANDATE, NO_TRANSACTION, REFUSALS, SIGNED_PATHS, row_of
 from api.client.refusal import ClientError
 
-RECEIPTED_PATHS = SIGNED_PATHS | {f"{MANDATE}/sign", f"{MANDATE}/execute-call"}
+SIGN = f"{MANDATE}/sign"
+RECEIPTED_PATHS = SIGNED_PATHS | {SIGN, f"{MANDATE}/execute-call"}
 MOST_KEPT = 10_000  # in memory, the newest
 EPOCH_S = 3_600
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
@@ -66,8 +67,12 @@ class Receipts:
 
         Errors: BadReceipt; OSError when the file cannot be written.
         """
-        if path not in RECEIPTED_PATHS or answer.get("record_line") is None:
+        if path not in RECEIPTED_PATHS:
             return
+        if answer.get("record_line") is None:
+            if self._signer is not None and (path == SIGN or "event" in answer):
+                raise BadReceipt("there is none", answer)
+            return  # the call wrote no row
         receipt = answer.get("receipt")
         try:
             _require_line(path, fields, answer)

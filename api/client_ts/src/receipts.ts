@@ -60,7 +60,10 @@ export function keepingFetch(options: ReceiptOptions, send: (request: Request) =
     const sent = await request.clone().text();
     const response = await send(request);
     const answer = await written(response);
-    if (!answer?.record_line) return response;
+    if (!answer?.record_line) {
+      if (options.signer && answer && response.ok && (call === "sign" || answer.event)) throw new BadReceipt("there is none", answer);
+      return response;
+    }
     const { record_line: line, receipt } = answer;
     try {
       await checkLine(answer, line);

@@ -1,13 +1,17 @@
 """Receipts of rows: what the service signs, and what the client takes of it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from api.client import BadReceipt, Client, Refused
 from api.client.authoring import EVENTS
@@ -16,12 +20,14 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.anchors.rules import epoch_of
 from core.chain.signatures import HALF_ORDER, recovered_address
+from core.db.engine import WriteSession
 from core.mandate.chain.typed_data import record_receipt_digest
 from core.mandate.rules.receipts import RecordReceipt
 from tests.integration.api.client.conftest import Connect
 from tests.integration.api.conftest import KEY, RECEIPTS
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage
+from tests.integration.api.tools.conftest import call
 
 ORDER = 2 * HALF_ORDER + 1
 NOTE = {"kind": "note", "payload": {"text": "It holds."}}
@@ -109,6 +115,60 @@ def test_a_file_of_receipts__has_a_line_each(
     )
 
 
+def test_the_owners_signature_of_terms__has_the_receipt_of_its_newest_row(stage: Stage) -> None:
+    mandate_id = stage.draft(market_mode="paper")
+    body = {"signature": stage.sign_terms(mandate_id)}
+    answer = stage.post(f"/mandates/{mandate_id}/sign", stage.owner, body)
+    newest = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)["events"][0]
+    assert answer["receipt"]["row_hash"] == newest["row_hash"]
+
+
+def test_a_call_that_writes_no_row__has_no_receipt(stage: Stage, mandate_id: str) -> None:
+    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    assert (answer["receipt"], answer["record_line"]) == (None, None)
+
+
+def test_the_tool__answers_with_the_same_receipt(stage: Stage, mandate_id: str) -> None:
+    key = "key-of-this-report-0002"
+    tool = "mandate_report_event"
+    done = call(stage.client, tool, stage.agent, id=mandate_id, idempotency_key=key, **NOTE)
+    told = json.loads(done["content"][0]["text"])
+    assert told["receipt"] == send(stage, mandate_id, key).json()["receipt"]
+
+
+@contextmanager
+def commit_lost(rows_before: int) -> Iterator[list[int]]:
+    """The database is lost in the commit of a new row; what is yielded fills with how many there
+    were.
+    """
+    seen = list[int]()
+
+    def lose(session: Session) -> None:
+        rows = session.execute(text("select count(*) from mandate_event")).scalar_one()
+        if rows > rows_before:
+            seen.append(rows)
+            raise OperationalError("commit", None, Exception("the server closed the connection"))
+
+    event.listen(WriteSession, "before_commit", lose)
+    try:
+        yield seen
+    finally:
+        event.remove(WriteSession, "before_commit", lose)
+
+
+def test_a_row_that_cannot_be_committed__leaves_no_receipt(stage: Stage, mandate_id: str) -> None:
+    with stage.database.read() as session:
+        before = session.execute(text("select count(*) from mandate_event")).scalar_one()
+    with commit_lost(before) as seen:
+        answer = send(stage, mandate_id, "key-of-this-report-0003")
+    assert seen == [before + 1]
+    assert (answer.status_code, "receipt" in answer.text) == (503, False)
+    again = send(stage, mandate_id, "key-of-this-report-0003")
+    assert "Idempotent-Replay" not in again.headers
+    rows = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
+    assert again.json()["receipt"]["row_hash"] == rows[0]["row_hash"]
+
+
 # What the client refuses
 
 
@@ -124,6 +184,7 @@ def _malleable(answer: dict[str, Any]) -> None:
 
 LIES: dict[str, Lie] = {
     "receipt withheld": lambda answer: answer.update(receipt=None),
+    "receipt and line withheld": lambda answer: [answer.pop("receipt"), answer.pop("record_line")],
     "of another row": lambda answer: answer["receipt"].update(seq=99),
     "of another hash": lambda answer: answer["receipt"].update(row_hash="0x" + "11" * 32),
     "of another hour": lambda answer: answer["receipt"].update(epoch=1),
