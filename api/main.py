@@ -132,6 +132,7 @@ def deps_of(settings: Settings) -> Deps:
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
         payment_config=payment_config,
         guard=_guard(settings),
+        receipts=_receipts(settings),
     )
 
 
@@ -207,6 +208,18 @@ def _guard(settings: Settings) -> LocalKeySigner | None:
         settings.guard_private_key,
         settings.guard_keystore,
         settings.guard_keystore_password_file,
+    )
+    return None if key is None else LocalKeySigner(key)
+
+
+def _receipts(settings: Settings) -> LocalKeySigner | None:
+    """None: no key is set. Errors: InvalidParameterError."""
+    key = _key(
+        "RECEIPT",
+        settings,
+        settings.receipt_private_key,
+        settings.receipt_keystore,
+        settings.receipt_keystore_password_file,
     )
     return None if key is None else LocalKeySigner(key)
 

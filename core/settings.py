@@ -129,7 +129,15 @@ _ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Account = Annotated[str, AfterValidator(_account)]
 Network = Annotated[str, AfterValidator(_network)]
-HAVE_A_KEYSTORE = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "X402_SETTLE", "GUARD")
+HAVE_A_KEYSTORE = (
+    "KEEPER",
+    "KEEPER_STOP",
+    "KEEPER_PAUSER",
+    "CUSTODY_GAS",
+    "X402_SETTLE",
+    "GUARD",
+    "RECEIPT",
+)
 HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS")
 
 
@@ -276,6 +284,15 @@ class Settings(BaseSettings, CallerLimits):
         default=None, description="encrypted JSON keystore of the key that signs payments of vaults"
     )
     guard_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
+    receipt_private_key: SecretStr | None = Field(
+        default=None, description="signs receipts of rows; accepted on a local chain only"
+    )
+    receipt_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the key that signs receipts of rows"
+    )
+    receipt_keystore_password_file: Path | None = Field(
         default=None, description="file with that keystore's password"
     )
 

@@ -46,6 +46,7 @@ class Record:
     commit: str
     contracts: list[Deployed] = field(default_factory=list)
     offices: dict[str, Any] = field(default_factory=dict)
+    receipt_signers: list[str] = field(default_factory=list)
 
     def by_name(self) -> dict[str, Deployed]:
         return {one.name: one for one in self.contracts}
@@ -75,6 +76,7 @@ class Record:
             "commit": self.commit,
             "contracts": [asdict(one) for one in self.contracts],
             **({"offices": self.offices} if self.offices else {}),
+            **({"receipt_signers": self.receipt_signers} if self.receipt_signers else {}),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=2) + "\n")
@@ -99,6 +101,7 @@ def load(path: Path, chain_id: int) -> Record:
         raw["commit"],
         [Deployed(**one) for one in raw["contracts"]],
         raw.get("offices", {}),
+        raw.get("receipt_signers", []),
     )
 
 

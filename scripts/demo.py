@@ -19,7 +19,7 @@ import httpx
 from web3.exceptions import Web3Exception
 
 from scripts.devstack import ROOT, Ports, Stack, StackError
-from scripts.story import Api, StepFailedError, StoryWallet, chain_of
+from scripts.story import Api, StepFailedError, StoryWallet, chain_of, receipt_options
 
 BUDGET = "1000.000000"
 CAP = "200.000000"
@@ -407,33 +407,28 @@ def balance(story: Story) -> None:
 
 def verify(story: Story) -> None:
     """A stranger checks the exported record against the chain, with verify-record alone"""
-    text = story.owner_api.text(f"/mandate-wallet/mandates/{story.id}/record")
+    receipts = [*story.owner_api.receipts, *story.agent_api.receipts]
     with TemporaryDirectory() as folder:
         record = Path(folder) / "record.ndjson"
-        record.write_text(text)
+        record.write_text(story.owner_api.text(f"/mandate-wallet/mandates/{story.id}/record"))
         trusted = ("--factory", story.at["factory"], "--x402-adapter", story.at["x402_adapter"])
-        options = ("--rpc", story.rpc_url, *trusted, "--json")
+        kept = receipt_options(receipts, Path(folder))
+        options = ("--rpc", story.rpc_url, *trusted, *kept, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect(
-        "status and cash, from the rows and from the vault",
-        (figures["status"], figures["cash_usdc"]),
-        ("stopped", "0.000000"),
+        "status and cash, from the rows and from the vault, and receipts of rows",
+        (figures["status"], figures["cash_usdc"], figures["receipts"]),
+        ("stopped", "0.000000", len(receipts)),
     )
     statement = story.owner_api.get(f"/mandate-wallet/mandates/{story.id}/statement")
-    expect(
-        "the statement, from the rows",
-        report["shown"]["statement"]["flows"]["unexplained"],
-        "0.000000",
-    )
-    expect(
-        "the statement's cash, from the rows and from the service",
-        report["shown"]["statement"]["cash"],
-        statement["cash"],
-    )
+    shown = report["shown"]["statement"]
+    expect("the statement, from the rows", shown["flows"]["unexplained"], "0.000000")
+    what = "the statement's cash, from the rows and from the service"
+    expect(what, shown["cash"], statement["cash"])
     story.tell(
         "verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0"
     )

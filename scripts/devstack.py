@@ -34,6 +34,7 @@ from core.db import embedded, migrate
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
+    RECEIPT_NUMBER,
     SETTLER_NUMBER,
     TEST_PHRASE,
     TREASURY_NUMBER,
@@ -393,6 +394,7 @@ class Stack:
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
+            "RECEIPT_PRIVATE_KEY": wallet_of(RECEIPT_NUMBER)["private_key"],
             "X402_PAY_TO": wallet_of(TREASURY_NUMBER)["address"],
             "X402_SETTLE_PRIVATE_KEY": wallet_of(SETTLER_NUMBER)["private_key"],
             # A local chain's gas costs 1 gwei and more, and is nobody's money.

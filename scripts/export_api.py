@@ -24,6 +24,7 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 |---|---|---|
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
+RECEIPT_SIGNER = "receipt_signer"
 TOOLS_HEAD = (
     "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
 )
@@ -77,10 +78,13 @@ def trusted_text(deployments: Path) -> str:
         if file.stem == "devnet":
             continue
         record = json.loads(file.read_text())
-        of_chain = trusted.setdefault(str(record["chain_id"]), {name: [] for name in TRUSTED})
+        of_chain = trusted.setdefault(
+            str(record["chain_id"]), {name: [] for name in (*TRUSTED, RECEIPT_SIGNER)}
+        )
         for contract in record["contracts"]:
             if contract["name"] in TRUSTED:
                 of_chain[contract["name"]].append(contract["address"])
+        of_chain[RECEIPT_SIGNER] += record.get("receipt_signers", [])
     return json.dumps(trusted, indent=1, sort_keys=True) + "\n"
 
 

@@ -7,12 +7,14 @@ sign terms and to pay.
 
 from api.client.client import Client
 from api.client.payments import Payer, Receipt
+from api.client.receipts import BadReceipt
 from api.client.refusal import ClientError, NotPaid, Refused, Unreachable
 from api.client.signing import sign_text, sign_typed_data
 from api.client.transport import Retries
 from api.client.wallet import Wallet
 
 __all__ = [
+    "BadReceipt",
     "Client",
     "ClientError",
     "NotPaid",

@@ -11,6 +11,7 @@ sharing between threads while credentials change; calls themselves may run side 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
@@ -27,6 +28,7 @@ from api.client.operations import (
     MandatesOneMandate,
 )
 from api.client.payments import REQUEST_HEADER, RESPONSE_HEADER, Payer, WontPay
+from api.client.receipts import Keep, Receipts
 from api.client.refusal import IDEMPOTENCY_HEADER, NotPaid, Refused, body_of
 from api.client.signing import account_of, sign_text, sign_typed_data
 from api.client.transport import Request, Retries, Transport
@@ -42,6 +44,9 @@ class Client(Areas):
     may be set later.
 
     `signer` signs the rows of the record that this client writes; sign_in and link_wallet set it.
+    `receipts`: a file that receipts of those rows are appended to, or what is called with each;
+    they are in `receipts.kept` anyway. `receipt_signer`: whose receipts count, the service's
+    published address; without it a row without a receipt is taken as it is.
     `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
     `over`: another way to carry the calls than the network, which tests use.
     """
@@ -58,6 +63,8 @@ class Client(Areas):
         retries: Retries | None = None,
         over: httpx.BaseTransport | None = None,
         signer: "LocalAccount | str | None" = None,
+        receipts: "str | PathLike[str] | Keep | None" = None,
+        receipt_signer: str | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.key, self.session, self.bearer, self.payer = key, session, bearer, payer
@@ -65,6 +72,7 @@ class Client(Areas):
         self._timeout_s, self._over = timeout_s, over
         self._rows = None if signer is None else RowSigner(account_of(signer))
         self._transport = Transport(self.base_url, timeout_s, retries or Retries(), over)
+        self.receipts = Receipts(receipts, receipt_signer)
         super().__init__(self._call)
 
     def __enter__(self) -> Self:
@@ -121,6 +129,7 @@ class Client(Areas):
             retries=self._transport.retries,
             over=self._over,
         )
+        agent.receipts = self.receipts
         agent.registered = found
         return agent
 
@@ -212,13 +221,19 @@ class Client(Areas):
         self, method: str, path: str, auth: str, fields: Mapping[str, Any], **how: Any
     ) -> dict[str, Any]:
         """What every generated method calls. A row of the record that it writes is signed, unless
-        it brings a signature.
+        it brings a signature, and its receipt is kept.
 
-        Errors: Refused, Unreachable.
+        Errors: Refused, Unreachable, BadReceipt.
         """
 
         def call(sent: Mapping[str, Any]) -> dict[str, Any]:
-            return self._send_call(method, path, auth, sent, **how)
+            try:
+                answer = self._send_call(method, path, auth, sent, **how)
+            except Refused as refused:
+                self.receipts.take(path, sent, refused.body)
+                raise
+            self.receipts.take(path, sent, answer)
+            return answer
 
         if self._rows is None or path not in SIGNED_PATHS or "author" in fields:
             return call(fields)

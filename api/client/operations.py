@@ -317,6 +317,7 @@ class DiscoveryServiceDocument(TypedDict):
     base_url: str
     chain_id: int
     contracts: dict[str, str]
+    receipt_signer: str | None  # whose key signs receipts of rows; null: there are none
     capabilities: list[str]
     endpoints: list[DiscoveryEndpoint]
     tools: DiscoveryToolsOffered
@@ -732,8 +733,29 @@ class MandatesTerms(TypedDict):
     notice: str | None  # what the owner should know before signing
 
 
-class MandatesOneMandate(TypedDict):
+class MandatesReceiptView(TypedDict):
+    mandate_id: str
+    chain_id: int
+    factory: str
+    seq: int
+    row_hash: str
+    epoch: int  # the hour whose anchor must hold the row
+    signer: str
+    signature: str
+
+
+class MandatesRecordLine(TypedDict):
+    body: dict[str, Any]
+    prev_hash: str
+    row_hash: str
+
+
+class MandatesSignedMandate(TypedDict):
     mandate: MandatesMandateView
+    receipt: (
+        MandatesReceiptView | None
+    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
+    record_line: MandatesRecordLine | None  # what row_hash is the hash of
 
 
 class MandatesAuthorFields(TypedDict):
@@ -757,6 +779,10 @@ class MandatesBuiltCall(TypedDict):
 
 class MandatesMandateEnd(TypedDict):
     mandate: MandatesMandateView
+    receipt: (
+        MandatesReceiptView | None
+    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
+    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
     call: MandatesBuiltCall | None  # the vault's stop
     cancel_call: (
@@ -825,6 +851,10 @@ class MandatesAgentCall(TypedDict):
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
     action: NotRequired[Literal["pause", "resume"] | None]
+
+
+class MandatesOneMandate(TypedDict):
+    mandate: MandatesMandateView
 
 
 class MandatesAgentFee(TypedDict):
@@ -1128,6 +1158,10 @@ class MandatesViolationDetail(TypedDict):
 class MandatesEventStored(TypedDict):
     data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
+    receipt: (
+        MandatesReceiptView | None
+    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
+    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     mandate_id: str
     recorded: Literal[True]
     violation: bool
@@ -1157,6 +1191,10 @@ class MandatesRecordedRefusal(TypedDict):
 
 
 class MandatesRefusalStored(TypedDict):
+    receipt: (
+        MandatesReceiptView | None
+    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
+    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     mandate_id: str
     recorded: Literal[True]
     is_new: bool
@@ -2290,13 +2328,13 @@ class MandatesCalls(Calls):
 
     def sign(
         self, id: str, *, signature: str, idempotency_key: str | None = None
-    ) -> MandatesOneMandate:
+    ) -> MandatesSignedMandate:
         """Hand in the owner's signature of the terms.
 
         POST /mandate-wallet/mandates/{id}/sign; credential: owner.
         """
         return cast(
-            "MandatesOneMandate",
+            "MandatesSignedMandate",
             self._send(
                 "POST",
                 "/mandate-wallet/mandates/{id}/sign",

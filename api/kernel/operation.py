@@ -201,6 +201,7 @@ class Deps:
     )
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
+    receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
 
 

@@ -11,7 +11,7 @@ from tests.architecture.test_laws import PACKAGES, ROOT, name_of, real_names, so
 
 MAY_HOLD_A_KEY = {
     "api/kernel/payments/settlers.py",
-    "api/main.py",  # the relay guard, and whether a key in the settings is one
+    "api/main.py",  # the relay guard, receipts, and whether a key in the settings is one
     "core/chain/signer.py",
     "core/custody/keys.py",
     "keeper/signers.py",

@@ -93,6 +93,9 @@ NAMES: Final[Mapping[str, str]] = {
     "anchor.backdated": "the row claims to be older than the first block that holds it",
     "anchor.postdated": "the row claims to be newer than a block that holds it",
     "anchor.late": "the row's hour was posted so late that its time is not proven",
+    "receipt.omitted": "the service signed for a row that the record leaves out",
+    "receipt.differs": "the service signed for another row than the record has in its place",
+    "receipt.not_anchored": "the service signed for a row that an anchored head of its hour or later lacks",
     "log_head.differs": "the vault's logs, as the node gives them, do not make the vault's own logHead",
     "nodes.differ": "the nodes that were asked contradict one another",
 }

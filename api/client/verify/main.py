@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -30,6 +31,7 @@ from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
+from api.client.verify.receipts_check import MOST_RECEIPTS, KeptReceipt, kept_receipts
 from api.client.verify.verification import Options, Scan, verify
 from core.chain.rpc import Rpc
 from core.errors import MandateError
@@ -85,6 +87,18 @@ def main(
         str | None,
         typer.Option(help="the anchors' contract that you trust, from the published deployment"),
     ] = None,
+    receipt: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="a file of receipts that the service gave, one a line: their rows must be there",
+        ),
+    ] = None,
+    receipt_signer: Annotated[
+        list[str] | None,
+        typer.Option(help="whose receipts you trust: the service's published address"),
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
     ] = None,
@@ -120,6 +134,10 @@ def main(
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
         anchor=_address(anchor, "--anchor"),
+        receipts=_receipts(receipt or []),
+        receipt_signers=tuple(
+            _named_address(one, "--receipt-signer") for one in receipt_signer or []
+        ),
         kept_head=_kept_head(head),
         scan=scan,
     )
@@ -144,9 +162,23 @@ def _verify(
         report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
+def _receipts(files: Sequence[Path]) -> list[KeptReceipt]:
+    """The lines of all files; one more than are read, so that it shows."""
+    found: list[KeptReceipt] = []
+    for path in files:
+        with path.open("rb") as file:
+            found += islice(kept_receipts(path.name, file), MOST_RECEIPTS + 1 - len(found))
+    return found
+
+
 def _address(text: str | None, option: str) -> str | None:
+    return None if text is None else _named_address(text, option)
+
+
+def _named_address(text: str, option: str) -> str:
+    """Errors: BadParameter, which ends the command with exit code 2."""
     try:
-        return None if text is None else address_from_text(text, option)
+        return address_from_text(text, option)
     except MandateError as error:
         raise typer.BadParameter(
             "write an address: 0x and 40 hex digits", param_hint=option

@@ -19,6 +19,7 @@ from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
+from api.client.verify.receipts_check import KeptReceipt, check_receipts
 from api.client.verify.replay import (
     compare_head,
     compare_replay,
@@ -65,6 +66,7 @@ class Options:
     """`factory`, `x402_adapter`, `anchor`: the addresses that the verifier trusts beside those of the
     published deployments (trusted.py). `now`: unix seconds, for the age of the record.
 
+    `receipts`: that somebody kept; `receipt_signers`: whose are trusted, beside the published ones.
     `mandate`, `owner`: what the record must be about. `as_of`: the block that it is known to end
     at. `kept_head`: (seq, row hash) written down earlier. `most_calls`: of the nodes, together.
     """
@@ -79,6 +81,8 @@ class Options:
     scan: Scan = Scan.AUTO
     most_calls: int | None = None
     anchor: str | None = None
+    receipts: Sequence[KeptReceipt] = ()
+    receipt_signers: tuple[str, ...] = ()
 
 
 def verify(
@@ -114,6 +118,8 @@ def verify(
         _part(report, check.later)
     elif subject.is_paper:
         _part(report, lambda: check_paper(record, subject, report))
+    if options.receipts:
+        _part(report, check.receipts)
     report.claims = claims_of(record.rows, check.proven)
     return report
 
@@ -297,6 +303,18 @@ class _Chain:
                     self.proven.add(row.seq)
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
+
+    def receipts(self) -> None:
+        """Errors: UncheckedError when nobody says whose receipts count."""
+        signers = (
+            *self.options.receipt_signers,
+            *pinned("receipt_signer", self.subject.chain_id),
+        )
+        if not signers:
+            raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
+        check_receipts(
+            self.record, self.subject, self.options.receipts, signers, self.last, self.report
+        )
 
     def later(self) -> None:
         """Whether the vault has logs after the record's last block: a record that ends before a loss

@@ -121,7 +121,7 @@ function amountText(amount: unknown): string {
 }
 
 /** RFC 8785 of what a record holds; it holds no fractions. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`payload: write ${value} as text; a record has no fractions`);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

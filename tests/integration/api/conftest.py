@@ -22,6 +22,7 @@ from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
+from core.chain.signer import LocalKeySigner
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
@@ -34,6 +35,7 @@ from tests.integration.api.scenes import Scenes
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
 PEPPER = b"p" * 32
+RECEIPTS = LocalKeySigner("0x" + "77" * 32)
 
 
 @dataclass
@@ -128,6 +130,7 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         pepper=PEPPER,
         clock=clock,
         trusted_proxies=("10.0.0.1",),
+        receipts=RECEIPTS,
     )
 
 

@@ -108,7 +108,7 @@ def is_asked_for(process: str, variable: str) -> bool:
         return True
     if variable.startswith(("KEEPER_", "CUSTODY_GAS_")):
         return process == "keeper"
-    if variable.startswith(("X402_", "GUARD_")):
+    if variable.startswith(("X402_", "GUARD_", "RECEIPT_")):
         return process == "api"
     return process != "indexer" if variable.startswith("CUSTODY_") else True
 

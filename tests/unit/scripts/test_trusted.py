@@ -22,7 +22,12 @@ def deployment(folder: Path, name: str) -> None:
 def test_a_published_deployment__is_trusted_for_its_chain(tmp_path: Path) -> None:
     deployment(tmp_path, "sepolia")
     assert json.loads(trusted_text(tmp_path)) == {
-        "84532": {"factory": [FACTORY], "record_anchor": [], "x402_adapter": []}
+        "84532": {
+            "factory": [FACTORY],
+            "receipt_signer": [],
+            "record_anchor": [],
+            "x402_adapter": [],
+        }
     }
 
 

@@ -33,6 +33,7 @@ from api.areas.mandates.schemas.record import (
     LedgerEvent,
     RecordedRefusal,
     RecordStep,
+    RowWritten,
     ViolationDetail,
 )
 from api.areas.mandates.schemas.standing import (
@@ -57,6 +58,10 @@ from core.mandate.rules.rows import ReportedBy
 
 class OneMandate(AnswerBody):
     mandate: MandateView
+
+
+class SignedMandate(RowWritten, OneMandate):
+    """`receipt`: of the newest row, which covers those before it."""
 
 
 class Drafted(OneMandate):
@@ -138,7 +143,7 @@ class Approvals(LedgerAnswer):
     items: list[Approval]
 
 
-class EventStored(LedgerAnswer):
+class EventStored(RowWritten, LedgerAnswer):
     mandate_id: str
     recorded: Literal[True]
     violation: bool
@@ -148,7 +153,7 @@ class EventStored(LedgerAnswer):
     event: LedgerEvent
 
 
-class RefusalStored(AnswerBody):
+class RefusalStored(RowWritten):
     mandate_id: str
     recorded: Literal[True]
     is_new: bool
@@ -228,7 +233,7 @@ class NextRow(LedgerAnswer):
     market_mode: Literal["paper", "testnet"]
 
 
-class MandateEnd(OneMandate):
+class MandateEnd(RowWritten, OneMandate):
     """Of a stop or a cancellation.
 
     `status`: of the record; what is signed for the chain ends there, by these calls.

@@ -18,6 +18,7 @@ from api.areas.mandates.service.limits_now import (
     refusals_left,
     standing_of,
 )
+from api.areas.mandates.service.receipts import written, written_json
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
@@ -93,7 +94,8 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     appended = mandate_ledger.append(
         call.db, mandate.id, require_next(call, mandate, replace(row, author=author)), call.now
     )
-    return _stored(standing, appended.row, violation, UNSEEN_NOTICE if is_unseen else None)
+    notice = UNSEEN_NOTICE if is_unseen else None
+    return _stored(call, standing, appended.row, violation, notice)
 
 
 def _event_row(
@@ -170,7 +172,11 @@ def _judgement(standing: Standing) -> Judgement:
 
 
 def _stored(
-    standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None
+    call: Call,
+    standing: Standing,
+    row: LedgerRow,
+    violation: Violation | None,
+    notice: str | None,
 ) -> Answer[EventStored]:
     codes = [] if violation is None else list(violation.codes)
     stored = EventStored(
@@ -181,6 +187,7 @@ def _stored(
         **({} if violation is None else {"violation_detail": violation.as_json()}),
         **({} if notice is None else {"notice": notice}),
         event=event_view(row),
+        **written(call, standing.mandate, row),
         **standing.reading.data_issue,
     )
     return Answer(stored, status=202 if codes else 200)
@@ -200,11 +207,11 @@ def _refused_after_stop(
         fact=command.tx_hash or uuid.uuid4().hex,
         now=call.now,
     )
-    mandate_ledger.append(call.db, mandate.id, note, call.now)
+    row = mandate_ledger.append(call.db, mandate.id, note, call.now).row
     return Refusal(
         "wrong_status",
         f"The mandate is {mandate.status}; the agent cannot act. The attempt is in the record.",
-        extra={"recorded": True, "codes": ["mandate_stopped"]},
+        extra={"recorded": True, "codes": ["mandate_stopped"]} | written_json(call, mandate, row),
         keeps_write=True,
         keeps_key=True,
     )
@@ -228,8 +235,8 @@ def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Ans
         _require_reports_left(call, mandate)
         note = require_next(call, mandate, replace(note, author=author))
         known = mandate_ledger.append(call.db, mandate.id, note, call.now).row
-        return _refusal_answer(mandate, known, is_new=True)
-    return _refusal_answer(mandate, known, is_new=False)
+        return _refusal_answer(call, mandate, known, is_new=True)
+    return _refusal_answer(call, mandate, known, is_new=False)
 
 
 def _known_refusal(call: Call, mandate: Mandate, report: RefusalReport) -> LedgerRow | None:
@@ -254,7 +261,9 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
         )
 
 
-def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer[RefusalStored]:
+def _refusal_answer(
+    call: Call, mandate: Mandate, row: LedgerRow, *, is_new: bool
+) -> Answer[RefusalStored]:
     shown = row.payload["refusal"]
     return Answer(
         RefusalStored(
@@ -263,5 +272,6 @@ def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer
             is_new=is_new,
             refusal=shown,
             event=event_view(row),
+            **written(call, mandate, row),
         )
     )

@@ -4,12 +4,13 @@
 
 from dataclasses import replace
 
-from api.areas.mandates.schemas.answers import MandateEnd, OneMandate, Terms
+from api.areas.mandates.schemas.answers import MandateEnd, SignedMandate, Terms
 from api.areas.mandates.schemas.commands import EndMandate, MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
+from api.areas.mandates.service.receipts import written
 from api.areas.mandates.service.views import (
     agent_notice,
     digest_of,
@@ -57,7 +58,7 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms
     )
 
 
-def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[OneMandate]:
+def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[SignedMandate]:
     """Hand in the signature of the frozen terms."""
     mandate = owned_locked(call, caller, command.id)
     next_status(
@@ -86,8 +87,9 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[One
         version=mandate.terms_version,
         now=call.now,
     )
-    mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
-    return Answer(OneMandate(mandate=mandate_view(call, mandate)))
+    *_, newest = mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
+    shown = mandate_view(call, mandate)
+    return Answer(SignedMandate(mandate=shown, **written(call, mandate, newest.row)))
 
 
 def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[MandateEnd]:
@@ -105,11 +107,11 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[
         market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None
     )
     next_status(current.status, MandateMove.CANCEL, facts)
-    stop_call = None
+    stop_call = stored = None
     if current.status is Status.DRAFT:
         current.require_known()
         note = require_next(call, mandate, replace(note, author=author))
-        mandate_ledger.append(call.db, mandate.id, note, call.now)
+        stored = mandate_ledger.append(call.db, mandate.id, note, call.now).row
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
     cancel_call = cancel_terms_call(call, mandate, current)
@@ -119,5 +121,6 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[
             mandate=mandate_view(call, mandate),
             call=stop_call,
             cancel_call=cancel_call,
+            **written(call, mandate, stored),
         )
     )
