@@ -13,6 +13,7 @@ Laws
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
+from sys import intern
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -261,11 +262,11 @@ def _log(found: _Log) -> RawLog:
         raise ValueError("an index out of range")
     return RawLog(
         address=checksum_address(address),
-        topics=tuple(topics),
+        topics=tuple(map(intern, topics)),
         data=_whole_bytes(data),
         block_number=_small(found.block_number),
-        block_hash=block_hash,
-        tx_hash=tx_hash,
+        block_hash=intern(block_hash),
+        tx_hash=intern(tx_hash),
         tx_index=tx_index,
         log_index=log_index,
     )

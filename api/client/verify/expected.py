@@ -5,19 +5,20 @@ The mapping from log to row is the indexer's own (core.mandate.rules.chain_rows)
 who was agent or keeper at a log is followed here from the logs alone.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import RecordSubject
+from core.canonical import canonical_json
 from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules import events as ev
 from core.mandate.rules.chain_rows import row_from_event
-from core.mandate.rules.rows import NewRow
+from core.mandate.rules.rows import LedgerRow, NewRow
 from core.mandate.rules.terms import ZERO_ADDRESS
 
 # What the factory says of every vault at once: who is keeper, guard, admin or pauser.
@@ -97,14 +98,18 @@ def chain_logs(
 
 
 def expected_rows(
-    subject: RecordSubject, found: ChainLogs, blocks: Mapping[int, Block]
+    subject: RecordSubject,
+    found: ChainLogs,
+    blocks: Mapping[int, Block],
+    told: Sequence[LedgerRow] = (),
 ) -> Expected:
-    """The rows of these logs.
+    """The rows of these logs. `told`: the record's, whose payload is shared where it is the same.
 
     Errors: UncheckedError when a log cannot be read or stands in a block that the node has
     otherwise.
     """
     expected, keeper = Expected(), found.keeper
+    by_key = {row.base_key: row for row in told if row.reverses_id is None}
     for log, event in _events(found.logs):
         block = blocks.get(log.block_number)
         if block is None or block.hash != log.block_hash:
@@ -128,9 +133,25 @@ def expected_rows(
             event, ref, keeper, subject.terms.owner, expected.last_agent, usdc=found.usdc
         )
         if row is not None:
+            row = _sharing(row, by_key.get(row.base_key))
             expected.rows[row.base_key], expected.logs[row.base_key] = row, log
         _note(expected, event, log.block_number)
     return expected
+
+
+def _sharing(row: NewRow, said: LedgerRow | None) -> NewRow:
+    """The row in the objects of the record's own, where they say the same: JSON that has the same
+    bytes, since `==` calls 0 and false the same.
+    """
+    if said is None or canonical_json(said.payload) != canonical_json(row.payload):
+        return row
+    return replace(
+        row,
+        base_key=said.base_key,
+        tx_hash=said.tx_hash if said.tx_hash == row.tx_hash else row.tx_hash,
+        occurred_at=said.occurred_at if said.occurred_at == row.occurred_at else row.occurred_at,
+        payload=said.payload,
+    )
 
 
 def _events(logs: Iterable[RawLog]) -> Iterable[tuple[RawLog, ev.ChainEvent]]:

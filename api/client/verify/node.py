@@ -28,7 +28,7 @@ from core.mandate.chain.reader import VaultReader
 
 MOST_CALLS_A_REQUEST: Final = 300
 FIRST_CALLS: Final = 32
-LOGS_A_REQUEST: Final = 20_000
+LOGS_A_REQUEST: Final = 5_000
 TRANSACTIONS_A_REQUEST: Final = 5_000
 # blocks of one eth_getLogs; more is refused by many providers
 FIRST_RANGE, WIDEST_RANGE = 200, 10_000
@@ -178,8 +178,13 @@ class Node:
         answers = self._batched("nonces", requests, results.number, _one, TRANSACTIONS_A_REQUEST)
         return dict(zip(heights, answers, strict=True))
 
-    def outcomes(self, wanted: Mapping[str, Collection[int]]) -> dict[str, TransactionOutcome]:
-        """Of these transactions, with the logs of these indices; an unknown one is left out."""
+    def outcomes(
+        self, wanted: Mapping[str, Collection[int]], known: Mapping[str, RawLog] | None = None
+    ) -> dict[str, TransactionOutcome]:
+        """Of these transactions, with the logs of these indices; an unknown one is left out.
+
+        `known`: logs of ranges by key; a receipt's log that equals one is kept as the same object.
+        """
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
 
         def weigh(found: TransactionReceipt | None) -> int:
@@ -187,7 +192,7 @@ class Node:
 
         answers = self._batched("receipts", requests, results.receipt, weigh, LOGS_A_REQUEST)
         return {
-            tx: _outcome(receipt, indices)
+            tx: _outcome(receipt, indices, known or {})
             for (tx, indices), receipt in zip(wanted.items(), answers, strict=True)
             if receipt is not None and receipt.tx_hash == tx
         }
@@ -337,12 +342,21 @@ def _block(vault: str | None, content: bytes) -> tuple[Block, int] | None:
     return block, len(sent)
 
 
-def _outcome(receipt: TransactionReceipt, indices: Collection[int]) -> TransactionOutcome:
+def _outcome(
+    receipt: TransactionReceipt, indices: Collection[int], known: Mapping[str, RawLog]
+) -> TransactionOutcome:
     return TransactionOutcome(
         status=receipt.status,
         block_number=receipt.block_number,
         block_hash=receipt.block_hash,
         sender=receipt.sender,
         to=receipt.to,
-        logs={log.log_index: log for log in receipt.logs if log.log_index in indices},
+        logs={
+            log.log_index: _shared(log, known) for log in receipt.logs if log.log_index in indices
+        },
     )
+
+
+def _shared(log: RawLog, known: Mapping[str, RawLog]) -> RawLog:
+    same = known.get(f"log:{log.tx_hash}:{log.log_index}")
+    return same if same is not None and same == log else log

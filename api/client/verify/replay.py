@@ -107,15 +107,16 @@ def proven_state(
 
 
 def replay_logs(
-    expected: Iterable[NewRow], facts: MandateFacts
-) -> tuple[MandateState, list[LedgerRow]]:
-    """The fold of the vault's logs alone, and the rows that they make."""
-    state, told, rows = EMPTY_STATE, ToldByTx(), list[LedgerRow]()
+    expected: Iterable[NewRow], facts: MandateFacts, kept: list[LedgerRow] | None = None
+) -> MandateState:
+    """The fold of the vault's logs alone; the rows that they make are added to `kept`."""
+    state, told = EMPTY_STATE, ToldByTx()
     for seq, wanted in enumerate(expected, start=1):
         row = _row(priced(wanted, state, facts), seq)
         state = fold_on(state, [row], facts, told)
-        rows.append(row)
-    return state, rows
+        if kept is not None:
+            kept.append(row)
+    return state
 
 
 def _row(row: NewRow, seq: int) -> LedgerRow:

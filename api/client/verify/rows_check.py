@@ -204,7 +204,9 @@ class RowsCheck:
                 self.report.say(
                     name, row.seq, f"the row says {_shown(said)}, it must be {_shown(given)}"
                 )
-        if canonical_json(row.payload) != canonical_json(wanted.payload):
+        if row.payload is not wanted.payload and canonical_json(row.payload) != canonical_json(
+            wanted.payload
+        ):
             self.report.say(
                 "row.payload",
                 row.seq,

@@ -45,6 +45,7 @@ from api.client.verify.trusted import pinned
 from core.chain.rpc import Rpc
 from core.hexes import checksum_address
 from core.mandate.rules.record_file import HELD_KEY, totals_of
+from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import MandateState
 from core.quarantine.rules import ShortLedger
 
@@ -260,14 +261,14 @@ class _Chain:
             if row.base_key == EXPIRED and (height := safe_block_of(row)) <= until
         }
         blocks = self.node.blocks(sorted({*heights, *ends, until}))
-        expected = expected_rows(self.subject, found, blocks)
+        expected = expected_rows(self.subject, found, blocks, self.record.rows)
         has_vault = self._has_vault(expected, until)
         checked = RowsCheck(
             self.subject,
             self.record.rows,
             expected,
             blocks,
-            self._outcomes(blocks),
+            self._outcomes(expected),
             self.report,
             self.short,
         )
@@ -362,7 +363,7 @@ class _Chain:
             )
         return block
 
-    def _outcomes(self, blocks: dict[int, Block]) -> dict[str, TransactionOutcome]:
+    def _outcomes(self, expected: Expected) -> dict[str, TransactionOutcome]:
         """Receipts of every transaction that a row of the chain names."""
         wanted: dict[str, set[int]] = {}
         for row in self.record.rows:
@@ -370,7 +371,7 @@ class _Chain:
                 indices = wanted.setdefault(row.tx_hash, set())
                 indices |= set() if row.log_index is None else {row.log_index}
         self.report.figures["transactions"] = len(wanted)
-        return self.node.outcomes(wanted)
+        return self.node.outcomes(wanted, expected.logs)
 
     def _has_vault(self, expected: Expected, until: int) -> bool:
         """Whether there is a vault at the record's last block.
@@ -454,7 +455,8 @@ class _Chain:
                 check_cancelled(self.subject, is_said, self.node, last, self.report)
         if not has_vault or self.vault is None or self.last is None or self.short is not None:
             return  # the sums of a record with a gap are not the vault's
-        replayed, from_logs = replay_logs(expected.rows.values(), facts)
+        from_logs = None if rows else list[LedgerRow]()
+        replayed = replay_logs(expected.rows.values(), facts, from_logs)
         compare_replay(state, replayed, self.report)
         last, vault = self.last, self.vault
         _part(
@@ -463,7 +465,7 @@ class _Chain:
                 self.subject,
                 vault,
                 state,
-                rows or from_logs,
+                from_logs or rows,
                 found.usdc,
                 self.node,
                 last,

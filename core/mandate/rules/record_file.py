@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import lru_cache
+from sys import intern
 from typing import Any, Final, TypeGuard
 
 from core.anchors.rules import EpochPost
@@ -267,6 +269,7 @@ def _amount(text: str, key: str) -> UsdcE6:
     return amount
 
 
+@lru_cache(maxsize=1_024)  # the rows of a block have one time
 def _time(text: str, key: str) -> datetime:
     """Week dates, other zones and digits of other scripts are no times of a record."""
     try:
@@ -285,5 +288,5 @@ def _hash_or_none(value: str | None, key: str) -> str | None:
 
 def _hash(value: object, key: str) -> str:
     if isinstance(value, str) and is_hash(value):
-        return value
+        return intern(value)  # stands in many rows: each row's hash twice, a block's in all of it
     raise InvalidParameterError(key, "write 0x and 64 lower-case hex digits")
