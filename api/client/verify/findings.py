@@ -93,6 +93,8 @@ NAMES: Final[Mapping[str, str]] = {
     "anchor.backdated": "the row claims to be older than the first block that holds it",
     "anchor.postdated": "the row claims to be newer than a block that holds it",
     "anchor.late": "the row's hour was posted so late that its time is not proven",
+    "witness.differs": "a head that a trusted witness cosigned is another one here",
+    "witness.missing": "a trusted witness saw a row that this record no longer has",
     "log_head.differs": "the vault's logs, as the node gives them, do not make the vault's own logHead",
     "nodes.differ": "the nodes that were asked contradict one another",
 }
