@@ -96,6 +96,8 @@ NAMES: Final[Mapping[str, str]] = {
     "receipt.omitted": "the service signed for a row that the record leaves out",
     "receipt.differs": "the service signed for another row than the record has in its place",
     "receipt.not_anchored": "the service signed for a row that an anchored head of its hour or later lacks",
+    "witness.differs": "a head that a trusted witness cosigned is another one here",
+    "witness.missing": "a trusted witness saw a row that this record no longer has",
     "log_head.differs": "the vault's logs, as the node gives them, do not make the vault's own logHead",
     "nodes.differ": "the nodes that were asked contradict one another",
 }

@@ -33,6 +33,7 @@ from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
 from api.client.verify.receipts_check import MOST_RECEIPTS, KeptReceipt, kept_receipts
 from api.client.verify.verification import Options, Scan, verify
+from api.client.verify.witness_check import TrustedWitnesses
 from core.chain.rpc import Rpc
 from core.errors import MandateError
 from core.mandate.rules.terms import address_from_text
@@ -102,6 +103,14 @@ def main(
     head: Annotated[
         str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
     ] = None,
+    witness: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="a witness's file of cosignatures"),
+    ] = None,
+    witness_signer: Annotated[
+        list[str] | None,
+        typer.Option(help="the address of a witness that you trust; the files name none"),
+    ] = None,
     scan: Annotated[
         Scan, typer.Option(help="look through every block for reverted calls that were left out")
     ] = Scan.AUTO,
@@ -140,6 +149,7 @@ def main(
         ),
         kept_head=_kept_head(head),
         scan=scan,
+        witnesses=_witnesses(witness, witness_signer),
     )
     report = Report()
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
@@ -183,6 +193,11 @@ def _named_address(text: str, option: str) -> str:
         raise typer.BadParameter(
             "write an address: 0x and 40 hex digits", param_hint=option
         ) from error
+
+
+def _witnesses(files: list[Path] | None, signers: list[str] | None) -> TrustedWitnesses:
+    trusted = [_address(one, "--witness-signer") for one in signers or []]
+    return TrustedWitnesses(files or [], frozenset(one for one in trusted if one is not None))
 
 
 def _kept_head(text: str | None) -> tuple[int, str] | None:

@@ -42,6 +42,7 @@ from api.client.verify.terms_check import (
     subject_of,
 )
 from api.client.verify.trusted import pinned
+from api.client.verify.witness_check import NO_WITNESSES, TrustedWitnesses, check_witnesses
 from core.chain.rpc import Rpc
 from core.hexes import checksum_address
 from core.mandate.rules.record_file import HELD_KEY, totals_of
@@ -84,6 +85,7 @@ class Options:
     anchor: str | None = None
     receipts: Sequence[KeptReceipt] = ()
     receipt_signers: tuple[str, ...] = ()
+    witnesses: TrustedWitnesses = NO_WITNESSES
 
 
 def verify(
@@ -113,7 +115,9 @@ def verify(
         report.unchecked.append(check.short.reason)
     _part(report, check.terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
-    _part(report, lambda: check_anchors(record, node, _anchor(options, subject), report))
+    anchor = _anchor(options, subject)
+    _part(report, lambda: check_anchors(record, node, anchor, report))
+    _part(report, lambda: check_witnesses(record, options.witnesses, anchor, report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
