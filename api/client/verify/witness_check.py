@@ -47,7 +47,7 @@ def check_witnesses(
     if not witnesses.signers:
         raise UncheckedError(PART, "no signer is trusted (--witness-signer)")
     confirmed = Counter[str](dict.fromkeys(sorted(witnesses.signers), 0))
-    check = _Check(record, witnesses.signers, anchor, confirmed, report)
+    check = _Cosigned(record, witnesses.signers, anchor, confirmed, report)
     report.figures["witnessed_heads"] = confirmed
     for file in witnesses.files:
         check.read(file)
@@ -63,7 +63,7 @@ def check_witnesses(
         raise UncheckedError(PART, f"{check.unread} lines are no cosignatures")
 
 
-class _Check:
+class _Cosigned:
     def __init__(
         self,
         record: RecordFile,
