@@ -6,6 +6,7 @@ sign terms and to pay.
 """
 
 from api.client.client import Client
+from api.client.heads import HeadsDiffer, SeenHead, SeenHeads
 from api.client.payments import Payer, Receipt
 from api.client.receipts import BadReceipt
 from api.client.refusal import ClientError, NotPaid, Refused, Unreachable
@@ -17,11 +18,14 @@ __all__ = [
     "BadReceipt",
     "Client",
     "ClientError",
+    "HeadsDiffer",
     "NotPaid",
     "Payer",
     "Receipt",
     "Refused",
     "Retries",
+    "SeenHead",
+    "SeenHeads",
     "Unreachable",
     "Wallet",
     "sign_text",

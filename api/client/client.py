@@ -19,6 +19,7 @@ from urllib.parse import quote
 import httpx
 
 from api.client.authoring import SIGNED_PATHS, RowSigner
+from api.client.heads import SeenHeads
 from api.client.operations import (
     AgentsRotated,
     Areas,
@@ -28,7 +29,7 @@ from api.client.operations import (
     MandatesOneMandate,
 )
 from api.client.payments import REQUEST_HEADER, RESPONSE_HEADER, Payer, WontPay
-from api.client.receipts import Keep, Receipts
+from api.client.receipts import RECEIPTED_PATHS, Keep, Receipts
 from api.client.refusal import IDEMPOTENCY_HEADER, NotPaid, Refused, body_of
 from api.client.signing import account_of, sign_text, sign_typed_data
 from api.client.transport import Request, Retries, Transport
@@ -47,6 +48,8 @@ class Client(Areas):
     `receipts`: a file that receipts of those rows are appended to, or what is called with each;
     they are in `receipts.kept` anyway. `receipt_signer`: whose receipts count, the service's
     published address; without it a row without a receipt is taken as it is.
+    `heads`: a file of the rows' hashes that this client was shown, to compare with others'
+    (heads.py); they are in `heads` anyway.
     `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
     `over`: another way to carry the calls than the network, which tests use.
     """
@@ -65,6 +68,7 @@ class Client(Areas):
         signer: "LocalAccount | str | None" = None,
         receipts: "str | PathLike[str] | Keep | None" = None,
         receipt_signer: str | None = None,
+        heads: "str | PathLike[str] | None" = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.key, self.session, self.bearer, self.payer = key, session, bearer, payer
@@ -73,6 +77,7 @@ class Client(Areas):
         self._rows = None if signer is None else RowSigner(account_of(signer))
         self._transport = Transport(self.base_url, timeout_s, retries or Retries(), over)
         self.receipts = Receipts(receipts, receipt_signer)
+        self.heads = SeenHeads(heads)
         super().__init__(self._call)
 
     def __enter__(self) -> Self:
@@ -129,7 +134,7 @@ class Client(Areas):
             retries=self._transport.retries,
             over=self._over,
         )
-        agent.receipts = self.receipts
+        agent.receipts, agent.heads = self.receipts, self.heads
         agent.registered = found
         return agent
 
@@ -201,7 +206,8 @@ class Client(Areas):
     def save_record(self, mandate_id: str, file: Path) -> int:
         """Write a mandate's record to `file` as it comes, for verify-record; bytes written.
 
-        Errors: Refused, Unreachable.
+        Errors: Refused, Unreachable; HeadsDiffer when it is another record than this client was
+        shown before. The file is kept then too.
 
         A record that broke off lacks its head, and verify-record says so.
         """
@@ -213,7 +219,9 @@ class Client(Areas):
                 answer.read()
                 raise Refused(answer.status_code, body_of(answer), None)
             with file.open("wb") as out:
-                return sum(out.write(part) for part in answer.iter_bytes())
+                size = sum(out.write(part) for part in answer.iter_bytes())
+        self.heads.compare_record(mandate_id, file)
+        return size
 
     # Sending
 
@@ -221,23 +229,28 @@ class Client(Areas):
         self, method: str, path: str, auth: str, fields: Mapping[str, Any], **how: Any
     ) -> dict[str, Any]:
         """What every generated method calls. A row of the record that it writes is signed, unless
-        it brings a signature, and its receipt is kept.
+        it brings a signature, and its receipt and its head are kept.
 
-        Errors: Refused, Unreachable, BadReceipt.
+        Errors: Refused, Unreachable, BadReceipt, HeadsDiffer.
         """
 
         def call(sent: Mapping[str, Any]) -> dict[str, Any]:
             try:
                 answer = self._send_call(method, path, auth, sent, **how)
             except Refused as refused:
-                self.receipts.take(path, sent, refused.body)
+                self._take(path, sent, refused.body)
                 raise
-            self.receipts.take(path, sent, answer)
+            self._take(path, sent, answer)
             return answer
 
         if self._rows is None or path not in SIGNED_PATHS or "author" in fields:
             return call(fields)
         return self._rows.send(path, fields, self.mandates.author, call)
+
+    def _take(self, path: str, sent: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        self.receipts.take(path, sent, answer)
+        if path in RECEIPTED_PATHS:
+            self.heads.take(sent, answer)
 
     def _send_call(
         self,

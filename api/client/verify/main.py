@@ -27,6 +27,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from api.client.heads import SeenHead, heads_of
 from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
@@ -101,7 +102,8 @@ def main(
         typer.Option(help="whose receipts you trust: the service's published address"),
     ] = None,
     head: Annotated[
-        str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")
+        list[str] | None,
+        typer.Option(help="SEQ:HASH of a head that you wrote down earlier, or a file of heads"),
     ] = None,
     witness: Annotated[
         list[Path] | None,
@@ -147,7 +149,7 @@ def main(
         receipt_signers=tuple(
             _named_address(one, "--receipt-signer") for one in receipt_signer or []
         ),
-        kept_head=_kept_head(head),
+        kept_heads=[one for text in head or [] for one in _kept_heads(text)],
         scan=scan,
         witnesses=_witnesses(witness, witness_signer),
     )
@@ -200,15 +202,18 @@ def _witnesses(files: list[Path] | None, signers: list[str] | None) -> TrustedWi
     return TrustedWitnesses(files or [], frozenset(one for one in trusted if one is not None))
 
 
-def _kept_head(text: str | None) -> tuple[int, str] | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+):(0x[0-9a-f]{64})", text)
-    if found is None:
-        raise typer.BadParameter(
-            "write SEQ:HASH, such as 12:0x and 64 hex digits", param_hint="--head"
-        )
-    return int(found[1]), found[2]
+def _kept_heads(text: str) -> list[SeenHead]:
+    """Errors: BadParameter, which ends the command with exit code 2."""
+    found = re.fullmatch(r"(\d{1,15}):(0x[0-9a-f]{64})", text)
+    if found is not None:
+        return [SeenHead("", int(found[1]), found[2])]
+    try:
+        return list(heads_of(Path(text)))
+    except OSError as error:
+        rule = "write SEQ:HASH, such as 12:0x and 64 hex digits, or name a file of heads"
+        raise typer.BadParameter(rule, param_hint="--head") from error
+    except ValueError as error:
+        raise typer.BadParameter(f"{text}, {error}", param_hint="--head") from error
 
 
 def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
@@ -70,7 +71,7 @@ class Options:
 
     `receipts`: that somebody kept; `receipt_signers`: whose are trusted, beside the published ones.
     `mandate`, `owner`: what the record must be about. `as_of`: the block that it is known to end
-    at. `kept_head`: (seq, row hash) written down earlier. `most_calls`: of the nodes, together.
+    at. `kept_heads`: seen earlier, by whomever. `most_calls`: of the nodes, together.
     """
 
     now: int | None = None
@@ -79,7 +80,7 @@ class Options:
     mandate: str | None = None
     owner: str | None = None
     as_of: int | None = None
-    kept_head: tuple[int, str] | None = None
+    kept_heads: Sequence[SeenHead] = ()
     scan: Scan = Scan.AUTO
     most_calls: int | None = None
     anchor: str | None = None
@@ -107,7 +108,7 @@ def verify(
     if record.first is None or subject is None:
         return report
     _say_subject(record, subject, options, report)
-    _kept_head(record, options, report)
+    _kept_heads(record, options, report)
     most_calls = options.most_calls or CALLS_A_RECORD + CALLS_A_ROW * len(record.rows)
     node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
@@ -478,13 +479,14 @@ class _Chain:
         )
 
 
-def _kept_head(record: RecordFile, options: Options, report: Report) -> None:
-    if options.kept_head is None:
-        return
-    seq, row_hash = options.kept_head
-    found = next((row.row_hash for row in record.rows if row.seq == seq), None)
-    if found != row_hash:
-        report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here it has {found}")
+def _kept_heads(record: RecordFile, options: Options, report: Report) -> None:
+    """Those that name no mandate are of this one."""
+    hashes = {row.seq: row.row_hash for row in record.rows} if options.kept_heads else {}
+    own = ("", (record.first or {}).get("mandate_id"))
+    for mandate_id, seq, row_hash in options.kept_heads:
+        found = hashes.get(seq)
+        if mandate_id in own and found != row_hash:
+            report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here it has {found}")
 
 
 def _figures(state: MandateState, report: Report) -> None:

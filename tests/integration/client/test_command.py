@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from api.client.heads import SeenHead
 from scripts.build_client import build
 from tests.integration.chain_fixtures import free_port, start_anvil
 from tests.integration.client.conftest import Exported
@@ -229,6 +230,28 @@ def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     assert verify(installed, record, url, *trusted, "--head", f"6:{row_hash}").returncode == 0
     done = verify(installed, record, url, *trusted, "--head", f"5:{row_hash}", "--json")
     assert json.loads(done.stdout)["by_name"] == {"head.kept": 1}
+
+
+def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
+    installed: Path, record: Path, exported: Exported, tmp_path: Path
+) -> None:
+    url, trusted = exported.deployed.anvil.url, factory_of(exported)
+    mandate_id = json.loads(exported.other[0])["mandate_id"]
+    row_hash, file = json.loads(exported.other[6])["row_hash"], tmp_path / "heads.ndjson"
+    heads = [
+        SeenHead(mandate_id, 6, row_hash),
+        SeenHead("m_another", 5, row_hash),
+        SeenHead(mandate_id, 4, row_hash),
+        SeenHead(mandate_id, 9_999, row_hash),
+    ]
+    file.write_text("".join(head.line() for head in heads))
+    done = verify(installed, record, url, *trusted, "--head", str(file), "--json")
+    assert json.loads(done.stdout)["by_name"] == {"head.kept": 2}
+    file.write_text("{}\n")
+    done = verify(installed, record, url, *trusted, "--head", str(file))
+    assert (done.returncode, "line 1: no object of" in done.stderr) == (2, True)
+    done = verify(installed, record, url, *trusted, "--head", "6:0xnone")
+    assert (done.returncode, "write SEQ:HASH" in done.stderr) == (2, True)
 
 
 def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Exported) -> None:

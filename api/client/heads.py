@@ -1,0 +1,169 @@
+"""Heads of records that this client was shown, to compare with what others were shown
+(docs/witness.md#heads-that-clients-saw; `verify-record --head FILE`).
+
+    answers, saved records --seq, row_hash--> seen --lines()--> another client: add_lines
+                                                 +--file------> verify-record --head FILE
+
+Laws
+- The hash of a row covers all rows before it: two hashes of one number are two pasts, and a record
+  never becomes shorter.
+- A contradiction is said before anything of it is kept.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from api.client.refusal import ClientError
+
+MOST_LINE_BYTES = 300
+MOST_LINES = 100_000
+MANDATE_FORM = re.compile(r"[A-Za-z0-9_-]{1,64}")
+HASH_FORM = re.compile(r"0x[0-9a-f]{64}")
+
+
+class SeenHead(NamedTuple):
+    """Row `seq` of a mandate's record had this hash."""
+
+    mandate_id: str
+    seq: int
+    row_hash: str
+
+    def line(self) -> str:
+        return json.dumps(self._asdict(), sort_keys=True, separators=(",", ":")) + "\n"
+
+
+class HeadsDiffer(ClientError):
+    """Two pasts of one mandate. `ours` was seen before; `theirs`: its row there, None when the
+    other record ends before it. Keep both: whoever wrote them shows different people different
+    records.
+    """
+
+    def __init__(self, ours: SeenHead, theirs: SeenHead | None) -> None:
+        said = "is not there" if theirs is None else f"has {theirs.row_hash} there"
+        super().__init__(
+            f"row {ours.seq} of {ours.mandate_id} was seen as {ours.row_hash} and {said}"
+        )
+        self.ours = ours
+        self.theirs = theirs
+
+
+class SeenHeads:
+    """`file`: what is seen is appended to it, a line of JSON each; what it has is known.
+
+    Errors: ValueError when a line of the file is no head; HeadsDiffer when it contradicts itself.
+    """
+
+    def __init__(self, file: "str | PathLike[str] | None" = None) -> None:
+        self._seen: dict[str, dict[int, SeenHead]] = {}
+        self._file = None
+        if file is not None:
+            kept = Path(file)
+            if kept.exists():
+                self.add_lines(heads_of(kept))
+            self._file = kept
+
+    def of(self, mandate_id: str) -> tuple[SeenHead, ...]:
+        """By number."""
+        seen = self._seen.get(mandate_id, {})
+        return tuple(seen[seq] for seq in sorted(seen))
+
+    def lines(self) -> str:
+        """All, for another client."""
+        return "".join(head.line() for one in self._seen for head in self.of(one))
+
+    def add_lines(self, heads: "Iterable[SeenHead] | str") -> None:
+        """What another client saw (its `lines`). Errors: ValueError, HeadsDiffer; then none is
+        kept.
+        """
+        found = list(parsed(heads.splitlines()) if isinstance(heads, str) else heads)
+        theirs = dict[tuple[str, int], SeenHead]()
+        for head in found:
+            self._require_same(theirs.setdefault((head.mandate_id, head.seq), head), head)
+            self._require_same(self._seen.get(head.mandate_id, {}).get(head.seq), head)
+        for head in found:
+            self._keep(head)
+
+    def saw(self, head: SeenHead) -> None:
+        """Errors: HeadsDiffer; OSError when the file cannot be written."""
+        self._require_same(self._seen.get(head.mandate_id, {}).get(head.seq), head)
+        self._keep(head)
+
+    def take(self, fields: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """The row that a call wrote, if it did. Errors: HeadsDiffer."""
+        line = answer.get("record_line")
+        if line is not None:
+            self.saw(SeenHead(str(fields["id"]), line["body"]["seq"], line["row_hash"]))
+
+    def compare_record(self, mandate_id: str, file: Path) -> None:
+        """A saved record has every row that was seen; its own last one is kept. Whether its rows
+        give the hashes that it says, and a file that broke off, are for verify-record to judge.
+
+        Errors: HeadsDiffer.
+        """
+        seen, rows, last = self._seen.get(mandate_id, {}), dict[int, SeenHead](), None
+        with file.open("rb") as lines:
+            for line in lines:
+                if (head := _head_of(mandate_id, line)) is not None:
+                    last = head
+                    rows |= {head.seq: head} if head.seq in seen else {}
+                elif last is not None and line.startswith(b'{"head":') and line.endswith(b"\n"):
+                    self._compare(mandate_id, rows)
+                    self._keep(last)
+
+    def _compare(self, mandate_id: str, rows: Mapping[int, SeenHead]) -> None:
+        for ours in self.of(mandate_id):
+            if ours.seq not in rows:
+                raise HeadsDiffer(ours, None)
+            self._require_same(ours, rows[ours.seq])
+
+    def _require_same(self, ours: SeenHead | None, theirs: SeenHead) -> None:
+        if ours is not None and ours != theirs:
+            raise HeadsDiffer(ours, theirs)
+
+    def _keep(self, head: SeenHead) -> None:
+        seen = self._seen.setdefault(head.mandate_id, {})
+        if head.seq not in seen:
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as out:
+                    out.write(head.line())
+            seen[head.seq] = head
+
+
+def _head_of(mandate_id: str, line: bytes) -> SeenHead | None:
+    """Of a record's line that is a row."""
+    try:
+        found = json.loads(line)
+        return SeenHead(mandate_id, int(found["body"]["seq"]), str(found["row_hash"]))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def heads_of(file: Path) -> Iterator[SeenHead]:
+    """Of a file of heads. Errors: ValueError that names the line."""
+    with file.open("rb") as lines:
+        yield from parsed(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b""))
+
+
+def parsed(lines: Iterable[str | bytes]) -> Iterator[SeenHead]:
+    """Errors: ValueError that names the line."""
+    for number, line in enumerate(lines, start=1):
+        if number > MOST_LINES or len(line) > MOST_LINE_BYTES:
+            raise ValueError(f"line {number}: longer, or more, than heads are")
+        yield _parsed(number, line)
+
+
+def _parsed(number: int, line: str | bytes) -> SeenHead:
+    try:
+        found = json.loads(line)
+        head = SeenHead(**found)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"line {number}: no object of mandate_id, seq and row_hash") from error
+    texts = (head.mandate_id, MANDATE_FORM), (head.row_hash, HASH_FORM)
+    is_text = all(isinstance(one, str) and form.fullmatch(one) for one, form in texts)
+    if not is_text or type(head.seq) is not int or not 1 <= head.seq < 2**53:
+        raise ValueError(f"line {number}: a field has another form than a head's")
+    return head
