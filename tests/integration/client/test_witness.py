@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from click.testing import CliRunner
 
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.verification import Options, verify
@@ -40,17 +41,26 @@ def name(record: AnchoredRecord) -> str:
 def run(
     record: AnchoredRecord, folder: Path, lines: Sequence[bytes], *more: str, code: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """A round over a saved record; `code` runs first, in the witness's process."""
+    """A round over a saved record; with `code` in a process of its own, after that."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name(record)}.ndjson").write_bytes(b"".join(lines))
     key = folder / "key"
     key.write_text(STRANGER.private_key)
-    started = f"from scripts import witness\n{code}\nwitness.cli()"
-    command = [sys.executable, "-c", started, "--rpc", record.chain.anvil.url]
-    command += ["--anchor", record.contract, "--service", str(folder), "--key-file", str(key)]
-    command += ["--state", str(folder / "state"), "--mandate", name(record), *more]
+    options = ["--rpc", record.chain.anvil.url, "--mandate", name(record), *more]
+    options += ["--anchor", record.contract, "--key-file", str(key)]
+    options += [] if "--service" in more else ["--service", str(folder)]
+    options += ["--state", str(folder / "state")]
+    if not code:
+        done = CliRunner().invoke(witness.cli, options)
+        return subprocess.CompletedProcess(options, done.exit_code, done.stdout, done.stderr)
+    command = [sys.executable, "-c", f"from scripts import witness\n{code}\nwitness.cli()"]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        [*command, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
     )
 
 
