@@ -299,13 +299,16 @@ def cli(
     token = "" if token_file is None else token_file.read_text().strip()
     rpcs = [Rpc([url]) for url in rpc]
     witness = Witness(rpcs, address, service, token, key_file.read_text().strip(), state)
-    while True:
-        code = witness.round(mandate)
-        if every is None or once:
-            break
-        time.sleep(every)
-    os.close(held)
-    raise SystemExit(code)
+    try:
+        while True:
+            code = witness.round(mandate)
+            if every is None or once:
+                raise SystemExit(code)
+            time.sleep(every)
+    finally:
+        for one in rpcs:
+            one.close()
+        os.close(held)
 
 
 if __name__ == "__main__":

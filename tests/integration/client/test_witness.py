@@ -52,7 +52,7 @@ def run(
     options += ["--state", str(folder / "state")]
     if not code:
         done = CliRunner().invoke(witness.cli, options)
-        return subprocess.CompletedProcess(options, done.exit_code, done.stdout, done.stderr)
+        return subprocess.CompletedProcess(options, done.exit_code, done.output)
     command = [sys.executable, "-c", f"from scripts import witness\n{code}\nwitness.cli()"]
     return subprocess.run(
         [*command, *options],
