@@ -62,7 +62,7 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 	@$(PY) -m scripts.devstack
 
 STORIES := tests --ignore=tests/deep -m story -p tests.lanes -n $(or $(LANES),auto)
-test: build ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: two more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+test: build ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute

@@ -54,8 +54,8 @@ class Scheduler(LoadScopeScheduling):
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin's own, which says one per core
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than cores: each often waits for a chain, a database or a process."""
-    return 2 + (os.cpu_count() or 1)
+    """One more than cores: each often waits for a chain, a database or a process."""
+    return 1 + (os.cpu_count() or 1)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduler:
