@@ -41,6 +41,7 @@ FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
 FIRST_KEYS: Final = frozenset(FIRST_FORMS)
 AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
+MOST_SHARED: Final = 66  # characters: an address or a hash
 ANCHOR_KEYS: Final = frozenset(
     {"block_hash", "block_number", "epoch", "proof", "root", "root_before", "row_hash", "seq", "tx_hash"}
 )  # fmt: skip
@@ -108,7 +109,7 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         log_index=body["log_index"],
         block_number=body["block_number"],
         block_hash=_hash_or_none(body["block_hash"], "body.block_hash"),
-        payload=body["payload"],
+        payload=_shared(body["payload"]),
         author=_author(body[AUTHOR_KEY]) if AUTHOR_KEY in body else None,
         id=body["seq"],
         mandate_id=0,
@@ -119,6 +120,16 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         prev_hash=_hash(line["prev_hash"], "prev_hash"),
         row_hash=_hash(line["row_hash"], "row_hash"),
     )
+
+
+def _shared(payload: dict[str, Any]) -> dict[str, Any]:
+    """The same texts (a target, a selector, no money) stand in many rows: each is kept once."""
+    for part in (payload, *payload.values()):
+        if type(part) is dict:
+            for key, value in part.items():
+                if type(value) is str and len(value) <= MOST_SHARED:
+                    part[key] = intern(value)
+    return payload
 
 
 def _author(said: object) -> RowAuthor:
