@@ -45,6 +45,16 @@ DATABASE = "mandate"
 START_TIMEOUT_S = 60
 ORPHANS_TIMEOUT_S = 10
 SOCKET_NAME = ".s.PGSQL.5432"
+FOR_TESTS = {  # no disk is waited for, and nothing works beside what a test asks for
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "jit": "off",
+    "shared_buffers": "24MB",
+}
 SOCKET_PATH_BYTES = 100  # a Unix socket's path ends at 107 bytes on Linux and at 103 on macOS
 
 _log = logging.getLogger(__name__)
@@ -91,8 +101,8 @@ def start(data_dir: Path, *, durable: bool = True) -> EmbeddedPostgres:
 
     Makes the folder, the cluster and the database when missing.
 
-    `durable=False` skips fsync: faster, and safe against a killed process but not against a power
-    cut (for tests).
+    `durable=False` is for tests: it skips fsync and vacuum, so it is safe against a killed process
+    but not against a power cut, and is not meant to live for days.
     Errors: EmbeddedPostgresError.
     """
     data_dir = data_dir.expanduser().resolve()
@@ -301,7 +311,7 @@ def _start_server(data_dir: Path, account: _Account, socket_dir: Path, durable: 
         "max_connections": "200",
     }
     if not durable:
-        settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        settings |= FOR_TESTS
     options = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
     log = cluster / "server.log"
     arguments = [

@@ -12,10 +12,13 @@ from typing import Any
 
 import httpx
 import psycopg
+import pytest
 
 from scripts.devstack import Ports
 from tests.acceptance.conftest import ROOT, WITHIN_S, RunningStack
 from tests.acceptance.stacks.conftest import OUTSIDE, Pair
+
+pytestmark = pytest.mark.story
 
 
 def test_two_stacks__run_side_by_side(pair: Pair) -> None:

@@ -89,6 +89,7 @@ def test_a_refused_sign_up__may_use_its_text_later(limited: Limit, clock: Clock)
     assert client.post("/auth/owner/login", json=body).status_code == 200
 
 
+@pytest.mark.story
 def test_fifty_new_owners_at_once__exactly_ten_sign_up(
     client: TestClient, database: Database
 ) -> None:
@@ -173,6 +174,7 @@ def test_without_a_welcome_credit__none_is_granted(limited: Limit) -> None:
 # Free reads
 
 
+@pytest.mark.story
 def test_free_reads__are_shared_by_the_unowned_accounts_of_an_address(limited: Limit) -> None:
     client = limited(welcome_credits=0)
     agents = [connect(client) for _ in range(4)]

@@ -108,6 +108,7 @@ def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported)
     assert "claims, which only their authors vouch for: rows 6" in done.stdout
 
 
+@pytest.mark.story
 def test_what_the_record_is_about__is_printed_first(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -132,6 +133,7 @@ def test_claims__are_3_under_strict(installed: Path, record: Path, exported: Exp
     assert verify(installed, record, url, *factory_of(exported), "--strict").returncode == 3
 
 
+@pytest.mark.story
 def test_a_factory_that_nobody_named__is_2_however_much_it_says(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -140,6 +142,7 @@ def test_a_factory_that_nobody_named__is_2_however_much_it_says(
     assert "name the published one with --factory" in done.stdout
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     ("option", "value", "name"),
     [
@@ -156,6 +159,7 @@ def test_a_record_of_something_else_than_was_named__is_a_difference(
     assert (done.returncode, json.loads(done.stdout)["by_name"]) == (1, {name: 1})
 
 
+@pytest.mark.story
 def test_text_that_would_move_the_cursor__is_shown_as_what_it_is(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -180,12 +184,14 @@ def test_a_difference__is_1_with_its_row_and_name(
     assert {one["seq"] for one in told["differences"]} == {4}
 
 
+@pytest.mark.story
 def test_a_node_that_is_away__is_2_and_never_sound(installed: Path, record: Path) -> None:
     done = verify(installed, record, f"http://127.0.0.1:{free_port()}")
     assert done.returncode == 2
     assert "could not be fully checked" in done.stdout and "sound" not in done.stdout
 
 
+@pytest.mark.story
 def test_a_factory_that_is_not_the_trusted_one__is_a_difference(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -195,6 +201,7 @@ def test_a_factory_that_is_not_the_trusted_one__is_a_difference(
     assert json.loads(done.stdout)["by_name"] == {"terms.factory": 1}
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("option", ["--factory", "--x402-adapter"])
 def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
     installed: Path, record: Path, option: str
@@ -204,6 +211,7 @@ def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
     assert "write an address: 0x and 40 hex digits" in done.stderr
 
 
+@pytest.mark.story
 def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -221,6 +229,7 @@ def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
     )
 
 
+@pytest.mark.story
 def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -232,6 +241,7 @@ def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     assert json.loads(done.stdout)["by_name"] == {"head.kept": 1}
 
 
+@pytest.mark.story
 def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     installed: Path, record: Path, exported: Exported, tmp_path: Path
 ) -> None:
@@ -254,6 +264,7 @@ def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     assert (done.returncode, "write SEQ:HASH" in done.stderr) == (2, True)
 
 
+@pytest.mark.story
 def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Exported) -> None:
     url, stranger = exported.deployed.anvil.url, start_anvil()
     try:

@@ -65,6 +65,7 @@ def test_many_differences__are_counted_and_not_kept(exported: Exported) -> None:
     assert report.more >= 4_000
 
 
+@pytest.mark.story
 def test_many_reversals_of_one_fact__cost_what_the_file_holds(exported: Exported) -> None:
     """4.4 MB took 28 s: each reversal looked through all rows."""
     forgery = Forgery.of(exported.other)

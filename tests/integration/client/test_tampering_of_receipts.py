@@ -288,6 +288,7 @@ def test_without_a_signer__receipts_are_not_checked(taken: Taken) -> None:
 # The command
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(("kind", "code"), [(None, 0), ("taken row cut off", 1)])
 def test_the_command__reads_files_of_receipts(
     taken: Taken, tmp_path: Path, kind: str | None, code: int

@@ -153,6 +153,7 @@ def test_a_sound_record__has_no_findings(
         )
 
 
+@pytest.mark.story
 def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
     follower: Follower, audit: Audit
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
     ]
 
 
+@pytest.mark.story
 def test_a_finding__is_written_once_until_a_rebuild_closes_it(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -401,6 +403,7 @@ def test_findings__are_append_only(database: Database, statement: str) -> None:
         session.execute(text(statement))
 
 
+@pytest.mark.story
 def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(
     follower: Follower, working: Working, audit: Audit
 ) -> None:

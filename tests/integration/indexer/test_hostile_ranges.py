@@ -52,6 +52,7 @@ def decoy_topics(vault: str) -> list[str]:
     return (found + ["0x" + "00" * 32] * 3)[:3]
 
 
+@pytest.mark.story
 def test_more_decoys_than_receipts_are_read_for__hide_no_omission(
     follower: Follower, working: Working, two: Nodes
 ) -> None:

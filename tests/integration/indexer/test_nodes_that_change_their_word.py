@@ -104,6 +104,7 @@ def test_an_only_node_that_renames_its_newest_block__has_to_insist(
     assert alone.reorgs <= 4
 
 
+@pytest.mark.story
 def test_an_only_node__its_real_reorgs_are_followed(
     follower: Follower, alone: Clocked, working: Working
 ) -> None:

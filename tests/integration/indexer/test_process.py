@@ -118,6 +118,7 @@ def _moves(database: Database) -> int:
         )
 
 
+@pytest.mark.story
 def test_asked_to_end__it_ends_cleanly_and_the_spare_takes_over(
     deployed: DeployedChain, database: Database, start: Start
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_stop_that_is_undone__the_mandate_works_again(
     assert follower.mandate(mandate).status == "working"
 
 
+@pytest.mark.story
 def test_sixty_blocks_with_forty_moves__are_healed_at_once(follower: Follower) -> None:
     mandate = follower.issue(daily_cap=1_000 * USDC)
     vault = follower.deployed.create_vault(mandate.terms)

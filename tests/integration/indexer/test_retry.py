@@ -232,6 +232,7 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
     assert (reasons(follower, first), follower.tip.owes_retry) == ([], False)
 
 
+@pytest.mark.story
 def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

@@ -336,6 +336,7 @@ def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
     )
 
 
+@pytest.mark.story
 def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
     follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_killed_leader__its_spare_leads_within_three_seconds(
     assert spare.poll() is None
 
 
+@pytest.mark.story
 def test_a_frozen_leader__its_spare_leads_within_three_seconds_and_it_ends_when_it_wakes(
     deployed: DeployedChain, database: Database, pair: Pair
 ) -> None:
@@ -231,6 +232,7 @@ def test_end_silent_holder__one_that_holds_the_lock_and_never_wrote_its_row_is_e
         holder.rollback()
 
 
+@pytest.mark.story
 def test_a_loop_that_hangs__falls_silent_and_is_taken_over(take: Take) -> None:
     hanging, spare = take(stuck_s=0.1), take()
     assert hanging.try_take(now_utc())
@@ -240,6 +242,7 @@ def test_a_loop_that_hangs__falls_silent_and_is_taken_over(take: Take) -> None:
         hanging.beat({})
 
 
+@pytest.mark.story
 def test_a_loop_in_a_long_step__is_spoken_for_and_says_how_long(
     take: Take, database: Database
 ) -> None:

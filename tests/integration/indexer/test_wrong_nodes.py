@@ -156,6 +156,7 @@ def a_dead_fork(clocked: Clocked) -> View:
     return view
 
 
+@pytest.mark.story
 def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_once(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -233,6 +234,7 @@ def test_a_false_finalized_that_is_said_once__halts_nothing_for_good(
     clocked.close()
 
 
+@pytest.mark.story
 def test_what_is_still_called_final__is_not_unwound_and_the_rounds_fail(
     follower: Follower, alone: Clocked
 ) -> None:

@@ -297,6 +297,7 @@ def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> Non
     assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     ("last_worth", "is_removed"), [(969 * USDC, True), (969 * USDC + 1, False)]
 )

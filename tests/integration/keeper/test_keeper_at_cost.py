@@ -148,6 +148,7 @@ def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mar
     assert stage.status() == "stopped"
 
 
+@pytest.mark.story
 def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_down_little(
     stage: Stage, venue: str
 ) -> None:

@@ -64,6 +64,7 @@ def higher(count: int) -> Lie:
 # Time
 
 
+@pytest.mark.story
 @of_two_or_three
 def test_a_head_ahead_of_time__leaves_no_node_alone_with_a_worth_of_nothing(
     stage: Stage, paths: tuple[str, ...]

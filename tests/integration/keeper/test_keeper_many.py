@@ -5,6 +5,7 @@ none of it.
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from sqlalchemy import event, text
 
 from core.chain.rpc import Rpc
@@ -45,6 +46,7 @@ def plan_of(database: Database, now: datetime) -> str:
         )
 
 
+@pytest.mark.story
 def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(
     database: Database,
 ) -> None:
@@ -73,6 +75,7 @@ class Told:
         return live
 
 
+@pytest.mark.story
 def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before_the_next_is_read(
     database: Database, database_url: str, monkeypatch: Any
 ) -> None:

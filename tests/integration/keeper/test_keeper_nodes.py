@@ -106,6 +106,7 @@ def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(st
     assert (stage.status(), stage.txs()) == ("working", [])
 
 
+@pytest.mark.story
 def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(
     stage: Stage,
 ) -> None:
@@ -124,6 +125,7 @@ def agent(stage: Stage) -> int:
     return int(stage.chain.reader.agent(stage.vault), 16)
 
 
+@pytest.mark.story
 def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: Stage) -> None:
     stage.set_price(NEAR_FLOOR)
     wire = LyingWire({})

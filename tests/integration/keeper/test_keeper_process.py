@@ -58,6 +58,7 @@ def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Star
     assert KEEPER.private_key.removeprefix("0x") not in said
 
 
+@pytest.mark.story
 def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> None:
     first = start("run")
     wait_until(lambda: state_of_leader(stage) == "watching")
@@ -69,6 +70,7 @@ def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> N
     assert stage.keeper_nonce() == 1
 
 
+@pytest.mark.story
 def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(
     stage: Stage, start: Start
 ) -> None:

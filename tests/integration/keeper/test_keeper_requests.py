@@ -232,6 +232,7 @@ def test_a_round__signs_that_it_gets_on_at_each_request(
     assert len(signs) >= 5
 
 
+@pytest.mark.story
 def test_what_the_chain_refuses__makes_room_for_the_others_and_ends_after_an_hour(
     stage: Stage,
 ) -> None:
@@ -286,6 +287,7 @@ def test_the_days_gas_of_an_account__holds_up_no_other_account(stage: Stage) -> 
     assert due_at == next_day(stage.now())
 
 
+@pytest.mark.story
 def test_a_thief_who_asks_all_day__burns_less_than_the_days_budget(stage: Stage) -> None:
     """Ten agents without an owner ask for 120 transfers; every fee of the day is paid by the gas
     key.

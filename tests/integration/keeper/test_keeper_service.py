@@ -106,6 +106,7 @@ def test_run__jobs_and_metrics__are_there_at_once(
         assert line in shown
 
 
+@pytest.mark.story
 def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
     stage: Stage, start: Start
 ) -> None:

@@ -157,7 +157,7 @@ class Stage:
 def stage(
     deps: Deps, deployed: DeployedChain, database: Database, database_url: str, clock: Clock
 ) -> Iterator[Stage]:
-    clock.now = datetime.now(UTC)
+    clock.now = datetime.fromtimestamp(deployed.now, UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
     made = Stage(
         deployed,

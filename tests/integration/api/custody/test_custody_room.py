@@ -148,6 +148,7 @@ def test_a_full_queue__is_the_services_to_empty(
     assert int(answer.headers["Retry-After"]) == 60
 
 
+@pytest.mark.story
 def test_twenty_agents_at_once__take_the_places_there_are(stage: Stage) -> None:
     client = stage.serve(NEW, limits=limits(custody_queue=7))
     agents = twenty_agents(stage)

@@ -97,6 +97,7 @@ def test_killed_in_between__the_next_keeper_brings_it_there_once(
     assert (stage.states(agent), len(stage.keepers.txs())) == (["confirmed"], 1)
 
 
+@pytest.mark.story
 def test_killed_while_it_sends__the_next_keeper_brings_it_there_once(
     stage: Stage, agent: dict[str, str], starter: str
 ) -> None:

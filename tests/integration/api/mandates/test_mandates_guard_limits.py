@@ -176,6 +176,7 @@ def test_a_call_without_payment__has_what_is_left_beside_signed_ones(
     )
 
 
+@pytest.mark.story
 def test_twenty_calls_at_once__are_signed_up_to_the_limit(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:

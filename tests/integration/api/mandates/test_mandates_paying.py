@@ -185,6 +185,7 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
     assert stage.faults(mandate_id) == []
 
 
+@pytest.mark.story
 def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     stage: Stage,
     deployed: DeployedChain,

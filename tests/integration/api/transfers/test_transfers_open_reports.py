@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+import pytest
 from eth_account import Account
 from sqlalchemy import select
 from starlette.testclient import TestClient
@@ -29,6 +30,7 @@ def numbered(client: TestClient, agent: dict[str, Any], n: int, **changes: Any) 
     return send(client, agent, tx_hash=tx(1000 + n), **changes)
 
 
+@pytest.mark.story
 def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -74,6 +76,7 @@ def test_while_no_report_can_have_ended__retry_at_is_later_than_now(
     assert numbered(client, agent, 20).json()["service"]["retry_at"] == "2026-11-21T15:01:00Z"
 
 
+@pytest.mark.story
 def test_fifty_reports_at_once__exactly_twenty_are_taken(
     client: TestClient, database: Database, agent: dict[str, Any]
 ) -> None:
@@ -95,6 +98,7 @@ def watched(database: Database) -> list[str]:
         return ["0x" + one.hex() for one in session.scalars(query)]
 
 
+@pytest.mark.story
 def test_a_new_report__takes_the_place_of_the_oldest_that_failed_unseen(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:

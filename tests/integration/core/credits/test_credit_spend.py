@@ -86,6 +86,7 @@ def _spent(
     return last_entry(session, account)
 
 
+@pytest.mark.story
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(1, 20),

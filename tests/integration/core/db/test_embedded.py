@@ -31,6 +31,7 @@ def _connect(server: EmbeddedPostgres) -> psycopg.Connection[tuple[object, ...]]
     return psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True)
 
 
+@pytest.mark.story
 def test_start__after_kill_9__keeps_the_data(data_dir: Path) -> None:
     server = start(data_dir)
     with _connect(server) as connection:
@@ -60,6 +61,7 @@ def test_start__beside_another_instance__shares_nothing(
     assert postgres.pid is not None
 
 
+@pytest.mark.story
 def test_server__is_reached_from_another_process(data_dir: Path) -> None:
     server = start(data_dir, durable=False)
     program = (

@@ -187,6 +187,7 @@ def test_a_receipt_without_a_log__looks_whole_and_is_denied_by_a_bloom(
             assert of_logs != int(header["logsBloom"], 16)
 
 
+@pytest.mark.story
 def test_a_liar__tells_each_of_its_lies__and_the_other_node_none(
     lived: DeployedChain, ask: Ask
 ) -> None:

@@ -112,6 +112,7 @@ def test_statement__a_long_reason__is_cut_and_says_so(letters: int, more: bool) 
     assert ("[... 1 letters more; the CSV has all]" in text) is more
 
 
+@pytest.mark.story
 def test_all__totals_and_lines_of_mandates__are_those_of_the_json() -> None:
     found = whole()
     text = text_of(all_statements_pdf(found, {"paper": "P caution.", "testnet": "T caution."}))
