@@ -251,7 +251,7 @@ def _key(
         return bytes(
             Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())
         ).hex()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidParameterError(
             f"{name}_KEYSTORE",
             f"it cannot be opened ({type(error).__name__}); check file and password",

@@ -13,6 +13,7 @@ Laws
 
 import fcntl
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from typing import Any
 import click
 import httpx
 from eth_account import Account
+from eth_utils import ValidationError
 
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.findings import Finding, Report, UncheckedError
@@ -229,7 +231,7 @@ class Witness:
             if heads:
                 journal.sign(heads, self.key)
         except ContradictionError as found:
-            say("contradiction", mandate, str(found), evidence=str(journal.keep(found)))
+            say("contradiction", mandate, str(found), evidence=_kept(journal, found))
             return 1
         # one mandate's trouble, whatever it is, ends no other's round
         except Exception as error:
@@ -244,6 +246,15 @@ class Witness:
         return fetch(self.source, mandate, self.token, self.folder / f"{mandate}.fetched")
 
 
+def _kept(journal: Journal, found: ContradictionError) -> str:
+    """Where the evidence is; where it cannot be written, the log has it."""
+    try:
+        return str(journal.keep(found))
+    except OSError as error:
+        both = {"signed": asdict(found.kept), "shown": found.shown}
+        return f"not written, {type(error).__name__}: {json.dumps(both)}"
+
+
 def say(event: str, mandate: str, text: str, **more: object) -> None:
     click.echo(json.dumps({"event": event, "mandate": mandate, "text": text, **more}))
 
@@ -255,8 +266,32 @@ def lock(folder: Path) -> int:
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise click.ClickException(f"another witness works in {folder}") from None
+        raise NotStartedError(f"another witness works in {folder}") from None
     return opened
+
+
+class NotStartedError(click.ClickException):
+    """Exit code 1 is a contradiction's alone."""
+
+    exit_code = 2
+
+
+def text_of(file: Path, option: str) -> str:
+    """Errors: NotStartedError."""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise NotStartedError(f"{option}: {file} cannot be read ({type(error).__name__})") from None
+
+
+def key_of(file: Path) -> str:
+    """Errors: NotStartedError, which shows nothing of the key."""
+    key = text_of(file, "--key-file")
+    try:
+        Account.from_key(key)
+    except (ValueError, ValidationError):
+        raise NotStartedError("--key-file: write the key as 0x and 64 hex digits") from None
+    return key
 
 
 @click.command()
@@ -295,10 +330,17 @@ def cli(
         raise click.BadParameter(str(error), param_hint="--anchor") from error
     if odd := [one for one in mandate if MANDATE_FORM.fullmatch(one) is None]:
         raise click.BadParameter(f"no mandate's id: {odd[0]!r}", param_hint="--mandate")
-    held = lock(state)
-    token = "" if token_file is None else token_file.read_text().strip()
+    if every is not None and not math.isfinite(every):
+        raise click.BadParameter("write a number of seconds", param_hint="--every")
+    token = "" if token_file is None else text_of(token_file, "--token-file")
+    key = key_of(key_file)
+    try:
+        held = lock(state)
+    except OSError as error:
+        why = f"--state: {state} cannot be written ({type(error).__name__})"
+        raise NotStartedError(why) from None
     rpcs = [Rpc([url]) for url in rpc]
-    witness = Witness(rpcs, address, service, token, key_file.read_text().strip(), state)
+    witness = Witness(rpcs, address, service, token, key, state)
     try:
         while True:
             code = witness.round(mandate)

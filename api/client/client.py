@@ -203,7 +203,7 @@ class Client(Areas):
         for page in self.pages(call, *path, **fields):
             yield from page[name]
 
-    def save_record(self, mandate_id: str, file: Path) -> int:
+    def save_record(self, mandate_id: str, file: "str | PathLike[str]") -> int:
         """Write a mandate's record to `file` as it comes, for verify-record; bytes written.
 
         Errors: Refused, Unreachable; HeadsDiffer when it is another record than this client was
@@ -218,9 +218,9 @@ class Client(Areas):
             if not answer.is_success:
                 answer.read()
                 raise Refused(answer.status_code, body_of(answer), None)
-            with file.open("wb") as out:
+            with Path(file).open("wb") as out:
                 size = sum(out.write(part) for part in answer.iter_bytes())
-        self.heads.compare_record(mandate_id, file)
+        self.heads.compare_record(mandate_id, Path(file))
         return size
 
     # Sending

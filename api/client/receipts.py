@@ -7,13 +7,14 @@
 """
 
 import json
+import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from api.client.authoring import EVENTS, MANDATE, NO_TRANSACTION, REFUSALS, SIGNED_PATHS, row_of
 from api.client.refusal import ClientError
@@ -93,8 +94,16 @@ class _Appending:
         self._file = file
 
     def __call__(self, receipt: dict[str, Any]) -> None:
-        with self._file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(receipt, sort_keys=True, separators=(",", ":")) + "\n")
+        line = json.dumps(receipt, sort_keys=True, separators=(",", ":")) + "\n"
+        with self._file.open("ab+") as out:
+            if out.tell() and not _ends_a_line(out):
+                line = "\n" + line  # a kill cut the last one off
+            out.write(line.encode())
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def _require_line(path: str, fields: Fields, answer: Fields) -> None:

@@ -6,6 +6,7 @@ Exit code 0 sound, also beside claims of authors; 1 differences; 2 could not be 
 
 import gc
 import json
+import os
 import re
 import sys
 import time
@@ -160,11 +161,24 @@ def main(
         _verify(lines, rpcs, options, tell, report)
         gc.enable()
     report.figures |= _cost(rpcs, begun)
-    if as_json:
-        sys.stdout.write(json.dumps(report.as_json()) + "\n")
-    else:
-        _show(report, Console())
-    raise typer.Exit(report.verdict.exit_code(strict=strict))
+    raise typer.Exit(_said(report, report.verdict.exit_code(strict=strict), as_json=as_json))
+
+
+def _said(report: Report, code: int, *, as_json: bool) -> int:
+    """The exit code. Where the output cannot be written (a full disk, a pipe that closed, an old
+    terminal's letters) nothing was shown to be sound, and no difference was found by that.
+    """
+    try:
+        if as_json:
+            sys.stdout.write(json.dumps(report.as_json()) + "\n")
+        else:
+            _show(report, Console())
+        sys.stdout.flush()
+    except (OSError, ValueError, SystemExit) as error:  # SystemExit: rich, of a closed pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered is written at the end
+        typer.echo(f"the result could not be written: {type(error).__name__}", err=True)
+        return 1 if report.verdict is Verdict.DIFFERENT else 2
+    return code
 
 
 def _verify(

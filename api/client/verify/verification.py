@@ -486,7 +486,8 @@ def _kept_heads(record: RecordFile, options: Options, report: Report) -> None:
     for mandate_id, seq, row_hash in options.kept_heads:
         found = hashes.get(seq)
         if mandate_id in own and found != row_hash:
-            report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here it has {found}")
+            here = "there is no such row" if found is None else f"it has {found}"
+            report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here {here}")
 
 
 def _figures(state: MandateState, report: Report) -> None:

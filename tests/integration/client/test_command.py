@@ -4,6 +4,7 @@ out of reach.
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -262,6 +263,25 @@ def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     assert (done.returncode, "line 1: no object of" in done.stderr) == (2, True)
     done = verify(installed, record, url, *trusted, "--head", "6:0xnone")
     assert (done.returncode, "write SEQ:HASH" in done.stderr) == (2, True)
+
+
+@pytest.mark.story
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize("where", ["a full disk", "a closed pipe"])
+def test_result_that_cannot_be_written__is_no_difference(
+    installed: Path, record: Path, exported: Exported, where: str, more: tuple[str, ...]
+) -> None:
+    """Before, exit code 1 for a sound record."""
+    url, trusted = exported.deployed.anvil.url, factory_of(exported)
+    to = "> /dev/full" if where == "a full disk" else "| true"
+    command = [sys.executable, str(installed / "bin" / "verify-record"), str(record)]
+    line = shlex.join([*command, "--rpc", url, *trusted, *more])
+    done = run(
+        installed,
+        "-c",
+        f"import subprocess, sys; sys.exit(subprocess.call(['bash', '-c', {f'{line} {to}; exit ${{PIPESTATUS[0]}}'!r}]))",
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
 @pytest.mark.story

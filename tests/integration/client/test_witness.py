@@ -47,7 +47,8 @@ def run(
     key = folder / "key"
     key.write_text(STRANGER.private_key)
     options = ["--rpc", record.chain.anvil.url, "--mandate", name(record), *more]
-    options += ["--anchor", record.contract, "--key-file", str(key)]
+    options += ["--anchor", record.contract]
+    options += [] if "--key-file" in more else ["--key-file", str(key)]
     options += [] if "--service" in more else ["--service", str(folder)]
     options += ["--state", str(folder / "state")]
     if not code:
@@ -110,6 +111,49 @@ def test_record_that_the_witness_saw__is_confirmed(
     report = check(anchored, anchored.lines, file, STRANGER.address)
     assert (report.findings, report.unchecked) == ([], [])
     assert report.figures["witnessed_heads"] == {STRANGER.address: 4}
+
+
+@pytest.mark.parametrize("key", ["", "no key", "0x" + "22" * 31, "0x" + "00" * 32])
+def test_key_that_is_none__ends_at_once_and_is_not_shown(
+    anchored: AnchoredRecord, tmp_path: Path, key: str
+) -> None:
+    """Before, a round without new anchors was 0, and the key failed an hour later."""
+    bad = tmp_path / "bad"
+    bad.write_text(key)
+    done = run(anchored, tmp_path, anchored.lines, "--key-file", str(bad))
+    assert (done.returncode, "64 hex digits" in done.stdout) == (2, True)
+    assert not key or key not in done.stdout
+
+
+def test_state_that_cannot_be_written__is_no_contradiction(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """Before, exit code 1 and a stack trace."""
+    (tmp_path / "state").write_text("a file")
+    done = run(anchored, tmp_path, anchored.lines)
+    assert (done.returncode, "--state" in done.stdout) == (2, True)
+
+
+def test_second_witness_of_a_state__is_no_contradiction(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    held = witness.lock(tmp_path / "state")
+    done = run(anchored, tmp_path, anchored.lines)
+    os.close(held)
+    assert (done.returncode, "another witness" in done.stdout) == (2, True)
+
+
+def test_evidence_that_cannot_be_written__is_in_the_log(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """Before, it ended the process, and the other mandates' rounds with it."""
+    cosigned(anchored, tmp_path)
+    (tmp_path / "state" / f"{name(anchored)}.evidence.jsonl").mkdir()
+    done = run(anchored, tmp_path, rewritten(anchored), "--mandate", "m_aaaaaaaaaa")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [one["event"] for one in said] == ["contradiction", "unchecked"]
+    assert '"signed"' in said[0]["evidence"]
 
 
 def test_another_record__shown_to_the_witness_before__differs(

@@ -125,6 +125,11 @@ def test_a_guards_keystore__needs_its_password_file_and_must_open(
         InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(FileNotFoundError\)"
     ):
         deps_of(alone.model_copy(update={"guard_keystore_password_file": file}))
+    file.write_text("{}")  # JSON, and no keystore
+    with pytest.raises(
+        InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(KeyError"
+    ):
+        deps_of(alone.model_copy(update={"guard_keystore_password_file": file}))
 
 
 def test_help__says_where_settings_come_from(

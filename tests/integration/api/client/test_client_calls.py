@@ -183,7 +183,7 @@ def test_a_record__is_saved_as_the_service_streams_it(
 ) -> None:
     mandate_id, file = mandate_of(owner, agent, wallet), tmp_path / "record.ndjson"
 
-    written = agent.save_record(mandate_id, file)
+    written = agent.save_record(mandate_id, str(file))
 
     assert written == file.stat().st_size
     assert file.read_text() == owner.mandates.record(mandate_id)["text"]

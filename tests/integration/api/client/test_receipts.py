@@ -115,6 +115,18 @@ def test_a_file_of_receipts__has_a_line_each(
     )
 
 
+def test_a_line_that_a_kill_cut_off__takes_no_receipt_with_it(
+    caller: Connect, stage: Stage, mandate_id: str, tmp_path: Path
+) -> None:
+    """Before, the next receipt was written behind it, and both were lost."""
+    file = tmp_path / "receipts.ndjson"
+    file.write_text('{"chain_id":845')
+    client = caller(key=stage.agent[KEY], receipts=file)
+    client.mandates.report_event(mandate_id, **NOTE)
+    cut, line = file.read_text().splitlines()
+    assert (cut, json.loads(line)) == ('{"chain_id":845', client.receipts.kept[0])
+
+
 def test_the_owners_signature_of_terms__has_the_receipt_of_its_newest_row(stage: Stage) -> None:
     mandate_id = stage.draft(market_mode="paper")
     body = {"signature": stage.sign_terms(mandate_id)}
