@@ -231,17 +231,24 @@ class Witness:
             if heads:
                 journal.sign(heads, self.key)
         except ContradictionError as found:
+            if not self._is_service and found.shown["row_hash"] is None:
+                say("unchecked", mandate, f"{found}; the file is older than what was signed")
+                return 2
             say("contradiction", mandate, str(found), evidence=_kept(journal, found))
             return 1
         # one mandate's trouble, whatever it is, ends no other's round
         except Exception as error:
             say("unchecked", mandate, f"{type(error).__name__}: {error}"[:2_000])
             return 2
-        say("cosigned", mandate, f"{len(heads)} heads", newest=max(journal.signed, default=None))
+        say("cosigned", mandate, f"{len(heads)} new", newest=max(journal.signed, default=None))
         return 0
 
+    @property
+    def _is_service(self) -> bool:
+        return self.source.startswith(("http://", "https://"))
+
     def _record(self, mandate: str) -> Path:
-        if not self.source.startswith(("http://", "https://")):
+        if not self._is_service:
             return Path(self.source) / f"{mandate}.ndjson"
         return fetch(self.source, mandate, self.token, self.folder / f"{mandate}.fetched")
 
@@ -301,7 +308,12 @@ def key_of(file: Path) -> str:
     "--service", required=True, help="the service's URL, or a folder with <mandate>.ndjson"
 )
 @click.option("--mandate", multiple=True, required=True, help="a mandate's id; again for more")
-@click.option("--key-file", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, exists=True),
+    required=True,
+    help="a file with the private key that cosigns, 0x and 64 hex digits",
+)
 @click.option("--token-file", type=click.Path(path_type=Path, exists=True), help="a reader's token")
 @click.option("--state", type=click.Path(path_type=Path), required=True, help="what was signed")
 @click.option("--every", type=click.FloatRange(min=1), help="seconds between rounds")
@@ -327,13 +339,16 @@ def cli(
     try:
         address = address_from_text(anchor, "--anchor")
     except MandateError as error:
-        raise click.BadParameter(str(error), param_hint="--anchor") from error
+        raise click.BadParameter(
+            "write an address: 0x and 40 hex digits", param_hint="--anchor"
+        ) from error
     if odd := [one for one in mandate if MANDATE_FORM.fullmatch(one) is None]:
         raise click.BadParameter(f"no mandate's id: {odd[0]!r}", param_hint="--mandate")
     if every is not None and not math.isfinite(every):
         raise click.BadParameter("write a number of seconds", param_hint="--every")
     token = "" if token_file is None else text_of(token_file, "--token-file")
     key = key_of(key_file)
+    click.echo(f"cosigning as {Account.from_key(key).address}", err=True)
     try:
         held = lock(state)
     except OSError as error:

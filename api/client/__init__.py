@@ -8,7 +8,7 @@ sign terms and to pay.
 from api.client.client import Client
 from api.client.heads import HeadsDiffer, SeenHead, SeenHeads
 from api.client.payments import Payer, Receipt
-from api.client.receipts import BadReceipt
+from api.client.receipts import BadReceipt, NotKept
 from api.client.refusal import ClientError, NotPaid, Refused, Unreachable
 from api.client.signing import sign_text, sign_typed_data
 from api.client.transport import Retries
@@ -19,6 +19,7 @@ __all__ = [
     "Client",
     "ClientError",
     "HeadsDiffer",
+    "NotKept",
     "NotPaid",
     "Payer",
     "Receipt",

@@ -9,7 +9,7 @@ sharing between threads while credentials change; calls themselves may run side 
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -47,7 +47,8 @@ class Client(Areas):
     `signer` signs the rows of the record that this client writes; sign_in and link_wallet set it.
     `receipts`: a file that receipts of those rows are appended to, or what is called with each;
     they are in `receipts.kept` anyway. `receipt_signer`: whose receipts count, the service's
-    published address; without it a row without a receipt is taken as it is.
+    published address, or several around a rotation; without it a row without a receipt is taken as
+    it is.
     `heads`: a file of the rows' hashes that this client was shown, to compare with others'
     (heads.py); they are in `heads` anyway.
     `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
@@ -67,7 +68,7 @@ class Client(Areas):
         over: httpx.BaseTransport | None = None,
         signer: "LocalAccount | str | None" = None,
         receipts: "str | PathLike[str] | Keep | None" = None,
-        receipt_signer: str | None = None,
+        receipt_signer: "str | Collection[str] | None" = None,
         heads: "str | PathLike[str] | None" = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
@@ -231,7 +232,7 @@ class Client(Areas):
         """What every generated method calls. A row of the record that it writes is signed, unless
         it brings a signature, and its receipt and its head are kept.
 
-        Errors: Refused, Unreachable, BadReceipt, HeadsDiffer.
+        Errors: Refused, Unreachable, BadReceipt, NotKept, HeadsDiffer.
         """
 
         def call(sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,9 +249,11 @@ class Client(Areas):
         return self._rows.send(path, fields, self.mandates.author, call)
 
     def _take(self, path: str, sent: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        self.receipts.take(path, sent, answer)
-        if path in RECEIPTED_PATHS:
-            self.heads.take(sent, answer)
+        try:
+            self.receipts.take(path, sent, answer)
+        finally:  # a head counts also where its receipt is bad
+            if path in RECEIPTED_PATHS:
+                self.heads.take(sent, answer)
 
     def _send_call(
         self,

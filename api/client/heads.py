@@ -17,11 +17,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from api.client.appending import Appending
 from api.client.refusal import ClientError
 
 MOST_LINE_BYTES = 300
 MOST_LINES = 100_000
 MANDATE_FORM = re.compile(r"[A-Za-z0-9_-]{1,64}")
+BEGIN = b'{"mandate_id":"'
 HASH_FORM = re.compile(r"0x[0-9a-f]{64}")
 
 
@@ -54,17 +56,17 @@ class HeadsDiffer(ClientError):
 class SeenHeads:
     """`file`: what is seen is appended to it, a line of JSON each; what it has is known.
 
-    Errors: ValueError when a line of the file is no head; HeadsDiffer when it contradicts itself.
+    A last line that a kill cut off is left out. Errors: ValueError when another line of the file is
+    no head; HeadsDiffer when it contradicts itself; OSError when it cannot be written.
     """
 
     def __init__(self, file: "str | PathLike[str] | None" = None) -> None:
         self._seen: dict[str, dict[int, SeenHead]] = {}
-        self._file = None
+        self._append: Appending | None = None
         if file is not None:
-            kept = Path(file)
-            if kept.exists():
-                self.add_lines(heads_of(kept))
-            self._file = kept
+            appending = Appending(Path(file))
+            self.add_lines(heads_of(appending.file))
+            self._append = appending
 
     def of(self, mandate_id: str) -> tuple[SeenHead, ...]:
         """By number."""
@@ -127,9 +129,8 @@ class SeenHeads:
     def _keep(self, head: SeenHead) -> None:
         seen = self._seen.setdefault(head.mandate_id, {})
         if head.seq not in seen:
-            if self._file is not None:
-                with self._file.open("a", encoding="utf-8") as out:
-                    out.write(head.line())
+            if self._append is not None:
+                self._append(head.line())
             seen[head.seq] = head
 
 
@@ -143,17 +144,32 @@ def _head_of(mandate_id: str, line: bytes) -> SeenHead | None:
 
 
 def heads_of(file: Path) -> Iterator[SeenHead]:
-    """Of a file of heads. Errors: ValueError that names the line."""
+    """Of a file of heads; a line that a kill cut off is left out. Errors: ValueError that names file
+    and line.
+    """
     with file.open("rb") as lines:
-        yield from parsed(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b""))
+        try:
+            yield from parsed(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b""))
+        except ValueError as error:
+            raise ValueError(f"{file}, {error}") from error
 
 
 def parsed(lines: Iterable[str | bytes]) -> Iterator[SeenHead]:
     """Errors: ValueError that names the line."""
     for number, line in enumerate(lines, start=1):
         if number > MOST_LINES or len(line) > MOST_LINE_BYTES:
-            raise ValueError(f"line {number}: longer, or more, than heads are")
-        yield _parsed(number, line)
+            raise ValueError(
+                f"line {number}: a file of heads has at most {MOST_LINES} lines of {MOST_LINE_BYTES} "
+                "characters"
+            )
+        if not _is_torn(line):
+            yield _parsed(number, line)
+
+
+def _is_torn(line: str | bytes) -> bool:
+    """The begin of a head's line, and no more."""
+    text = (line.encode() if isinstance(line, str) else line).rstrip(b"\n")
+    return bool(text) and BEGIN[: len(text)] == text[: len(BEGIN)] and not text.endswith(b"}")
 
 
 def _parsed(number: int, line: str | bytes) -> SeenHead:

@@ -7,15 +7,15 @@
 """
 
 import json
-import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from api.client.appending import Appending
 from api.client.authoring import EVENTS, MANDATE, NO_TRANSACTION, REFUSALS, SIGNED_PATHS, row_of
 from api.client.refusal import ClientError
 
@@ -43,67 +43,75 @@ class BadReceipt(ClientError):
         self.answer = dict(answer)
 
 
+class NotKept(ClientError):
+    """The service took the call, and its receipt could not be written where it was to be kept.
+
+    `answer`: what it answered; do not repeat the call. `receipt`: keep it yourself.
+    """
+
+    def __init__(self, cause: OSError, answer: Fields, receipt: Fields) -> None:
+        super().__init__(f"the call was answered, but its receipt could not be written: {cause}")
+        self.answer = dict(answer)
+        self.receipt = dict(receipt)
+
+
 class Receipts:
     """What a client does with receipts.
 
     `keep`: a file that each is appended to, a line of JSON each, or what is called with each; None:
     they are in `kept` alone, the newest. `signer`: whose receipts count, the service's published
-    address; every row must then have one. Without it a receipt must be signed by the key that it
-    names, which shows no more than that it is whole.
+    address, or several around a rotation of its key; every row must then have one. Without it a
+    receipt must be signed by the key that it names, which shows no more than that it is whole.
+
+    Errors: OSError when the file cannot be written.
     """
 
     def __init__(
-        self, keep: "str | PathLike[str] | Keep | None" = None, signer: str | None = None
+        self,
+        keep: "str | PathLike[str] | Keep | None" = None,
+        signer: "str | Collection[str] | None" = None,
     ) -> None:
         self.kept: deque[dict[str, Any]] = deque(maxlen=MOST_KEPT)
-        self._signer = signer
+        named = [signer] if isinstance(signer, str) else signer or []
+        self._signers = frozenset(one.lower() for one in named)
         self._keep: Keep | None = None
         if callable(keep):
             self._keep = keep
         elif keep is not None:
-            self._keep = _Appending(Path(keep))
+            append = Appending(Path(keep))
+            self._keep = lambda receipt: append(line_of(receipt))
 
     def take(self, path: str, fields: Fields, answer: Fields) -> None:
         """Check and keep the receipt of a call's answer.
 
-        Errors: BadReceipt; OSError when the file cannot be written.
+        Errors: BadReceipt; NotKept when the file cannot be written.
         """
         if path not in RECEIPTED_PATHS:
             return
         if answer.get("record_line") is None:
-            if self._signer is not None and (path == SIGN or "event" in answer):
+            if self._signers and (path == SIGN or "event" in answer):
                 raise BadReceipt("there is none", answer)
             return  # the call wrote no row
         receipt = answer.get("receipt")
         try:
             _require_line(path, fields, answer)
             if receipt is None:
-                if self._signer is None:
+                if not self._signers:
                     return
                 raise ValueError("there is none")
-            _require_receipt(str(fields["id"]), answer["record_line"], receipt, self._signer)
+            _require_receipt(str(fields["id"]), answer["record_line"], receipt, self._signers)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise BadReceipt(str(error), answer) from error
         self.kept.append(receipt)
         if self._keep is not None:
-            self._keep(receipt)
+            try:
+                self._keep(receipt)
+            except OSError as error:
+                raise NotKept(error, answer, receipt) from error
 
 
-class _Appending:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __call__(self, receipt: dict[str, Any]) -> None:
-        line = json.dumps(receipt, sort_keys=True, separators=(",", ":")) + "\n"
-        with self._file.open("ab+") as out:
-            if out.tell() and not _ends_a_line(out):
-                line = "\n" + line  # a kill cut the last one off
-            out.write(line.encode())
-
-
-def _ends_a_line(file: BinaryIO) -> bool:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"
+def line_of(receipt: Fields) -> str:
+    return json.dumps(receipt, sort_keys=True, separators=(",", ":")) + "\n"
 
 
 def _require_line(path: str, fields: Fields, answer: Fields) -> None:
@@ -140,7 +148,9 @@ def _require_sent(path: str, fields: Fields, body: Fields) -> None:
             raise ValueError(f"the row has another {name} than was sent")
 
 
-def _require_receipt(mandate_id: str, line: Fields, receipt: Fields, signer: str | None) -> None:
+def _require_receipt(
+    mandate_id: str, line: Fields, receipt: Fields, signers: Collection[str]
+) -> None:
     """Errors: ValueError."""
     body = line["body"]
     written = datetime.strptime(body["created_at"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
@@ -149,10 +159,11 @@ def _require_receipt(mandate_id: str, line: Fields, receipt: Fields, signer: str
         ("seq", receipt["seq"], body["seq"]),
         ("row_hash", receipt["row_hash"], line["row_hash"]),
         ("epoch", receipt["epoch"], int(written.timestamp()) // EPOCH_S),
-        ("signer", receipt["signer"].lower(), (signer or receipt["signer"]).lower()),
     ):
         if type(said) is not type(expected) or said != expected:
             raise ValueError(f"its {name} is {said!r:.100}, not {expected!r}")
+    if signers and receipt["signer"].lower() not in signers:
+        raise ValueError(f"its signer is {receipt['signer']!r:.100}, not {' or '.join(signers)}")
     if signer_of(receipt) != receipt["signer"]:
         raise ValueError(f"{receipt['signer']!r:.100} did not sign it")
 

@@ -17,13 +17,13 @@ Source: docs/agents.md#the-loop.
 """
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from api.client import Client, Refused, Wallet
+from api.client.examples.owner import read_facts
 from api.client.money import usdc_e6, usdc_text
 from api.client.operations import MandatesExecuteBuilt, MandatesWholeMandate
 
@@ -234,7 +234,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     wanted = arguments()
-    facts = json.loads(Path(wanted.agent).read_text())
+    facts = read_facts(
+        Path(wanted.agent), "run `python -m api.client.examples.owner` first, which writes it"
+    )
     with (
         Client(facts["base_url"], facts["api_key"], signer=facts["private_key"]) as agent,
         Wallet(facts["private_key"], facts["rpc_url"]) as wallet,

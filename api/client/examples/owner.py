@@ -38,8 +38,16 @@ def stack_directory(description: str) -> str:
 
 
 def read_stack(directory: str) -> dict[str, Any]:
-    """What `make up` wrote. Errors: FileNotFoundError when nothing runs from there."""
-    return dict(json.loads((Path(directory) / "stack.json").read_text()))
+    """What `make up` wrote. Errors: SystemExit, with what to do, when nothing runs from there."""
+    return read_facts(Path(directory) / "stack.json", "run `make up` first, and leave it running")
+
+
+def read_facts(file: Path, otherwise: str) -> dict[str, Any]:
+    """Errors: SystemExit with what to do otherwise."""
+    try:
+        return dict(json.loads(file.read_text()))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{file} cannot be read ({type(error).__name__}): {otherwise}") from None
 
 
 def sign_in(stack: dict[str, Any]) -> tuple[Client, Wallet]:

@@ -135,6 +135,7 @@ def main(
     Nothing of the service that wrote it is asked or trusted.
     """
     begun = time.monotonic()
+    _require_pairs(rpc, receipt, receipt_signer, witness, witness_signer)
     rpcs = [
         Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc
     ]
@@ -147,7 +148,7 @@ def main(
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
         anchor=_address(anchor, "--anchor"),
-        receipts=_receipts(receipt or []),
+        receipts=None if receipt is None else _receipts(receipt),
         receipt_signers=tuple(
             _named_address(one, "--receipt-signer") for one in receipt_signer or []
         ),
@@ -191,6 +192,28 @@ def _verify(
         report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
+def _require_pairs(
+    rpc: list[str],
+    receipt: list[Path] | None,
+    receipt_signer: list[str] | None,
+    witness: list[Path] | None,
+    witness_signer: list[str] | None,
+) -> None:
+    """What would check less than the reader thinks. Errors: BadParameter."""
+    if len(set(rpc)) < len(rpc):
+        raise typer.BadParameter(
+            "name each node once: a node agrees with itself", param_hint="--rpc"
+        )
+    if receipt_signer and not receipt:
+        raise typer.BadParameter(
+            "name the receipts too: --receipt FILE", param_hint="--receipt-signer"
+        )
+    if witness_signer and not witness:
+        raise typer.BadParameter(
+            "name the witness's file too: --witness FILE", param_hint="--witness-signer"
+        )
+
+
 def _receipts(files: Sequence[Path]) -> list[KeptReceipt]:
     """The lines of all files; one more than are read, so that it shows."""
     found: list[KeptReceipt] = []
@@ -230,7 +253,7 @@ def _kept_heads(text: str) -> list[SeenHead]:
         rule = "write SEQ:HASH, such as 12:0x and 64 hex digits, or name a file of heads"
         raise typer.BadParameter(rule, param_hint="--head") from error
     except ValueError as error:
-        raise typer.BadParameter(f"{text}, {error}", param_hint="--head") from error
+        raise typer.BadParameter(str(error), param_hint="--head") from error
 
 
 def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:

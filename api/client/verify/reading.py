@@ -28,6 +28,7 @@ from core.mandate.rules.rows import LedgerRow
 
 MOST_LINE_BYTES: Final = 1_000_000
 MOST_VALUES: Final = 20_000  # of one line: each costs many times its bytes once it is read
+MOST_SAID: Final = 500  # characters of a refusal
 NO_HASH: Final = "0x" + "00" * 32
 decode = msgspec.json.decode
 
@@ -64,7 +65,10 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
     numbered = _objects(lines, report)
     first = next(numbered, None)
     if first is None:
-        report.say("format.first", None, "the file has no first line that can be read")
+        if report.findings:
+            report.say("format.first", None, "the file has no first line that can be read")
+        else:
+            report.unchecked.append("format: the file is empty")
         return record
     if not _is_first(first[1], report):
         return record
@@ -131,6 +135,17 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
 
 
 def _is_first(line: dict[str, Any], report: Report) -> bool:
+    """A file that is no record of this version at all contradicts nothing."""
+    version = line.get("version")
+    if type(line.get("detail")) is str:
+        report.unchecked.append(f"format: the file is a refusal: {line['detail'][:MOST_SAID]}")
+        return False
+    if type(version) is int and version != VERSION:
+        report.unchecked.append(
+            f"format: the record is of version {version}, this command reads version {VERSION}: "
+            "take the command of the service's release"
+        )
+        return False
     if not is_first_line(line):
         report.say(
             "format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}"

@@ -4,23 +4,21 @@
        |seq, row_hash, epoch
        +--> the record's row; and, from that hour on, every anchored head
 
-A record may end before a receipt's row and be honest: it was exported earlier, and cannot prove
-when. What proves it: a row or a block that is newer than the receipt's hour (`_reaches`). Without
-any the record is not checked, and never sound.
+A record that ends before a receipt's row left it out if it was written later (reach.py); else it is
+not checked, and never sound.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, BinaryIO, Final, NoReturn
 
 from api.client.verify.findings import Report
 from api.client.verify.node import Block
+from api.client.verify.reach import reaches
 from api.client.verify.reading import RecordFile
-from api.client.verify.rows_check import CLOCKS
 from api.client.verify.terms_check import RecordSubject
-from core.anchors.rules import SETTLED_S, epoch_end_s, epoch_of
+from core.anchors.rules import epoch_of
 from core.chain.signatures import recovered_address
 from core.errors import InvalidParameterError
 from core.mandate.chain.typed_data import record_receipt_digest
@@ -29,8 +27,6 @@ from core.mandate.rules.receipts import RecordReceipt
 MOST_RECEIPTS: Final = 10_000
 MOST_RECEIPT_BYTES: Final = 2_000
 MOST_SAID: Final = 20  # of receipts that are no evidence
-# A row is committed soon after the time that it names, and clocks of service and chain may differ.
-SURELY_WRITTEN_S: Final = SETTLED_S + CLOCKS // timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +61,54 @@ def check_receipts(
     """`signers`: whose receipts the reader trusts, checksum. `last`: the record's last block, once
     the node has confirmed it.
 
-    A receipt that is no evidence is told, and leaves the record unchecked.
+    A receipt that is no evidence is told, and leaves the record unchecked. Those of other mandates
+    are counted: clients keep all in one file.
     """
     refused = _Refused(report)
-    found = set[RecordReceipt]()
+    found, others = set[RecordReceipt](), 0
     for number, one in enumerate(kept, start=1):
         if number > MOST_RECEIPTS:
             refused.say(f"only the first {MOST_RECEIPTS} receipts were read")
             break
         try:
-            found.add(_receipt(one.line, subject, signers))
+            receipt = RecordReceipt.of_json(_object(one.line))
+            if receipt.mandate_id != subject.terms.public_id:
+                others += 1
+                continue
+            _require_evidence(receipt, subject, signers)
+            found.add(receipt)
         except InvalidParameterError as error:
             refused.say(f"{one.place}: {error}")
     check = _Check(record, last, refused, report)
     for receipt in sorted(found, key=lambda one: (one.seq, one.row_hash, one.epoch)):
         check.run(receipt)
     report.figures["receipts"] = len(found)
+    if others:
+        report.remarks.append(f"of the receipts {others} are of other mandates")
+    if not found:
+        report.remarks.append("no receipt of this mandate was given")
     refused.finish()
 
 
 # One receipt
 
 
-def _receipt(line: bytes, subject: RecordSubject, signers: Sequence[str]) -> RecordReceipt:
+def _require_evidence(
+    receipt: RecordReceipt, subject: RecordSubject, signers: Sequence[str]
+) -> None:
     """Errors: InvalidParameterError, for one that is not evidence about this mandate."""
-    receipt = RecordReceipt.of_json(_object(line))
-    place = (receipt.mandate_id, receipt.chain_id, receipt.factory)
-    own = (subject.terms.public_id, subject.chain_id, subject.factory)
-    if place != own:
+    if (receipt.chain_id, receipt.factory) != (subject.chain_id, subject.factory):
         raise InvalidParameterError(
-            "receipt", f"of this mandate, not of {receipt.mandate_id} on chain {receipt.chain_id}"
+            "receipt",
+            f"the record is of chain {subject.chain_id} and factory {subject.factory}, this receipt "
+            f"of chain {receipt.chain_id} and factory {receipt.factory}",
         )
     if receipt.signer not in signers:
         raise InvalidParameterError(
-            "receipt", f"signed by a key that you trust (--receipt-signer), not {receipt.signer}"
+            "receipt", f"{receipt.signer} signed it, whom you do not trust (--receipt-signer)"
         )
     if recovered_address(record_receipt_digest(receipt), receipt.signature) != receipt.signer:
         raise InvalidParameterError("signature", f"{receipt.signer} did not sign this receipt")
-    return receipt
 
 
 def _object(line: bytes) -> Any:
@@ -151,9 +157,9 @@ class _Check:
     def __init__(
         self, record: RecordFile, last: Block | None, refused: _Refused, report: Report
     ) -> None:
+        self._record = record
         self._anchors = record.anchors
         self._rows = {row.seq: row for row in record.rows}
-        self._newest = record.rows[-1] if record.rows else None
         self._last = last
         self._refused = refused
         self._report = report
@@ -163,7 +169,7 @@ class _Check:
         row = self._rows.get(receipt.seq)
         if row is not None:
             self._compare(receipt, row.row_hash, epoch_of(row.created_at))
-        elif self._reaches(receipt):
+        elif reaches(self._record, self._last, receipt.seq, receipt.epoch):
             self._report.say(
                 "receipt.omitted",
                 receipt.seq,
@@ -195,13 +201,3 @@ class _Check:
                 self._report.say("receipt.not_anchored", receipt.seq, text)
                 return True
         return False
-
-    def _reaches(self, receipt: RecordReceipt) -> bool:
-        """Whether this record must have been written after the receipt's row was."""
-        if self._newest is None:
-            return False
-        end_s = epoch_end_s(receipt.epoch)
-        # times never go back from row to row, so no earlier row is of a later hour
-        if self._newest.seq > receipt.seq or self._newest.created_at.timestamp() >= end_s:
-            return True
-        return self._last is not None and self._last.at >= end_s + SURELY_WRITTEN_S

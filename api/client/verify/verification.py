@@ -15,6 +15,7 @@ from api.client.verify.claims import claims_of, compare_claims
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
+from api.client.verify.heads_check import check_heads
 from api.client.verify.log_head_check import check_log_head
 from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
@@ -84,7 +85,7 @@ class Options:
     scan: Scan = Scan.AUTO
     most_calls: int | None = None
     anchor: str | None = None
-    receipts: Sequence[KeptReceipt] = ()
+    receipts: Sequence[KeptReceipt] | None = None
     receipt_signers: tuple[str, ...] = ()
     witnesses: TrustedWitnesses = NO_WITNESSES
 
@@ -108,7 +109,7 @@ def verify(
     if record.first is None or subject is None:
         return report
     _say_subject(record, subject, options, report)
-    _kept_heads(record, options, report)
+    check_heads(record, options.kept_heads, report)
     most_calls = options.most_calls or CALLS_A_RECORD + CALLS_A_ROW * len(record.rows)
     node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
@@ -118,15 +119,16 @@ def verify(
     _part(report, lambda: check_authors(subject, record.rows, node, report))
     anchor = _anchor(options, subject)
     _part(report, lambda: check_anchors(record, node, anchor, report))
-    _part(report, lambda: check_witnesses(record, options.witnesses, anchor, report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
     elif subject.is_paper:
         _part(report, lambda: check_paper(record, subject, report))
-    if options.receipts:
+    _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
+    if options.receipts is not None:
         _part(report, check.receipts)
-    report.claims = claims_of(record.rows, check.proven)
+    if check.has_looked or not report.unchecked:
+        report.claims = claims_of(record.rows, check.proven)
     return report
 
 
@@ -170,7 +172,9 @@ def _part(report: Report, check: Callable[[], None]) -> None:
 
 
 class _Chain:
-    """What is compared with the chain. `vault` and `last` fill in as they become known."""
+    """What is compared with the chain. `vault` and `last` fill in as they become known; `has_looked`:
+    it is known which rows the chain proves.
+    """
 
     def __init__(
         self,
@@ -188,6 +192,7 @@ class _Chain:
         self.vault: str | None = None
         self.last: Block | None = None
         self.proven: set[int] = set()
+        self.has_looked = False
         self.short = (
             None
             if record.head is None or HELD_KEY not in record.head
@@ -212,6 +217,7 @@ class _Chain:
                 None,
                 f"the record says paper, these terms have a vault at {self.vault}",
             )
+        self.has_looked = self.vault is None or self.subject.is_paper
 
     def _signed(self, signature: str | None, signed: list[int], has_vault: bool) -> None:
         if check_signature(
@@ -279,6 +285,7 @@ class _Chain:
         )
         checked.run()
         self._proven(checked, blocks)
+        self.has_looked = True
         _part(self.report, lambda: check_lost(checked.lost(), self.node, self.report))
         _part(self.report, lambda: self._reverts(checked, until))
         failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
@@ -319,7 +326,7 @@ class _Chain:
         if not signers:
             raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
         check_receipts(
-            self.record, self.subject, self.options.receipts, signers, self.last, self.report
+            self.record, self.subject, self.options.receipts or (), signers, self.last, self.report
         )
 
     def later(self) -> None:
@@ -477,17 +484,6 @@ class _Chain:
                 self.report,
             ),
         )
-
-
-def _kept_heads(record: RecordFile, options: Options, report: Report) -> None:
-    """Those that name no mandate are of this one."""
-    hashes = {row.seq: row.row_hash for row in record.rows} if options.kept_heads else {}
-    own = ("", (record.first or {}).get("mandate_id"))
-    for mandate_id, seq, row_hash in options.kept_heads:
-        found = hashes.get(seq)
-        if mandate_id in own and found != row_hash:
-            here = "there is no such row" if found is None else f"it has {found}"
-            report.say("head.kept", seq, f"row {seq} had the hash {row_hash}, here {here}")
 
 
 def _figures(state: MandateState, report: Report) -> None:

@@ -15,6 +15,8 @@ from typing import Final
 import msgspec
 
 from api.client.verify.findings import Report, UncheckedError
+from api.client.verify.node import Block
+from api.client.verify.reach import reaches
 from api.client.verify.reading import RecordFile
 from core.anchors.witness import MOST_LINE_BYTES, WitnessedHead
 from core.chain.signatures import recovered_address
@@ -36,9 +38,16 @@ NO_WITNESSES: Final = TrustedWitnesses()
 
 
 def check_witnesses(
-    record: RecordFile, witnesses: TrustedWitnesses, anchor: str | None, report: Report
+    record: RecordFile,
+    witnesses: TrustedWitnesses,
+    anchor: str | None,
+    last: Block | None,
+    report: Report,
 ) -> None:
-    """`anchor`: the trusted contract; None: any that a trusted signer names.
+    """`anchor`: the trusted contract; None: any that a trusted signer names. `last`: the record's
+    last block, once the node has confirmed it.
+
+    A head after the record's end leaves it unchecked, unless it was written later (reach.py).
 
     Errors: UncheckedError when a file holds what is no cosignature, or no signer is trusted.
     """
@@ -47,7 +56,7 @@ def check_witnesses(
     if not witnesses.signers:
         raise UncheckedError(PART, "no signer is trusted (--witness-signer)")
     confirmed = Counter[str](dict.fromkeys(sorted(witnesses.signers), 0))
-    check = _Cosigned(record, witnesses.signers, anchor, confirmed, report)
+    check = _Cosigned(record, witnesses.signers, anchor, last, confirmed, report)
     report.figures["witnessed_heads"] = confirmed
     for file in witnesses.files:
         check.read(file)
@@ -56,8 +65,13 @@ def check_witnesses(
             f"{check.ignored} cosignatures are of signers who are not trusted, of another mandate "
             "or of another contract"
         )
+    if check.later:
+        report.unchecked.append(
+            f"{PART}: {check.later} cosigned heads are later than this record; if you exported it "
+            "after they were cosigned, rows were left out: export again"
+        )
     for signer, count in confirmed.items():
-        if count == 0 and not report.findings:
+        if count == 0 and not report.findings and not check.later:
             report.unchecked.append(f"{PART}: {signer} confirms no head of this record")
     if check.unread:
         raise UncheckedError(PART, f"{check.unread} lines are no cosignatures")
@@ -69,9 +83,12 @@ class _Cosigned:
         record: RecordFile,
         signers: frozenset[str],
         anchor: str | None,
+        last: Block | None,
         confirmed: Counter[str],
         report: Report,
     ) -> None:
+        self._record = record
+        self._last = last
         first: Mapping[str, object] = record.first or {}
         self._subject = (first["mandate_id"], first["chain_id"])
         self._hashes = {row.seq: row.row_hash for row in record.rows}
@@ -83,6 +100,7 @@ class _Cosigned:
         self._seen: set[tuple[str, WitnessedHead]] = set()
         self._report = report
         self.ignored = 0
+        self.later = 0
         self.unread = 0
 
     def read(self, file: Path) -> None:
@@ -118,7 +136,9 @@ class _Cosigned:
     def _compare(self, signer: str, head: WitnessedHead) -> None:
         found, line = self._hashes.get(head.seq), self._lines.get(head.epoch)
         saw = f"{signer} saw row {head.seq} as {head.row_hash} in epoch {head.epoch}"
-        if found is None:
+        if found is None and not reaches(self._record, self._last, head.seq, head.epoch):
+            self.later += 1
+        elif found is None:
             self._report.say("witness.missing", head.seq, f"{saw}; this record has no such row")
         elif found != head.row_hash:
             self._report.say("witness.differs", head.seq, f"{saw}, here it is {found}")

@@ -13,10 +13,13 @@ export interface Receipt {
   signer: Address;
   signature: Hex;
 }
-/** `keep`: called with each. `signer`: whose receipts count, the service's published address; every row must then have one. */
+/**
+ * `keep`: called with each. `signer`: whose receipts count, the service's published address, or several around a rotation of its key;
+ * every row must then have one.
+ */
 export interface ReceiptOptions {
   keep?: (receipt: Receipt) => void | Promise<void>;
-  signer?: Address;
+  signer?: Address | readonly Address[];
 }
 interface Line {
   body: { seq: number; created_at: string; kind: string; payload: Record<string, unknown> };
@@ -54,6 +57,7 @@ const RECORD_RECEIPT = [
 
 /** A fetch that checks the receipts of what it is answered, and keeps them. It fails with BadReceipt. */
 export function keepingFetch(options: ReceiptOptions, send: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+  const signers = options.signer === undefined ? [] : [options.signer].flat();
   return async (request) => {
     const [, id = "", call = ""] = PATH.exec(new URL(request.url).pathname) ?? [];
     if (request.method !== "POST" || !id) return send(request);
@@ -61,18 +65,18 @@ export function keepingFetch(options: ReceiptOptions, send: (request: Request) =
     const response = await send(request);
     const answer = await written(response);
     if (!answer?.record_line) {
-      if (options.signer && answer && response.ok && (call === "sign" || answer.event)) throw new BadReceipt("there is none", answer);
+      if (signers.length && answer && response.ok && (call === "sign" || answer.event)) throw new BadReceipt("there is none", answer);
       return response;
     }
     const { record_line: line, receipt } = answer;
     try {
       await checkLine(answer, line);
       if (call === "events" && !answer.service) checkSent(JSON.parse(sent), line.body);
-      if (receipt) await checkReceipt(decodeURIComponent(id), line, receipt, options.signer);
+      if (receipt) await checkReceipt(decodeURIComponent(id), line, receipt, signers);
     } catch (error) {
       throw new BadReceipt(error instanceof Error ? error.message : String(error), answer);
     }
-    if (!receipt && options.signer) throw new BadReceipt("there is none", answer);
+    if (!receipt && signers.length) throw new BadReceipt("there is none", answer);
     if (receipt) await options.keep?.(receipt);
     return response;
   };
@@ -101,13 +105,13 @@ function checkSent(sent: Record<string, unknown>, body: Line["body"]): void {
   require(body.kind === sent.kind && canonical(own) === canonical(payload), "the row is not what was sent");
 }
 
-async function checkReceipt(mandate: string, line: Line, receipt: Receipt, signer: Address | undefined): Promise<void> {
+async function checkReceipt(mandate: string, line: Line, receipt: Receipt, signers: readonly Address[]): Promise<void> {
   const { isAddressEqual, recoverTypedDataAddress } = await import("viem");
   const epoch = Math.floor(Date.parse(line.body.created_at) / 1000 / EPOCH_S);
   require(receipt.mandate_id === mandate, "it is of another mandate");
   require(receipt.seq === line.body.seq && receipt.row_hash === line.row_hash, "it is of another row");
   require(receipt.epoch === epoch, "it is of another hour");
-  require(!signer || isAddressEqual(receipt.signer, signer), `it is signed by ${receipt.signer}`);
+  require(!signers.length || signers.some((one) => isAddressEqual(receipt.signer, one)), `it is signed by ${receipt.signer}`);
   require(/^0x[0-9a-f]{128}(1b|1c)$/.test(receipt.signature), "its signature has another form");
   require(BigInt(`0x${receipt.signature.slice(66, 130)}`) <= HALF_ORDER, "its signature is malleable");
   const found = await recoverTypedDataAddress({

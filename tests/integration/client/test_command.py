@@ -7,14 +7,18 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from api.client.heads import SeenHead
+from api.client.verify.main import app
 from scripts.build_client import build
 from tests.integration.chain_fixtures import free_port, start_anvil
 from tests.integration.client.conftest import Exported
+from tests.personas import STRANGER
 
 WITHIN_S = 60
 
@@ -257,7 +261,8 @@ def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     ]
     file.write_text("".join(head.line() for head in heads))
     done = verify(installed, record, url, *trusted, "--head", str(file), "--json")
-    assert json.loads(done.stdout)["by_name"] == {"head.kept": 2}
+    assert json.loads(done.stdout)["by_name"] == {"head.kept": 1}
+    assert "row 9999 had" in json.loads(done.stdout)["unchecked"][0]
     file.write_text("{}\n")
     done = verify(installed, record, url, *trusted, "--head", str(file))
     assert (done.returncode, "line 1: no object of" in done.stderr) == (2, True)
@@ -295,4 +300,21 @@ def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Ex
         stranger.stop()
     assert done.returncode == 1
     assert "nodes.differ" in json.loads(done.stdout)["by_name"]
-    assert verify(installed, record, url, "--rpc", url, *factory_of(exported)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (lambda url: ("--rpc", url), "name each node once"),
+        (lambda _: ("--witness-signer", STRANGER.address), "--witness FILE"),
+        (lambda _: ("--receipt-signer", STRANGER.address), "--receipt FILE"),
+    ],
+    ids=["a node twice", "a witness without a file", "a signer without receipts"],
+)
+def test_what_would_check_less_than_it_seems__is_refused(
+    record: Path, exported: Exported, more: Callable[[str], tuple[str, ...]], what: str
+) -> None:
+    url = exported.deployed.anvil.url
+    options = [str(record), "--rpc", url, *factory_of(exported), *more(url)]
+    done = CliRunner().invoke(app, options, env={"COLUMNS": "200", "TERM": "dumb"})
+    assert (done.exit_code, what in done.output) == (2, True)

@@ -248,7 +248,6 @@ HOSTILE: dict[str, Crafted] = {
     "a malleable signature": _malleable,
     "no signature": lambda one: _raw(one, signature="0x" + "00" * 65),
     "a signature of other words": lambda one: _raw(one, seq=one.seq + 1),
-    "another mandate": lambda one: _raw(signed(replace(one, mandate_id="m_othermand2"))),
     "another chain": lambda one: _raw(signed(replace(one, chain_id=1))),
     "another factory": lambda one: _raw(signed(replace(one, factory=SERVICE.address))),
     "a signer of its own": lambda one: _raw(signed(one, LocalKeySigner("0x" + "55" * 32))),
@@ -265,6 +264,16 @@ def test_a_receipt_that_is_no_evidence__leaves_the_record_unchecked(
     (said,) = report.unchecked
     assert said.startswith("receipts: kept, line 1: ")
     assert report.figures["receipts"] == 0
+
+
+def test_receipts_of_other_mandates__are_counted(taken: Taken) -> None:
+    """A client keeps all in one file. Before, the record of each mandate was unchecked."""
+    other = _raw(signed(replace(taken.receipts[0], mandate_id="m_othermand2")))
+    report = checked(taken, taken.early, [KeptReceipt("other", other), *kept(taken.receipts[:1])])
+    assert (report.findings, report.unchecked, report.figures["receipts"]) == ([], [], 1)
+    assert report.remarks[-1] == "of the receipts 1 are of other mandates"
+    report = checked(taken, taken.early, [KeptReceipt("other", other)])
+    assert report.remarks[-1] == "no receipt of this mandate was given"
 
 
 def test_a_bad_receipt__masks_no_finding_of_another(taken: Taken) -> None:

@@ -15,8 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from api.client.verify.findings import Report, UncheckedError
+from api.client.verify.reading import read_record
 from api.client.verify.verification import Options, verify
-from api.client.verify.witness_check import TrustedWitnesses
+from api.client.verify.witness_check import TrustedWitnesses, check_witnesses
+from core.anchors.witness import WitnessedHead
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from scripts import witness
@@ -52,8 +54,8 @@ def run(
     options += [] if "--service" in more else ["--service", str(folder)]
     options += ["--state", str(folder / "state")]
     if not code:
-        done = CliRunner().invoke(witness.cli, options)
-        return subprocess.CompletedProcess(options, done.exit_code, done.output)
+        done = CliRunner(mix_stderr=False).invoke(witness.cli, options)
+        return subprocess.CompletedProcess(options, done.exit_code, done.stdout, done.stderr)
     command = [sys.executable, "-c", f"from scripts import witness\n{code}\nwitness.cli()"]
     return subprocess.run(
         [*command, *options],
@@ -121,8 +123,8 @@ def test_key_that_is_none__ends_at_once_and_is_not_shown(
     bad = tmp_path / "bad"
     bad.write_text(key)
     done = run(anchored, tmp_path, anchored.lines, "--key-file", str(bad))
-    assert (done.returncode, "64 hex digits" in done.stdout) == (2, True)
-    assert not key or key not in done.stdout
+    assert (done.returncode, "64 hex digits" in done.stderr) == (2, True)
+    assert not key or key not in done.stdout + done.stderr
 
 
 def test_state_that_cannot_be_written__is_no_contradiction(
@@ -131,7 +133,7 @@ def test_state_that_cannot_be_written__is_no_contradiction(
     """Before, exit code 1 and a stack trace."""
     (tmp_path / "state").write_text("a file")
     done = run(anchored, tmp_path, anchored.lines)
-    assert (done.returncode, "--state" in done.stdout) == (2, True)
+    assert (done.returncode, "--state" in done.stderr) == (2, True)
 
 
 def test_second_witness_of_a_state__is_no_contradiction(
@@ -140,7 +142,7 @@ def test_second_witness_of_a_state__is_no_contradiction(
     held = witness.lock(tmp_path / "state")
     done = run(anchored, tmp_path, anchored.lines)
     os.close(held)
-    assert (done.returncode, "another witness" in done.stdout) == (2, True)
+    assert (done.returncode, "another witness" in done.stderr) == (2, True)
 
 
 def test_evidence_that_cannot_be_written__is_in_the_log(
@@ -172,6 +174,20 @@ def test_record_cut_short__misses_what_the_witness_saw(
     forgery.seal()
     report = check(anchored, forgery.lines(), file, STRANGER.address)
     assert "witness.missing" in {one.name for one in report.findings}
+
+
+def test_record_exported_before__is_no_contradiction(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """Before, an older record was called false when it was shown with newer cosignatures."""
+    file, report = cosigned(anchored, tmp_path), Report()
+    record = read_record(anchored.lines, report)
+    first = WitnessedHead.of_json(json.loads(signed(anchored, tmp_path)[0]))[0]
+    del record.rows[first.seq - 1 :]
+    witnesses = TrustedWitnesses([file], frozenset({STRANGER.address}))
+    check_witnesses(record, witnesses, anchored.contract, None, report)
+    assert (report.findings, len(report.unchecked)) == ([], 1)
+    assert "are later than this record" in report.unchecked[0]
 
 
 def test_signer_who_is_not_trusted__confirms_nothing(
@@ -355,3 +371,15 @@ def test_answer_that_is_no_record__is_refused(
     monkeypatch.setattr(witness, "MOST_BYTES", len(Service.record) - (why == "too large"))
     with pytest.raises(UncheckedError, match=why):
         witness.fetch(service, mandate, token, tmp_path / "record")
+
+
+def test_file_that_is_older_than_what_was_signed__is_no_contradiction(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """A folder may hold an old export; before, the service was accused of it."""
+    file, forgery = cosigned(anchored, tmp_path), Forgery.of(anchored.lines)
+    newest = WitnessedHead.of_json(json.loads(file.read_bytes().splitlines()[-1]))[0]
+    del forgery.rows[newest.seq - 1 :]
+    forgery.seal()
+    done = run(anchored, tmp_path, tuple(forgery.lines()))
+    assert (done.returncode, "older than what was signed" in done.stdout) == (2, True)

@@ -13,7 +13,7 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from api.client import BadReceipt, Client, Refused
+from api.client import BadReceipt, Client, NotKept, Refused
 from api.client.authoring import EVENTS
 from api.client.receipts import Receipts, signer_of
 from api.kernel.operation import Deps
@@ -28,6 +28,7 @@ from tests.integration.api.conftest import KEY, RECEIPTS
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.api.tools.conftest import call
+from tests.personas import STRANGER
 
 ORDER = 2 * HALF_ORDER + 1
 NOTE = {"kind": "note", "payload": {"text": "It holds."}}
@@ -125,6 +126,32 @@ def test_a_line_that_a_kill_cut_off__takes_no_receipt_with_it(
     client.mandates.report_event(mandate_id, **NOTE)
     cut, line = file.read_text().splitlines()
     assert (cut, json.loads(line)) == ('{"chain_id":845', client.receipts.kept[0])
+
+
+def test_a_file_that_cannot_be_written__is_said_before_anything_is_sent(
+    caller: Connect, stage: Stage, tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        caller(key=stage.agent[KEY], receipts=tmp_path / "none" / "receipts")
+
+
+def test_a_receipt_that_cannot_be_written__comes_with_the_answer_and_the_head(
+    caller: Connect, stage: Stage, mandate_id: str
+) -> None:
+    """Before, the caller learned nothing of the row, and wrote it twice."""
+    client = caller(key=stage.agent[KEY], receipts="/dev/full")
+    with pytest.raises(NotKept) as raised:
+        client.mandates.report_event(mandate_id, **NOTE)
+    answer = raised.value.answer
+    assert raised.value.receipt == answer["receipt"] == client.receipts.kept[0]
+    assert client.heads.of(mandate_id)[-1].row_hash == answer["event"]["row_hash"]
+
+
+def test_around_a_rotation__both_keys_count(stage: Stage, mandate_id: str) -> None:
+    answer, sent = send(stage, mandate_id).json(), {"id": mandate_id, **NOTE}
+    Receipts(signer=[STRANGER.address, RECEIPTS.address.lower()]).take(EVENTS, sent, answer)
+    with pytest.raises(BadReceipt, match="its signer is"):
+        Receipts(signer=[STRANGER.address]).take(EVENTS, sent, answer)
 
 
 def test_the_owners_signature_of_terms__has_the_receipt_of_its_newest_row(stage: Stage) -> None:

@@ -7,7 +7,7 @@ const { base_url: base, package: built, agent_key: key, wallet_key, mandate_id: 
 const { answer, createClient } = await import(built);
 const signer = privateKeyToAccount(wallet_key);
 const kept = [];
-const receipts = { keep: (receipt) => void kept.push(receipt), signer: receipt_signer };
+const receipts = { keep: (receipt) => void kept.push(receipt), signer: [signer.address, receipt_signer] };
 const api = createClient(base, { key }, { signer, receipts });
 const params = { path: { id } };
 const EVENTS = "/mandate-wallet/mandates/{id}/events";

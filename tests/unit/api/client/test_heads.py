@@ -129,3 +129,18 @@ def test_a_record_that_broke_off__contradicts_nothing(tmp_path: Path, end: bytes
     file.write_bytes(record((1, OTHER), end=end))
     heads.compare_record(HEAD.mandate_id, file)
     assert heads.of(HEAD.mandate_id) == (HEAD,)
+
+
+def test_a_file_that_a_kill_cut_off__is_read_and_appended_to(tmp_path: Path) -> None:
+    file = tmp_path / "heads"
+    for cut in (1, 8, 30, 60):
+        file.write_text(HEAD.line() + HEAD.line()[:cut])
+        heads = SeenHeads(file)
+        heads.saw(SeenHead("m_other", 1, HEAD.row_hash))
+        assert SeenHeads(file).lines() == heads.lines()
+
+
+def test_a_file_that_holds_something_else__is_named(tmp_path: Path) -> None:
+    (tmp_path / "heads").write_text("{}\n")
+    with pytest.raises(ValueError, match="heads, line 1: no object"):
+        SeenHeads(tmp_path / "heads")

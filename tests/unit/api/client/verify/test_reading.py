@@ -69,8 +69,22 @@ def test_a_whole_record__has_no_differences(count: int) -> None:
     assert (report.findings, report.verdict) == ([], Verdict.SOUND)
 
 
-def test_no_lines__are_no_record() -> None:
-    assert found([]) == [("format.first", None)]
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "format: the file is empty"),
+        (
+            [b'{"detail":"The session has ended.","service":{}}\n'],
+            "format: the file is a refusal: The session has ended.",
+        ),
+        ([*(canonical_json({"version": 3, "format": "mandate-record"}) + b"\n",)], "version 3"),
+    ],
+    ids=["empty", "refusal", "another version"],
+)
+def test_what_is_no_record__contradicts_nothing(lines: list[bytes], said: str) -> None:
+    report = Report()
+    assert read_record(lines, report).first is None
+    assert (report.findings, len(report.unchecked), said in report.unchecked[0]) == ([], 1, True)
 
 
 def test_a_row_left_out__shows_at_the_next_and_at_the_head() -> None:
@@ -112,7 +126,7 @@ def test_a_hash_chain_that_was_computed_anew__is_no_difference_of_the_file() -> 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True), ("version", 3)],
+    [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True)],
 )
 def test_a_first_line_of_another_form__is_told(key: str, value: Any) -> None:
     lines = record(1)
