@@ -6,6 +6,7 @@ Laws
 """
 
 import re
+from functools import lru_cache
 from typing import NewType
 
 from core.errors import InvalidNumberError
@@ -22,6 +23,7 @@ MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # inclusive; docs/rules.md#numbers
 # without a sign, 10^12 USDC at most; for JSON Schema too
 AMOUNT_PATTERN = r"([0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"
 
+LONGEST = 21  # characters: a sign, 13 digits, a point, 6 digits
 _AMOUNT = re.compile(f"-?{AMOUNT_PATTERN}")
 _TOO_LARGE = re.compile(r"-?[0-9]{13,}(\.[0-9]{1,6})?")
 
@@ -33,7 +35,8 @@ def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     rounded.
     Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """
-    if not _AMOUNT.fullmatch(text):
+    found = _base_units(text) if len(text) <= LONGEST else None
+    if found is None:
         is_large = _TOO_LARGE.fullmatch(text) is not None
         rule = (
             "stay within plus or minus 1000000000000"
@@ -41,6 +44,14 @@ def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
             else "write a decimal with at most 6 decimals, such as 12.500000"
         )
         raise InvalidNumberError(field, text, rule)
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _base_units(text: str) -> UsdcE6 | None:
+    """A ledger has few different amounts. None: another form."""
+    if not _AMOUNT.fullmatch(text):
+        return None
     sign = -1 if text.startswith("-") else 1
     whole, _, fraction = text.lstrip("-").partition(".")
     return UsdcE6(sign * (int(whole) * USDC_E6_PER_USDC + int(fraction.ljust(6, "0"))))

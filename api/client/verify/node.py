@@ -187,14 +187,16 @@ class Node:
         """
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
 
-        def weigh(found: TransactionReceipt | None) -> int:
-            return 1 if found is None else 1 + len(found.logs)
+        def weigh(found: tuple[TransactionReceipt, int] | None) -> int:
+            return 1 if found is None else 1 + found[1]
 
-        answers = self._batched("receipts", requests, results.receipt, weigh, LOGS_A_REQUEST)
+        seen = {(log.tx_hash, log.log_index): log for log in (known or {}).values()}
+        parse = partial(results.picked_receipt, wanted=wanted, known=seen)
+        answers = self._batched("receipts", requests, parse, weigh, LOGS_A_REQUEST)
         return {
-            tx: _outcome(receipt, indices, known or {})
-            for (tx, indices), receipt in zip(wanted.items(), answers, strict=True)
-            if receipt is not None and receipt.tx_hash == tx
+            tx: _outcome(found[0])
+            for tx, found in zip(wanted, answers, strict=True)
+            if found is not None and found[0].tx_hash == tx
         }
 
     def logs(self, part: str, wanted: Mapping[str, Any], first: int, last: int) -> Iterator[RawLog]:
@@ -342,21 +344,12 @@ def _block(vault: str | None, content: bytes) -> tuple[Block, int] | None:
     return block, len(sent)
 
 
-def _outcome(
-    receipt: TransactionReceipt, indices: Collection[int], known: Mapping[str, RawLog]
-) -> TransactionOutcome:
+def _outcome(receipt: TransactionReceipt) -> TransactionOutcome:
     return TransactionOutcome(
         status=receipt.status,
         block_number=receipt.block_number,
         block_hash=receipt.block_hash,
         sender=receipt.sender,
         to=receipt.to,
-        logs={
-            log.log_index: _shared(log, known) for log in receipt.logs if log.log_index in indices
-        },
+        logs={log.log_index: log for log in receipt.logs},
     )
-
-
-def _shared(log: RawLog, known: Mapping[str, RawLog]) -> RawLog:
-    same = known.get(f"log:{log.tx_hash}:{log.log_index}")
-    return same if same is not None and same == log else log

@@ -47,7 +47,12 @@ const require = createRequire(import.meta.url);
 
 /** What `make up` wrote about itself. */
 export function readStack(folder = ".local"): Stack {
-  return JSON.parse(readFileSync(join(folder, "stack.json"), "utf8"));
+  const file = join(folder, "stack.json");
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return fail(`${file} cannot be read: run \`make up\` first, and leave it running`);
+  }
 }
 
 export async function sendUsdc(from: Connection, usdc: Address, to: Address, value: bigint): Promise<void> {

@@ -74,15 +74,18 @@ def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[
 
     A window (at - 86400, at] may begin before start_at. Without an outflow: (0, None).
     """
-    ends = [outflow.at for outflow in spends if start_at <= outflow.at < end_at]
-    sums = {
-        end: sum(one.amount_usdc_e6 for one in spends if end - DAY_S < one.at <= end)
-        for end in ends
-    }
-    if not sums:
-        return 0, None
-    busiest = max(sums, key=lambda end: (sums[end], -end))
-    return sums[busiest], busiest
+    ordered = sorted(spends, key=lambda one: one.at)
+    most, ended = 0, None
+    within = first = 0
+    for place, one in enumerate(ordered, start=1):
+        within += one.amount_usdc_e6
+        while ordered[first].at <= one.at - DAY_S:
+            within -= ordered[first].amount_usdc_e6
+            first += 1
+        is_whole = place == len(ordered) or ordered[place].at > one.at  # its second's last
+        if is_whole and start_at <= one.at < end_at and within > most:
+            most, ended = within, one.at
+    return most, ended
 
 
 def _batches(rows: Sequence[LedgerRow]) -> list[Outflow]:

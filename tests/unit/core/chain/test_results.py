@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain import provider
+from core.chain import provider, results
 from core.chain.abi import AbiDecodeError
 from core.chain.provider import MOST_ANSWER_BYTES
+from core.chain.results import log_of
 from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 
@@ -454,3 +455,27 @@ def test_a_retry_after_whose_date_has_no_zone__is_one_second() -> None:
     )
     with pytest.raises(RpcUnreachableError, match="HTTP 429"):
         rpc.call("eth_blockNumber")
+
+
+def test_a_picked_receipt__has_the_wanted_logs_alone_and_those_read_before_as_they_were() -> None:
+    logs = [LOG | {"logIndex": hex(index)} for index in range(3)]
+    known = {(TX, index): log_of(logs[index]) for index in range(3)}
+    altered = [logs[0], logs[1] | {"data": "0x02"}, logs[2]]
+    content = json.dumps(RECEIPT | {"logs": altered}).encode()
+    found = results.picked_receipt(content, {TX: {0, 1}}, known)
+    assert found is not None
+    receipt, count = found
+    assert (count, [log.log_index for log in receipt.logs]) == (3, [0, 1])
+    assert receipt.logs[0] is known[TX, 0]
+    assert (receipt.logs[1].data, known[TX, 1].data) == ("0x02", "0x01")
+
+
+@pytest.mark.parametrize("field", sorted(LOG.keys() - {"removed", "transactionHash", "logIndex"}))
+def test_a_picked_log_that_differs_in_any_field__is_not_the_one_read_before(field: str) -> None:
+    other = {"address": "0x" + "11" * 20, "topics": [BLOCK], "data": "0x02", "blockHash": PARENT}
+    changed = LOG | {field: other.get(field, "0x9")}
+    content = json.dumps(RECEIPT | {"logs": [changed]}).encode()
+    found = results.picked_receipt(content, {TX: {0}}, {(TX, 0): log_of(LOG)})
+    assert found is not None
+    assert found[0].logs == (log_of(changed),)
+    assert found[0].logs[0] != log_of(LOG)
