@@ -51,7 +51,8 @@ export function readStack(folder = ".local"): Stack {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    return fail(`${file} cannot be read: run \`make up\` first, and leave it running`);
+    console.error(`${file} cannot be read: run \`make up\` first, and leave it running`);
+    process.exit(1);
   }
 }
 
