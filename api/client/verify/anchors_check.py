@@ -138,13 +138,8 @@ class _Contract:
     def posted(self) -> _Posted:
         """Errors: UncheckedError."""
         last = self._last_block()
-        first = min(
-            [line.post.block_number for line in self._record.anchors]
-            or [row.block_number for row in self._record.rows if row.block_number is not None],
-            default=last.number,
-        )
         wanted = {"address": self._anchor, "topics": [ANCHORED]}
-        logs = list(self._node.logs(PART, wanted, min(first, last.number), last.number))
+        logs = list(self._node.logs(PART, wanted, self._first_height(last), last.number))
         posts = self._node.ask(PART, lambda: [post_of(log) for log in logs])
         newest, root = self._node.ask(
             PART, lambda: newest_posted(self._node.reader.rpc, self._anchor, last.hash)
@@ -153,6 +148,24 @@ class _Contract:
         heights = sorted({post.block_number for post in posts})
         times = {height: block.at for height, block in self._node.blocks(heights).items()}
         return _Posted({post.epoch: post for post in posts}, newest, times, last.at)
+
+    def _first_height(self, last: Block) -> int:
+        """Of the first line. Without any, the first block after the hour of the oldest row, by
+        halving: rows alone may name no block, and what was posted since is owed all the same.
+        """
+        if self._record.anchors:
+            return min(last.number, *(line.post.block_number for line in self._record.anchors))
+        if not self._record.rows:
+            return last.number
+        ended_s, low, high = epoch_end_s(_oldest_epoch(self._record.rows)), 0, last.number
+        while low < high:
+            middle = (low + high) // 2
+            block = self._node.blocks([middle]).get(middle)
+            if block is None or block.at < ended_s:
+                low = middle + 1
+            else:
+                high = middle
+        return high
 
     def _last_block(self) -> Block:
         as_of = self._record.as_of

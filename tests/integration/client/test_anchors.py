@@ -13,7 +13,9 @@ from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
+from tests.integration.client.conftest import export
 from tests.integration.client.forging import Forgery
+from tests.integration.indexer.conftest import now_utc
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,16 @@ def test_all_anchor_lines_dropped__is_found(anchored: AnchoredRecord) -> None:
     forgery = forged(anchored)
     forgery.anchors.clear()
     assert names(check(anchored, forgery.lines())) == {"anchor.left_out"}
+
+
+def test_all_anchor_lines_dropped__of_a_mandate_without_rows_of_the_chain__is_found(
+    anchored: AnchoredRecord,
+) -> None:
+    """It was looked for from the first row's block alone, so in the record's last block."""
+    mandate = anchored.follower.issue("m_neverfunds", nonce=3, signed_at=now_utc())
+    forgery = Forgery.of(export(anchored.follower, mandate))
+    forgery.anchors.clear()
+    assert "anchor.left_out" in names(check(anchored, forgery.lines()))
 
 
 def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord) -> None:
