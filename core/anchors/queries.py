@@ -214,10 +214,14 @@ class AnchoredHead:
     proof: HeadProof
 
 
-def newest_posted_epoch(session: Session) -> int | None:
-    return session.scalar(
-        select(func.max(AnchorEpoch.epoch)).where(AnchorEpoch.block_number.is_not(None))
+def newest_posted_epoch(session: Session, until_block: int | None = None) -> int | None:
+    """The newest one that was posted in this block at the latest; None: in any."""
+    is_posted = (
+        AnchorEpoch.block_number.is_not(None)
+        if until_block is None
+        else AnchorEpoch.block_number <= until_block
     )
+    return session.scalar(select(func.max(AnchorEpoch.epoch)).where(is_posted))
 
 
 def posted_between(session: Session, first: int, last: int, limit: int) -> list[EpochPost]:

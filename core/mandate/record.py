@@ -8,7 +8,7 @@ Laws
   transaction open.
 - Memory is that of one batch, however long the ledger.
 - Anchors follow the rows, one line an epoch: from the one before the first that can hold a row to
-  the newest that the chain had when the record was opened.
+  the newest that was posted by the block up to which the chain was read; on paper, at all.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,8 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
     """
     seq, row_hash = head_of(session, mandate)
     totals = totals_of(mandate_ledger.load_head(session, mandate.id))
-    head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}
+    as_of = _as_of(session, mandate)
+    head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": as_of}
     short = shorts_of(session, MANDATE, [mandate.id]).get(mandate.id)
     last = {"head": head | ({} if short is None else {HELD_KEY: short.to_json()})}
     return Opening(
@@ -74,11 +75,11 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
         _first_line(mandate, factory),
         last,
         seq,
-        _epochs(session, mandate),
+        _epochs(session, mandate, None if as_of is None else as_of["block_number"]),
     )
 
 
-def _epochs(session: Session, mandate: Mandate) -> range:
+def _epochs(session: Session, mandate: Mandate, until_block: int | None) -> range:
     """From the epoch before that of the oldest row, by whichever of its times is earlier, to the
     newest one that is posted.
     """
@@ -87,7 +88,7 @@ def _epochs(session: Session, mandate: Mandate) -> range:
             MandateEvent.mandate_id == mandate.id
         )
     )
-    newest = anchors.newest_posted_epoch(session)
+    newest = anchors.newest_posted_epoch(session, until_block)
     if oldest is None or newest is None:
         return range(0)
     return range(epoch_of(oldest) - 1, newest + 1)

@@ -6,12 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import pytest
+from sqlalchemy import update
 
 from api.client.verify.findings import Report
 from api.client.verify.verification import Options, verify
 from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
+from core.blocks.queries import TIP
+from core.blocks.tables import ChainCursor
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
+from core.mandate.record import opening
+from core.mandate.tables import Mandate
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
 from tests.integration.client.conftest import export
 from tests.integration.client.forging import Forgery
@@ -55,6 +60,28 @@ def test_record__as_it_was_exported__is_sound(anchored: AnchoredRecord) -> None:
     report = check(anchored, anchored.lines)
     assert (report.findings, report.unchecked) == ([], [])
     assert report.figures["anchors"] == 4
+
+
+def test_record__of_an_indexer_that_is_behind__has_no_anchors_of_later_blocks(
+    anchored: AnchoredRecord,
+) -> None:
+    """The worker finds posts by itself; a record that told of later ones than its own last block was
+    called forged (`anchor.post`).
+    """
+    database = anchored.follower.database
+    first, second, *_ = (
+        line["block_number"]
+        for line in (one["anchor"] for one in map(json.loads, anchored.lines) if "anchor" in one)
+    )
+    with database.write_session() as session:
+        at = update(ChainCursor).where(ChainCursor.name == TIP)
+        session.execute(at.values(number=second - 1))
+        mandate = session.get(Mandate, anchored.mandate.id)
+        assert mandate is not None
+        found = opening(session, mandate, anchored.chain.contracts["factory"])
+        session.rollback()
+    assert list(found.epochs) == [anchored.first - 1]
+    assert first < second
 
 
 def forged(record: AnchoredRecord) -> Forgery:
