@@ -3,7 +3,7 @@
 import structlog
 
 from core.anchors.chain import CONTRACT, newest_posted
-from core.anchors.queries import unposted
+from core.anchors.queries import epoch_after, unposted
 from core.chain.abi import AbiDecodeError
 from core.chain.rpc import RpcError
 from core.db.engine import Database
@@ -31,17 +31,19 @@ class Anchoring:
         if self._anchor is None or is_under_way or state.is_stood_down:
             return []
         with self._database.read() as session:
-            waiting = unposted(session, anchor.UNPOSTED_A_LOOK)
-        if not waiting:
-            return []
+            if not unposted(session, 1):
+                return []
         try:
             posted, root = newest_posted(self._rpc, self._anchor, state.head.hash)
         except (RpcError, AbiDecodeError) as error:
             log.warning("an anchor waits", error=str(error))
             return []
-        found = anchor.due(waiting, posted, root)
-        self._tell(waiting[-1].epoch > posted and found is None, posted)
+        with self._database.read() as session:
+            found = epoch_after(session, posted)
         if found is None:
+            return []
+        self._tell(found.root_before != root, posted)
+        if found.root_before != root:
             return []
         return [anchor.intent_of_anchor(self._anchor, state.chain_id, found, state.head)]
 

@@ -169,6 +169,13 @@ def unposted(session: Session, limit: int) -> list[EpochRoot]:
     return list(map(_epoch_root, session.scalars(query.order_by(AnchorEpoch.epoch).limit(limit))))
 
 
+def epoch_after(session: Session, epoch: int) -> EpochRoot | None:
+    """The oldest one after this."""
+    query = select(AnchorEpoch).where(AnchorEpoch.epoch > epoch).order_by(AnchorEpoch.epoch)
+    row = session.scalar(query.limit(1))
+    return None if row is None else _epoch_root(row)
+
+
 def note_posts(session: WriteSession, posts: Iterable[EpochPost], seen_block: int) -> None:
     """Write down where roots were posted, and up to which block that was looked for.
 

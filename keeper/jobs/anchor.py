@@ -5,24 +5,11 @@ that no epoch is passed over; the contract takes each once, and only on top of t
 so that what is sent twice is refused the second time.
 """
 
-from collections.abc import Sequence
-
 from core.anchors.chain import post_data
 from core.anchors.queries import EpochRoot
 from core.hexes import bytes_of, hex_of
 from core.keeper.intents import NewIntent
 from keeper.state import Head, IntentKind, Role
-
-UNPOSTED_A_LOOK = 100
-
-
-def due(epochs: Sequence[EpochRoot], posted: int, root: bytes) -> EpochRoot | None:
-    """The epoch to post; None when the contract has all of them, or another past than ours.
-
-    `posted`, `root`: the newest that the contract has.
-    """
-    found = next((one for one in epochs if one.epoch > posted), None)
-    return found if found is not None and found.root_before == root else None
 
 
 def intent_of_anchor(anchor: str, chain_id: int, one: EpochRoot, head: Head) -> NewIntent:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from core.anchors.chain import CONTRACT, newest_posted
-from core.anchors.rules import EPOCH_S, epoch_end_s
+from core.anchors.rules import EPOCH_S, START, epoch_end_s
+from core.anchors.tables import AnchorEpoch
 from keeper.areas.anchors import Anchors
 from tests.integration.keeper.conftest import KilledError, Stage
 
@@ -53,3 +54,20 @@ def test_killed_between_commit_and_send__neither_skips_nor_doubles(
         stage.chain.anvil.mine()
     assert posted(stage) == epoch
     assert [kind for kind, _ in stage.states()].count("anchor") == 2
+
+
+def test_epochs_whose_blocks_were_not_found__hold_no_later_one_back(stage: Stage) -> None:
+    """The oldest 100 of them were all that the keeper looked at."""
+    epoch = hours_pass(stage, 1)
+    with stage.database.write() as session:
+        for old in range(1, 102):
+            session.add(
+                AnchorEpoch(
+                    epoch=old, root=START, root_before=START, seen_block=0, created_at=stage.now()
+                )
+            )
+    keeper = stage.keeper()
+    for _ in range(3):
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert posted(stage) == epoch
