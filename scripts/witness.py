@@ -99,11 +99,13 @@ class Journal:
         self.known |= self.signed
 
     def keep(self, found: ContradictionError) -> Path:
-        """Once, however many rounds show the same."""
+        """Once, however many rounds show the same; the record's own end changes with each."""
         file = self.folder / f"{self.mandate}.evidence.jsonl"
-        both = json.dumps({"signed": asdict(found.kept), "shown": found.shown}).encode() + b"\n"
+        shown = {name: one for name, one in found.shown.items() if name != "head"}
+        both = json.dumps({"signed": asdict(found.kept), "shown": shown}).encode()[:-1]
         if not (file.exists() and both in file.read_bytes()):
-            write_durably(file, both, "ab")
+            head = json.dumps(found.shown.get("head")).encode()
+            write_durably(file, both + b', "head": ' + head + b"}\n", "ab")
         return file
 
 
