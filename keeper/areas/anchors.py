@@ -7,6 +7,8 @@ The keeper posts it (keeper.jobs.anchor).
 Laws
 - An epoch that was missed is made later from the same rows: a ledger's rows stay, and say when they
   were written. So no epoch is ever left out.
+- The safe block and the logs up to it are of one node: one that is behind would pass a post over,
+  which is looked for once.
 - It has no key. What is posted by whom is the chain's word alone: rows find their blocks by the
   contract's logs, not by what the keeper says that it sent.
 """
@@ -89,20 +91,21 @@ class Anchors:
         """How many posts were found, and how many epochs are without one."""
         with self._database.read() as session:
             waiting = queries.unposted(session, UNPOSTED_A_RUN)
-        safe = self._safe_block()
-        if not waiting or safe is None:
-            return 0, len(waiting)
+        if not waiting:
+            return 0, 0
         first = min(one.seen_block for one in waiting)
-        until = min(safe, first + BLOCKS_A_RUN - 1)
-        if until < first:
-            return 0, len(waiting)
-        wanted = {
-            "address": anchor,
-            "topics": [ANCHORED],
-            "fromBlock": hex(first),
-            "toBlock": hex(until),
-        }
-        found = self._reader.rpc.call("eth_getLogs", [wanted], results.logs)
+        with self._reader.rpc.pinned():
+            safe = self._safe_block()
+            until = -1 if safe is None else min(safe, first + BLOCKS_A_RUN - 1)
+            if until < first:
+                return 0, len(waiting)
+            wanted = {
+                "address": anchor,
+                "topics": [ANCHORED],
+                "fromBlock": hex(first),
+                "toBlock": hex(until),
+            }
+            found = self._reader.rpc.call("eth_getLogs", [wanted], results.logs)
         posts = {post.epoch: post for post in map(post_of, found)}
         with self._database.write() as session:
             self._fence(session)

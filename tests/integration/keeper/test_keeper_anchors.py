@@ -1,14 +1,22 @@
 """The keeper posts each hour's root once, whatever happens in between."""
 
+import json
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
+from core.anchors import queries
 from core.anchors.chain import CONTRACT, newest_posted
 from core.anchors.rules import EPOCH_S, START, epoch_end_s
 from core.anchors.tables import AnchorEpoch
+from core.chain.rpc import Rpc, RpcError
+from core.db.engine import Database
+from core.mandate.chain.reader import VaultReader
 from keeper.areas.anchors import Anchors
 from tests.integration.keeper.conftest import KilledError, Stage
+
+WORD = "0x" + "11" * 32
 
 
 def hours_pass(stage: Stage, hours: int) -> int:
@@ -71,3 +79,28 @@ def test_epochs_whose_blocks_were_not_found__hold_no_later_one_back(stage: Stage
         keeper.run()
         stage.chain.anvil.mine()
     assert posted(stage) == epoch
+
+
+def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database) -> None:
+    """One node named the safe block and failed, the other one did not have it yet: the post was
+    passed over for good.
+    """
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        if asked["method"] == "eth_getBlockByNumber" and request.url.host == "ahead":
+            header = {"number": "0x64", "hash": WORD, "parentHash": WORD, "timestamp": "0x1"}
+            block = {**header, "logsBloom": "0x" + "00" * 256, "transactions": []}
+            return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": block})
+        if asked["method"] == "eth_getLogs" and request.url.host == "behind":
+            return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": []})
+        return httpx.Response(503)
+
+    with database.write() as session:
+        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+    rpc = Rpc(["http://ahead", "http://behind"], transport=httpx.MockTransport(answer))
+    reader = VaultReader(rpc, {CONTRACT: "0x" + "11" * 20})
+    with pytest.raises(RpcError):
+        Anchors(reader, database, lambda _: None).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
+    with database.read() as reading:
+        assert [one.seen_block for one in queries.unposted(reading, 1)] == [10]
