@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import LargeBinary, func, select, true, update
+from sqlalchemy import LargeBinary, exists, func, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -87,11 +87,11 @@ def add_epoch(
     keys = {head.public_id: key_of(head.public_id) for head in heads}
     _write_leaves(session, heads, keys)
     _write_heads(session, epoch, heads)
-    query = select(AnchorLeaf.key, AnchorLeaf.leaf)
-    leaves = {key: leaf for key, leaf in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
-    ordered, changed = sorted(leaves), sorted(keys.values())
     root, nodes = root_before, dict[bytes, Children]()
-    if heads or not leaves:
+    if heads or not session.scalar(select(exists(select(AnchorLeaf.key)))):
+        query = select(AnchorLeaf.key, AnchorLeaf.leaf)
+        leaves = {key: leaf for key, leaf in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
+        ordered, changed = sorted(leaves), sorted(keys.values())
         before = _nodes(session, sorted(set(paths_above(ordered, changed))))
         root, nodes = grown(ordered, leaves, changed, before)
     _write_nodes(session, epoch, nodes)
@@ -258,9 +258,12 @@ def anchored_heads(
     key, last = key_of(public_id), posts[-1].epoch
     paths = [path_of(key, depth) for depth in range(KEY_BITS)]
     versions = _versions(session, paths, posts[0].epoch, last)
+    own = AnchorHead.public_id == public_id
+    before = select(func.max(AnchorHead.epoch)).where(own, AnchorHead.epoch <= posts[0].epoch)
+    since = func.coalesce(before.scalar_subquery(), 0)
     heads = session.scalars(
         select(AnchorHead)
-        .where(AnchorHead.public_id == public_id, AnchorHead.epoch <= last)
+        .where(own, AnchorHead.epoch.between(since, last))
         .order_by(AnchorHead.epoch)
     ).all()
     epochs = [head.epoch for head in heads]
