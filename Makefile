@@ -126,8 +126,9 @@ bench-keeper: build ## from a floor that is crossed to the stop that is mined
 bench-api: build ## reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
 	@$(PY) -m tests.bench.served
 
-bench-verify: build ## a record of 100,000 rows checked against the chain
+bench-verify: build ## a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
 	@$(PY) -m tests.bench.verify
+	@$(PY) -m tests.bench.anchors
 
 client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client
