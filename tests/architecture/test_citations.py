@@ -2,7 +2,8 @@
 repository can open.
 
 What may be cited: `docs/<page>.md`, `docs/<page>.md#heading`, a decision (`ADR 0003`,
-`docs/decisions/0003`), a law of docs/architecture.md (`law 3`), a contract, a standard. Strings
+`docs/decisions/0003`), a law of docs/architecture.md (`law 3`), a file of the code, a contract's
+function, a standard. Strings
 that the program uses are data and not looked at.
 """
 
@@ -32,6 +33,9 @@ DECISION = re.compile(r"(?:\bADRs?[ -]|\bdecisions/)(?P<number>\d+)\b")
 LAW = re.compile(r"\blaws? (?:\d+(?:, \d+)* and )?(?P<number>\d+)\b", re.IGNORECASE)
 CODE = re.compile(
     r"(?<![\w/.<-])(?:api|contracts|core|indexer|keeper|scripts|tests)/[\w./-]*\w(?![\w<])"
+)
+IN_CONTRACT = re.compile(
+    r"(?<![\w/.])(?P<contract>[A-Z]\w+)\.(?!sol\b|t\b|json\b|md\b|invariants\b)(?P<name>[A-Za-z_]\w*)"
 )
 MADE = ("scripts/deployments",)  # written by make deploy
 LINK = re.compile(
@@ -161,16 +165,28 @@ def dead_paths(text: str) -> Iterator[str]:
             )
 
 
-def troubles_of_page(page: Path, text: str) -> Iterator[str]:
-    yield from dead_links(page, text)
-    if page.name != "CHANGELOG.md":  # it tells of the past
-        yield from dead_paths(text)
+@cache
+def contracts() -> dict[str, str]:
+    """The sources of contracts, interfaces and libraries by name."""
+    return {file.stem: file.read_text() for file in (ROOT / "contracts").rglob("*.sol")}
+
+
+def dead_names(text: str) -> Iterator[str]:
+    for found in IN_CONTRACT.finditer(text):
+        source = contracts().get(found["contract"])
+        if source is not None and not re.search(rf"\b{found['name']}\b", source):
+            yield (
+                f"cites {found[0]}, which does not exist: contracts/ has {found['contract']}.sol, "
+                "docs/contracts-reference.md what can be called"
+            )
 
 
 def findings(file: Path) -> list[str]:
     found = []
     for line, text in prose_of(file):
-        wrong = [*troubles(text), *(troubles_of_page(file, text) if file.suffix == ".md" else ())]
+        wrong = [*troubles(text), *(dead_links(file, text) if file.suffix == ".md" else ())]
+        if file.name != "CHANGELOG.md":  # it tells of the past
+            wrong += [*dead_paths(text), *dead_names(text)]
         found += [f"{file.relative_to(ROOT)}:{line} {trouble}" for trouble in wrong]
     return found
 
@@ -231,7 +247,17 @@ def test_the_check__sees_a_dead_link(planted: str) -> None:
     assert len(list(dead_links(ROOT / "docs" / "rules.md", planted))) == 1
 
 
-def test_the_check__sees_a_page_that_names_code_that_is_gone() -> None:
+def test_the_check__sees_a_function_that_the_contract_does_not_have() -> None:
+    assert list(dead_names("Source: MandateVault.noSuchFunction.")) == [
+        (
+            "cites MandateVault.noSuchFunction, which does not exist: contracts/ has "
+            "MandateVault.sol, docs/contracts-reference.md what can be called"
+        )
+    ]
+    assert list(dead_names("MandateVault.remaining, MandateVault.sol, Database.read")) == []
+
+
+def test_the_check__sees_text_that_names_code_that_is_gone() -> None:
     assert list(dead_paths("`core/nothing/rules.py`")) == [
         (
             "names core/nothing/rules.py, which does not exist: docs/architecture.md says where "
