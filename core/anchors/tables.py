@@ -20,7 +20,7 @@ class AnchorEpoch(Base):
     epoch: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     root: Mapped[bytes] = mapped_column(Hash32)
     root_before: Mapped[bytes] = mapped_column(Hash32)
-    # up to which block its post was looked for; at first the newest one when the root was made
+    # up to which block its post was looked for; at first the safe one when the root was made
     seen_block: Mapped[int]
     block_number: Mapped[int | None]
     block_hash: Mapped[bytes | None] = mapped_column(Hash32)

@@ -67,12 +67,19 @@ class Anchors:
         return {"made": made, "found": found, "waiting": waiting}
 
     def _make(self, anchor: str, now: datetime) -> int:
-        """The first one follows the newest that the contract has."""
-        seen = self._reader.header()
-        if seen is None:
-            return 0
+        """The first one follows the newest that the contract has.
+
+        Their posts are looked for from the safe block on: a reorganisation may put one below the
+        newest of now.
+        """
         with self._database.read() as session:
             last = queries.newest_epoch(session)
+        if last is not None and last.epoch >= rules.newest_settled(now):
+            return 0
+        seen, safe = self._reader.header(), self._safe_block()
+        if seen is None:
+            return 0
+        seen_block = seen.number if safe is None else min(safe, seen.number)
         epoch, root = (
             newest_posted(self._reader.rpc, anchor, seen.hash)
             if last is None
@@ -83,7 +90,7 @@ class Anchors:
             with self._database.write() as session:
                 self._fence(session)
                 heads = _heads(session, one)
-                made = queries.add_epoch(session, one, heads, root, seen.number, now)
+                made = queries.add_epoch(session, one, heads, root, seen_block, now)
             root = made.root
         return len(epochs)
 

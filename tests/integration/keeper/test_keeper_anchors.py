@@ -104,3 +104,12 @@ def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database
         Anchors(reader, database, lambda _: None).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
     with database.read() as reading:
         assert [one.seen_block for one in queries.unposted(reading, 1)] == [10]
+
+
+def test_a_post__is_looked_for_from_the_safe_block_on(stage: Stage) -> None:
+    """A reorganisation put it below the newest block of the time when its root was made."""
+    hours_pass(stage, 1)
+    safe = stage.chain.reader.header("safe")
+    assert safe is not None
+    with stage.database.read() as session:
+        assert [one.seen_block for one in queries.unposted(session, 1)] == [safe.number]
