@@ -6,6 +6,7 @@ none of past blocks only looking through every block finds it, for as many block
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from api.client.verify.expected import Expected
 from api.client.verify.findings import Report, UncheckedError
@@ -64,7 +65,7 @@ class RevertsCheck:
         for outcome in self.rows.outcomes.values():
             known.setdefault(outcome.sender, []).append(outcome.block_number)
         found = set[int]()
-        for agent, since in self._agents().items():
+        for agent, since in self._agents.items():
             sent = sorted(known.get(agent, ()))
             found |= {*unexplained_heights(agent, sent, max(first, since), until, self.node)}
         return sorted(found)
@@ -104,6 +105,7 @@ class RevertsCheck:
                 "came after; export it again"
             )
 
+    @cached_property
     def _agents(self) -> dict[str, int]:
         """Each account that was ever the vault's agent, and since which height."""
         since: dict[str, int] = {}
@@ -112,7 +114,7 @@ class RevertsCheck:
         return since
 
     def _is_agent(self, sender: str, number: int) -> bool:
-        return sender in (agents := self._agents()) and agents[sender] <= number
+        return self._agents.get(sender, number + 1) <= number
 
     def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
