@@ -176,7 +176,13 @@ class _Contract:
         return block
 
     def _require_links(self, posts: Sequence[EpochPost], newest: int, root: str) -> None:
-        """A log that the node holds back breaks the links."""
+        """A log that the node holds back breaks the links; all of them, the contract's own word."""
+        lines, rows = self._record.anchors, self._record.rows
+        owed = min(
+            (line.post.epoch for line in lines), default=_oldest_epoch(rows) if rows else newest + 1
+        )
+        if not posts and owed <= newest:
+            raise UncheckedError(PART, "the node has no logs of what the contract posted")
         links = [post.root for post in posts]
         befores = [post.root_before for post in posts][1:]
         if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):

@@ -4,15 +4,18 @@ import copy
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from sqlalchemy import update
 
 from api.client.verify.findings import Report
 from api.client.verify.verification import Options, verify
+from core.anchors.chain import ANCHORED
 from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
 from core.blocks.queries import TIP
 from core.blocks.tables import ChainCursor
+from core.chain.results import Parse
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.record import opening
@@ -29,14 +32,19 @@ def anchored(postgres: EmbeddedPostgres, template: str) -> Iterator[AnchoredReco
         yield record
 
 
-def check(record: AnchoredRecord, lines: Sequence[bytes], anchor: str | None = None) -> Report:
+def check(
+    record: AnchoredRecord,
+    lines: Sequence[bytes],
+    anchor: str | None = None,
+    kind: type[Rpc] = Rpc,
+) -> Report:
     """With the contract that the record is of, or another one."""
     options = Options(
         factory=record.chain.contracts["factory"],
         x402_adapter=record.chain.contracts["x402_adapter"],
         anchor=anchor or record.contract,
     )
-    rpc = Rpc([record.chain.anvil.url])
+    rpc = kind([record.chain.anvil.url])
     try:
         return verify(iter(lines), [rpc], options, lambda part, done, of: None)
     finally:
@@ -140,6 +148,29 @@ def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord
     leaf = leaf_of(key, value_of(anchor["seq"], bytes.fromhex(anchor["row_hash"][2:])))
     anchor |= {"root": "0x" + leaf.hex(), "proof": HeadProof(()).text()}
     assert "anchor.post" in names(check(anchored, forgery.lines()))
+
+
+class Silent(Rpc):
+    """Holds the logs of the anchors' contract back."""
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        if method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]:
+            return []
+        return super().call(method, params, parse)
+
+
+@pytest.mark.parametrize("has_anchors", [True, False])
+def test_node_that_holds_all_posts_back__is_not_the_records_fault(
+    anchored: AnchoredRecord, has_anchors: bool
+) -> None:
+    forgery = forged(anchored)
+    if not has_anchors:
+        forgery.anchors.clear()
+    report = check(anchored, forgery.lines(), kind=Silent)
+    assert (names(report), report.unchecked) == (
+        set(),
+        ["anchors: the node has no logs of what the contract posted"],
+    )
 
 
 def test_contract_without_an_hour__is_found(anchored: AnchoredRecord) -> None:
