@@ -6,6 +6,7 @@ core/{db, chain, ledger}                                    what they all use; i
 """
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -111,3 +112,10 @@ def test_core__loads_nothing_by_itself() -> None:
         for file in CORE.rglob("__init__.py")
         if file.read_text().strip()
     ] == []
+
+
+def test_every_context__is_on_the_page_of_the_architecture() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| ([a-z, ]+) \|", page.partition("| context |")[2], re.MULTILINE)
+
+    assert {name for row in rows for name in row.split(", ")} == CONTEXTS
