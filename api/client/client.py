@@ -213,6 +213,8 @@ class Client(Areas):
         A record that broke off lacks its head, and verify-record says so.
         """
         path, _ = fill_path("/mandate-wallet/mandates/{id}/record", {"id": mandate_id})
+        # rows that other threads write meanwhile may come too late
+        before = self.heads.of(mandate_id)
         with self._transport.stream(
             Request(method="GET", path=path, headers=self._credential("key or owner"))
         ) as answer:
@@ -221,7 +223,7 @@ class Client(Areas):
                 raise Refused(answer.status_code, body_of(answer), None)
             with Path(file).open("wb") as out:
                 size = sum(out.write(part) for part in answer.iter_bytes())
-        self.heads.compare_record(mandate_id, Path(file))
+        self.heads.compare_record(mandate_id, Path(file), before)
         return size
 
     # Sending

@@ -54,7 +54,8 @@ class HeadsDiffer(ClientError):
 
 
 class SeenHeads:
-    """`file`: what is seen is appended to it, a line of JSON each; what it has is known.
+    """`file`: what is seen is appended to it, a line of JSON each; what it has is known, however
+    much.
 
     A last line that a kill cut off is left out. Errors: ValueError when another line of the file is
     no head; HeadsDiffer when it contradicts itself; OSError when it cannot be written.
@@ -65,7 +66,7 @@ class SeenHeads:
         self._append: Appending | None = None
         if file is not None:
             appending = Appending(Path(file))
-            self.add_lines(heads_of(appending.file))
+            self.add_lines(heads_of(appending.file, most=None))
             self._append = appending
 
     def of(self, mandate_id: str) -> tuple[SeenHead, ...]:
@@ -100,27 +101,31 @@ class SeenHeads:
         if line is not None:
             self.saw(SeenHead(str(fields["id"]), line["body"]["seq"], line["row_hash"]))
 
-    def compare_record(self, mandate_id: str, file: Path) -> None:
-        """A saved record has every row that was seen; its own last one is kept. Whether its rows
-        give the hashes that it says, and a file that broke off, are for verify-record to judge.
+    def compare_record(
+        self, mandate_id: str, file: Path, before: Iterable[SeenHead] | None = None
+    ) -> None:
+        """A saved record has every row that was seen `before` it was asked for (None: until now);
+        its own last one is kept. Whether its rows give the hashes that it says, and a file that
+        broke off, are for verify-record to judge.
 
         Errors: HeadsDiffer.
         """
-        seen, rows, last = self._seen.get(mandate_id, {}), dict[int, SeenHead](), None
+        seen = {head.seq: head for head in (self.of(mandate_id) if before is None else before)}
+        rows, last = dict[int, SeenHead](), None
         with file.open("rb") as lines:
             for line in lines:
                 if (head := _head_of(mandate_id, line)) is not None:
                     last = head
                     rows |= {head.seq: head} if head.seq in seen else {}
                 elif last is not None and line.startswith(b'{"head":') and line.endswith(b"\n"):
-                    self._compare(mandate_id, rows)
-                    self._keep(last)
+                    self._compare(seen, rows)
+                    self.saw(last)
 
-    def _compare(self, mandate_id: str, rows: Mapping[int, SeenHead]) -> None:
-        for ours in self.of(mandate_id):
-            if ours.seq not in rows:
+    def _compare(self, seen: Mapping[int, SeenHead], rows: Mapping[int, SeenHead]) -> None:
+        for seq, ours in seen.items():
+            if seq not in rows:
                 raise HeadsDiffer(ours, None)
-            self._require_same(ours, rows[ours.seq])
+            self._require_same(ours, rows[seq])
 
     def _require_same(self, ours: SeenHead | None, theirs: SeenHead) -> None:
         if ours is not None and ours != theirs:
@@ -143,21 +148,21 @@ def _head_of(mandate_id: str, line: bytes) -> SeenHead | None:
         return None
 
 
-def heads_of(file: Path) -> Iterator[SeenHead]:
+def heads_of(file: Path, most: int | None = MOST_LINES) -> Iterator[SeenHead]:
     """Of a file of heads; a line that a kill cut off is left out. Errors: ValueError that names file
     and line.
     """
     with file.open("rb") as lines:
         try:
-            yield from parsed(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b""))
+            yield from parsed(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b""), most)
         except ValueError as error:
             raise ValueError(f"{file}, {error}") from error
 
 
-def parsed(lines: Iterable[str | bytes]) -> Iterator[SeenHead]:
+def parsed(lines: Iterable[str | bytes], most: int | None = MOST_LINES) -> Iterator[SeenHead]:
     """Errors: ValueError that names the line."""
     for number, line in enumerate(lines, start=1):
-        if number > MOST_LINES or len(line) > MOST_LINE_BYTES:
+        if (most is not None and number > most) or len(line) > MOST_LINE_BYTES:
             raise ValueError(
                 f"line {number}: a file of heads has at most {MOST_LINES} lines of {MOST_LINE_BYTES} "
                 "characters"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.client.heads import MOST_LINE_BYTES, HeadsDiffer, SeenHead, SeenHeads
+from api.client.heads import MOST_LINE_BYTES, MOST_LINES, HeadsDiffer, SeenHead, SeenHeads
 
 ONE, OTHER = "0x" + "11" * 32, "0x" + "22" * 32
 HEAD = SeenHead("m_abcdefghij", 3, ONE)
@@ -144,3 +144,29 @@ def test_a_file_that_holds_something_else__is_named(tmp_path: Path) -> None:
     (tmp_path / "heads").write_text("{}\n")
     with pytest.raises(ValueError, match="heads, line 1: no object"):
         SeenHeads(tmp_path / "heads")
+
+
+def test_own_file__is_read_however_long_it_grew(tmp_path: Path) -> None:
+    """A client that had written 100,001 rows did not start again."""
+    file = tmp_path / "heads.ndjson"
+    file.write_text("".join(HEAD._replace(seq=seq).line() for seq in range(1, MOST_LINES + 2)))
+    assert len(SeenHeads(file).of(HEAD.mandate_id)) == MOST_LINES + 1
+
+
+def test_a_row_written_while_the_record_came__may_be_missing_in_it(tmp_path: Path) -> None:
+    heads, file = SeenHeads(), tmp_path / "record"
+    heads.saw(HEAD)
+    before = heads.of(HEAD.mandate_id)
+    heads.saw(HEAD._replace(seq=4))
+    file.write_bytes(record((3, ONE)))
+    heads.compare_record(HEAD.mandate_id, file, before)
+
+
+def test_a_row_written_while_the_record_came__with_another_hash_there__is_found(
+    tmp_path: Path,
+) -> None:
+    heads, file = SeenHeads(), tmp_path / "record"
+    heads.saw(HEAD._replace(seq=4))
+    file.write_bytes(record((3, ONE), (4, OTHER)))
+    with pytest.raises(HeadsDiffer):
+        heads.compare_record(HEAD.mandate_id, file, ())
