@@ -7,7 +7,8 @@ import {ErrorsLib} from "./libraries/ErrorsLib.sol";
 /// @title RecordAnchor
 /// @notice The root of all mandates' records, hour by hour: what a block holds, nobody can write later.
 ///
-/// - An epoch is an hour: unix seconds / 3600. It is posted once, after it has ended, and after every epoch before it.
+/// - An epoch is an hour: unix seconds / 3600. It is posted once, after it has ended, and never
+///   after a later one. The keeper leaves none out, and readers count one that is missing.
 /// - The keeper that the factory names may post; this contract has no office of its own to hand over.
 /// - A post names the root before it, so that two posters who know different pasts cannot take turns.
 /// - Nothing here says that a root is true. The leaves are checked by whoever reads a record (docs/record.md).

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rlp
-from eth_utils import keccak, to_canonical_address, to_checksum_address
+from eth_utils.address import to_canonical_address, to_checksum_address
+from eth_utils.crypto import keccak
 
 from core.mandate.venues.registry import venues
 

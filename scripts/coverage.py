@@ -29,7 +29,7 @@ def measure() -> None:
 
     Errors: SystemExit when a test fails.
     """
-    command = [
+    command: list[str | Path] = [
         FORGE,
         "coverage",
         "--report",

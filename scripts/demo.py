@@ -18,7 +18,8 @@ from typing import Any
 import httpx
 from web3.exceptions import Web3Exception
 
-from scripts.devstack import ROOT, Ports, Stack, StackError
+from scripts._processes import ROOT
+from scripts.devstack import Ports, Stack, StackError
 from scripts.story import Api, StepFailedError, StoryWallet, chain_of, receipt_options
 
 BUDGET = "1000.000000"
@@ -216,10 +217,11 @@ def act(story: Story) -> None:
     expect("left_today", used["left_today"]["value"], DAY)
     for amount in (CAP, CAP):
         tx = story.buy(amount)
-        story.await_mandate(
-            "the chain's row of the buy",
-            lambda read, tx=tx: bool(story.steps(read, tx_hash=tx, confirmed_on_chain=True)),
-        )
+
+        def is_in_the_record(read: dict[str, Any], tx: str = tx) -> bool:
+            return bool(story.steps(read, tx_hash=tx, confirmed_on_chain=True))
+
+        story.await_mandate("the chain's row of the buy", is_in_the_record)
     used = story.mandate(story.agent_api)["limits"]["used"]
     expect("left_today after two buys", used["left_today"]["value"], "50.000000")
     expect("left_total after two buys", used["left_total"]["value"], "600.000000")

@@ -23,7 +23,8 @@ import click
 from ape import accounts, chain, project
 from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
-from eth_utils import keccak, to_hex
+from eth_utils.conversions import to_hex
+from eth_utils.crypto import keccak
 
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (

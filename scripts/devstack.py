@@ -28,7 +28,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx
-from eth_utils import keccak
+from eth_utils.crypto import keccak
 
 from core.db import embedded, migrate
 from scripts._accounts import (

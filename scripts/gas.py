@@ -64,7 +64,15 @@ PEERS = {
 
 def measured() -> dict[str, int]:
     """The figures of this tree. A workload without a test is left out."""
-    command = [FORGE, "test", "--isolate", "--json", "-vv", "--match-path", "tests/contracts/gas/*"]
+    command: list[str | Path] = [
+        FORGE,
+        "test",
+        "--isolate",
+        "--json",
+        "-vv",
+        "--match-path",
+        "tests/contracts/gas/*",
+    ]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
     )

@@ -97,6 +97,7 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
         chain_id=CHAIN_ID,
         base_url=url,
         contracts={},
+        catalogue=catalogue(),
         pepper=os.urandom(32),
         clock=lambda: datetime.now(UTC),
     )

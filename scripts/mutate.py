@@ -144,7 +144,7 @@ def copy_tree(tree: Path, suite: Suite) -> None:
 
 def failures(tree: Path, suite: Suite, seed: int) -> list[str]:
     """The tests that fail in this tree, as file: test. Raises when the tree does not compile."""
-    command = [FORGE, "test", "--json", "--fuzz-seed", hex(seed), *suite.options]
+    command: list[str | Path] = [FORGE, "test", "--json", "--fuzz-seed", hex(seed), *suite.options]
     try:
         done = subprocess.run(
             command,

@@ -107,7 +107,7 @@ def compile_contracts() -> None:
     changed.
     """
     out, info = WORK / "out", WORK / "build-info"
-    command = [
+    command: list[str | Path] = [
         "forge",
         "build",
         "--quiet",

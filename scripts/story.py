@@ -12,10 +12,11 @@ import httpx
 from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 from eth_typing import HexStr
-from eth_utils import keccak, to_checksum_address
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 from web3 import HTTPProvider, Web3
 from web3.contract import Contract
-from web3.types import LogReceipt, TxReceipt
+from web3.types import LogReceipt, TxParams, TxReceipt
 
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
@@ -120,11 +121,16 @@ class StoryWallet:
         With `gas` given, a call that will revert is sent all the same.
         """
         eth = self.chain.web3.eth
-        call = {"from": self.address, "to": to_checksum_address(to), "data": HexStr(data)}
-        transaction = {
+        sender = to_checksum_address(self.address)
+        call: TxParams = {
+            "from": sender,
+            "to": to_checksum_address(to),
+            "data": HexStr(data),
+        }
+        transaction: dict[str, Any] = {
             **call,
             "chainId": self.chain.id,
-            "nonce": eth.get_transaction_count(self.address),
+            "nonce": eth.get_transaction_count(sender),
             "gas": gas if gas is not None else eth.estimate_gas(call) * 5 // 4,
             "maxFeePerGas": 2 * eth.gas_price,
             "maxPriorityFeePerGas": 0,

@@ -24,7 +24,7 @@ from typing import Any
 import click
 import httpx
 from eth_account import Account
-from eth_utils import ValidationError
+from eth_utils.exceptions import ValidationError
 
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.findings import Finding, Report, UncheckedError
@@ -125,7 +125,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def signature_of(head: WitnessedHead, key: str) -> str:
-    return "0x" + Account.unsafe_sign_hash(head.digest(), key).signature.hex().removeprefix("0x")
+    signed = Account.unsafe_sign_hash(head.digest(), key)
+    return "0x" + str(signed.signature.hex()).removeprefix("0x")
 
 
 def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[WitnessedHead]:

@@ -8,6 +8,7 @@ Each call sends the one credential that its route takes. A refused call raises R
 sharing between threads while credentials change; calls themselves may run side by side.
 """
 
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from urllib.parse import quote
 import httpx
 
 from api.client.authoring import SIGNED_PATHS, RowSigner
-from api.client.heads import SeenHeads
+from api.client.heads import HeadsDiffer, SeenHeads
 from api.client.operations import (
     AgentsRotated,
     Areas,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from eth_account.signers.local import LocalAccount
 
 KEY_HEADER = "X-SVC-User-Key"
+BEHIND_S = 2.0  # that a replica of the service's database may be behind
 
 
 class Client(Areas):
@@ -212,19 +214,28 @@ class Client(Areas):
 
         A record that broke off lacks its head, and verify-record says so.
         """
-        path, _ = fill_path("/mandate-wallet/mandates/{id}/record", {"id": mandate_id})
         # rows that other threads write meanwhile may come too late
-        before = self.heads.of(mandate_id)
+        before, size = self.heads.of(mandate_id), self._fetch_record(mandate_id, Path(file))
+        try:
+            self.heads.compare_record(mandate_id, Path(file), before)
+        except HeadsDiffer as differ:
+            if differ.theirs is not None:
+                raise
+            time.sleep(BEHIND_S)
+            size = self._fetch_record(mandate_id, Path(file))
+            self.heads.compare_record(mandate_id, Path(file), before)
+        return size
+
+    def _fetch_record(self, mandate_id: str, file: Path) -> int:
+        path, _ = fill_path("/mandate-wallet/mandates/{id}/record", {"id": mandate_id})
         with self._transport.stream(
             Request(method="GET", path=path, headers=self._credential("key or owner"))
         ) as answer:
             if not answer.is_success:
                 answer.read()
                 raise Refused(answer.status_code, body_of(answer), None)
-            with Path(file).open("wb") as out:
-                size = sum(out.write(part) for part in answer.iter_bytes())
-        self.heads.compare_record(mandate_id, Path(file), before)
-        return size
+            with file.open("wb") as out:
+                return sum(out.write(part) for part in answer.iter_bytes())
 
     # Sending
 

@@ -92,7 +92,9 @@ def add_epoch(
         query = select(AnchorLeaf.key, AnchorLeaf.leaf)
         leaves = {key: leaf for key, leaf in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
         ordered, changed = sorted(leaves), sorted(keys.values())
-        before = _nodes(session, sorted(set(paths_above(ordered, changed))))
+        is_grown = session.scalar(select(exists(select(AnchorNode.path))))
+        paths = sorted(set(paths_above(ordered, changed))) if is_grown else []
+        before = _nodes(session, paths)
         root, nodes = grown(ordered, leaves, changed, before)
     _write_nodes(session, epoch, nodes)
     row = AnchorEpoch(

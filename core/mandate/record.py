@@ -23,6 +23,7 @@ from core.anchors.rules import epoch_of
 from core.blocks import queries as chain
 from core.canonical import canonical_json
 from core.db.engine import Database
+from core.errors import OutsideError
 from core.hexes import checksum_address
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import ledger_row
@@ -109,13 +110,16 @@ def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
 def chunks(database: Database, record: Opening) -> Iterator[str]:
     """The record's text, whole lines at a time.
 
-    Errors: those of the database, in the middle of the text: it then lacks its head.
+    Errors: those of the database, and OutsideError of a replica that is behind, in the middle of the
+    text: it then lacks its head.
     """
     yield _text([canonical_json(record.first)])
     after = 0
     while after < record.seq:
         with database.read() as session:
             rows = _rows(session, record, after)
+        if not rows:
+            raise OutsideError("the database that was asked now is behind the one asked before")
         yield _text([record_line(row) for row in rows])
         after = rows[-1].seq
     yield from _anchors(database, record)

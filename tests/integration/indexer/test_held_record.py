@@ -1,11 +1,13 @@
 """A record with a gap says so: in what is exported, and to whoever verifies it without us."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
+from core.errors import OutsideError
 from core.mandate import record as mandate_record
 from core.mandate.tables import Mandate
 from indexer.chain.retry import retry_all
@@ -83,3 +85,16 @@ def test_a_record_whose_gap_was_filled__is_sound(
     retry_all(follower.chain, now_utc())
     follower.assert_sound(mandate, vault)
     assert verified(follower, mandate).verdict is Verdict.SOUND
+
+
+def test_a_replica_that_is_behind__ends_the_text_before_its_head(
+    follower: Follower, working: tuple[Issued, str]
+) -> None:
+    """What was opened at one database may be read from another."""
+    factory = follower.deployed.contracts["factory"]
+    with follower.database.read() as session:
+        mandate = session.get_one(Mandate, working[0].id)
+        opened = mandate_record.opening(session, mandate, factory)
+    said = mandate_record.chunks(follower.database, replace(opened, seq=opened.seq + 1))
+    with pytest.raises(OutsideError, match="is behind"):
+        list(said)
