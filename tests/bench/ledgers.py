@@ -34,6 +34,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.events import KeeperProposed, LogRef
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate
+from core.money import UsdcE6
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.facts import BlockFacts, Found
@@ -84,7 +85,7 @@ def row(
         reported_by=ReportedBy.CHAIN,
         occurred_at=BEGAN + timedelta(seconds=2 * block),
         base_key=f"log:{word(ledger, f'{block:04x}')}:1",
-        amount_usdc_e6=amount or None,
+        amount_usdc_e6=UsdcE6(amount) if amount else None,
         cash_delta_usdc_e6=-amount if spends else amount,
         chain_id=CHAIN_ID,
         tx_hash=word(ledger, f"{block:04x}"),

@@ -29,6 +29,7 @@ from sqlalchemy import case, select
 from sqlalchemy.orm import aliased
 from starlette.testclient import TestClient
 
+from api.catalogue import catalogue
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
@@ -126,6 +127,7 @@ def place() -> Iterator[Place]:
                 chain=cast("VaultReader", FewAnswersChain()),
                 chain_id=84532,
                 base_url=HOST,
+                catalogue=catalogue(),
                 contracts={},
                 pepper=b"p" * 32,
                 clock=clock,

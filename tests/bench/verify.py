@@ -129,7 +129,8 @@ def checked(path: Path, url: str, factory: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stdout[:2_000] + done.stderr[-2_000:]
     told: dict[str, Any] = json.loads(done.stdout)
     peak_kb = int(re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)[-1])
-    return told["figures"] | {"peak_mb": peak_kb // 1024}
+    figures: dict[str, Any] = told["figures"]
+    return figures | {"peak_mb": peak_kb // 1024}
 
 
 def bare_receipts(path: Path, url: str) -> float:
