@@ -318,14 +318,11 @@ class Ground:
         """For one test, which may do with its node what it likes: what cannot be taken back is left
         behind, and all is deployed again.
         """
-        if self.anvil is None or not self._took_back():
+        if self.anvil is None or not (self._took_back() and self._began()):
             self.stop()
             self._deploy()
+            assert self._began()
         assert self.anvil is not None
-        self.snapshot = self.anvil.snapshot()
-        self.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [self.base_fee])
-        self.anvil.rpc.call("evm_setTime", [int(time.time())])
-        self.anvil.mine()  # nobody takes it for a chain that stands still
         of_the_test = Anvil(self.anvil.url, self.anvil.process, Rpc([self.anvil.url]))
         return DeployedChain(of_the_test, dict(self.contracts), self.start_block)
 
@@ -341,6 +338,18 @@ class Ground:
         head = self._head()
         self.deployed_at, self.base_fee, self.mined = head["hash"], head["baseFeePerGas"], 0
 
+    def _began(self) -> bool:
+        """A new block, so that nobody takes it for a chain that stands still. False: a transaction
+        of the test before, which the miner had already, was mined with it.
+        """
+        assert self.anvil is not None
+        self.snapshot = self.anvil.snapshot()
+        self.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [self.base_fee])
+        self.anvil.rpc.call("evm_setTime", [int(time.time())])
+        self.anvil.mine()
+        head = self._head()
+        return (head["parentHash"], head["transactions"]) == (self.deployed_at, [])
+
     def _took_back(self) -> bool:
         """False: it cannot, or anvil would soon write the states of its oldest blocks to the disk,
         and later forget them.
@@ -350,12 +359,12 @@ class Ground:
             self.mined += int(self._head()["number"], 16)
             if self.mined > MOST_BLOCKS:
                 return False
-            self.anvil.rpc.call("evm_setAutomine", [True])
+            self.anvil.rpc.call("evm_setAutomine", [False])
             self.anvil.rpc.call("anvil_dropAllTransactions")
-            return (
-                bool(self.anvil.rpc.call("evm_revert", [self.snapshot]))
-                and self._head()["hash"] == self.deployed_at
-            )
+            is_reverted = self.anvil.rpc.call("evm_revert", [self.snapshot])
+            is_back = bool(is_reverted) and self._head()["hash"] == self.deployed_at
+            self.anvil.rpc.call("evm_setAutomine", [True])
+            return is_back
         except RpcError:
             return False
 
