@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from api.areas.discovery.service import NAME, VERSION
+from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import viewer
 from api.kernel.connections import ConnectionBounds

@@ -29,7 +29,7 @@ from mcp_types import (
 )
 from starlette.requests import Request
 
-from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
+from api.areas.discovery.service.document import INSTRUCTIONS, NAME, VERSION
 from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal

@@ -68,17 +68,6 @@ class Difference:
     row: Mapping[str, Any]
 
 
-def canonical_view(session: Session, chain_id: int) -> dict[str, list[tuple[Any, ...]]]:
-    """Every rebuildable fact of the canonical chain, in order."""
-    view = {}
-    for name, part in PARTS.items():
-        query = canonical_rows(part, LIVE, chain_id)
-        view[name] = [
-            tuple(row) for row in session.execute(query.order_by(*list(query.selected_columns)[:3]))
-        ]
-    return view
-
-
 def canonical_rows(part: Part, tables: Mapping[str, Table], chain_id: int) -> Select[Any]:
     """The rows of one part in these tables.
 

@@ -1,6 +1,7 @@
 """The operations of the area agents: an agent's own pages, and its owner's controls."""
 
-from api.areas.agents import eviction, schemas, self_record, service
+from api.areas.agents import schemas
+from api.areas.agents.service import eviction, pages, self_record
 from api.kernel.auth import BY_KEY, BY_OWNER
 from api.kernel.operation import Area, NoInput, Read, Reason, Write
 
@@ -39,7 +40,7 @@ AREA = Area(
             summary="Read your verified record: contributions, credit balance, reputation, tiers.",
             command=NoInput,
             answer=schemas.VerifiedRecord,
-            handler=service.status,
+            handler=pages.status,
         ),
         Read(
             key="agents.dashboard",
@@ -48,7 +49,7 @@ AREA = Area(
             summary="Read where your work stands, stage by stage.",
             command=NoInput,
             answer=schemas.Dashboard,
-            handler=service.dashboard,
+            handler=pages.dashboard,
         ),
         Read(
             key="agents.scopes",
@@ -57,7 +58,7 @@ AREA = Area(
             summary="Read what your key may do, and its limits in USD.",
             command=NoInput,
             answer=schemas.Scopes,
-            handler=service.scopes,
+            handler=pages.scopes,
         ),
         Write(
             key="agents.scopes_set",
@@ -68,7 +69,7 @@ AREA = Area(
             "none.",
             command=schemas.SetScopes,
             answer=schemas.Scopes,
-            handler=service.set_scopes,
+            handler=pages.set_scopes,
             refuses=("not_owner",),
         ),
         Write(
@@ -89,7 +90,7 @@ AREA = Area(
             summary="List your agents: status, scopes, wallet, last call.",
             command=NoInput,
             answer=schemas.Fleet,
-            handler=service.mine,
+            handler=pages.mine,
         ),
         Write(
             key="agents.rotate_key",

@@ -1,6 +1,7 @@
 """The operations of the area custody: the custodial starter wallet."""
 
-from api.areas.custody import schemas, service
+from api.areas.custody import schemas
+from api.areas.custody.service import starter
 from api.kernel.auth import BY_KEY
 from api.kernel.operation import Area, NoInput, Read, Reason, Write
 
@@ -17,7 +18,7 @@ AREA = Area(
             "answer the same address.",
             command=NoInput,
             answer=schemas.StarterWallet,
-            handler=service.provision,
+            handler=starter.provision,
             refuses=("tw_feature_disabled",),
             idempotent=True,
         ),
@@ -30,7 +31,7 @@ AREA = Area(
             "all. The service pays the gas.",
             command=schemas.TransferOut,
             answer=schemas.TransferAsked,
-            handler=service.transfer,
+            handler=starter.transfer,
             refuses=(
                 "not_found",
                 "tw_feature_disabled",
@@ -49,7 +50,7 @@ AREA = Area(
             summary="Read your starter wallet's balance and what became of its transfers.",
             command=schemas.TransfersQuery,
             answer=schemas.StarterTransfers,
-            handler=service.transfers,
+            handler=starter.transfers,
             refuses=("not_found", "tw_feature_disabled"),
         ),
     ),

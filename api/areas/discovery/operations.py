@@ -1,6 +1,7 @@
 """The operations of the area discovery: what this service offers, and whether it is up."""
 
-from api.areas.discovery import health, schemas, service
+from api.areas.discovery import schemas
+from api.areas.discovery.service import document, health
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
 from api.kernel.operation import Area, NoInput, Read
 
@@ -15,7 +16,7 @@ AREA = Area(
             summary="Read every call of this service; with a key, which of them it may make.",
             command=NoInput,
             answer=schemas.CatalogAnswer,
-            handler=service.catalog,
+            handler=document.catalog,
             max_age_s=300,
         ),
         Read(
@@ -26,7 +27,7 @@ AREA = Area(
             "instructions.",
             command=NoInput,
             answer=schemas.ServiceDocument,
-            handler=service.service,
+            handler=document.service,
             max_age_s=300,
         ),
         Read(

@@ -1,6 +1,7 @@
 """The operations of the area identity: sign-in, registration and linking a wallet."""
 
-from api.areas.identity import recovery, schemas, service
+from api.areas.identity import schemas
+from api.areas.identity.service import accounts, recovery
 from api.kernel.auth import ANYBODY, ANYBODY_OR_OWNER, BY_BEARER, BY_SESSION
 from api.kernel.operation import Area, NoInput, Read, Reason, Write
 from api.kernel.tool import Profile, Tool, ToolKind
@@ -17,7 +18,7 @@ AREA = Area(
             "itself, declare a record (self) or unlink.",
             command=schemas.Nonce,
             answer=schemas.NonceIssued,
-            handler=service.nonce,
+            handler=accounts.nonce,
         ),
         Write(
             key="identity.login",
@@ -27,7 +28,7 @@ AREA = Area(
             "session.",
             command=schemas.Login,
             answer=schemas.LoggedIn,
-            handler=service.login,
+            handler=accounts.login,
             refuses=("signature_invalid", "wallet_taken"),
         ),
         Write(
@@ -37,7 +38,7 @@ AREA = Area(
             summary="End this owner session at once.",
             command=NoInput,
             answer=schemas.Done,
-            handler=service.logout,
+            handler=accounts.logout,
         ),
         Write(
             key="identity.connect",
@@ -47,7 +48,7 @@ AREA = Area(
             "Keys are shown once.",
             command=schemas.Connect,
             answer=schemas.Connected,
-            handler=service.connect,
+            handler=accounts.connect,
             refuses=("owned_agents_limit",),
             example={"agent_name": "my-agent"},
             idempotent=True,
@@ -63,7 +64,7 @@ AREA = Area(
             "Keys are shown once.",
             command=schemas.Register,
             answer=schemas.Connected,
-            handler=service.register,
+            handler=accounts.register,
             refuses=("signature_invalid", "wallet_taken"),
             idempotent=True,
             shows_secrets=True,
@@ -79,7 +80,7 @@ AREA = Area(
             ),
             command=schemas.RegisterExternal,
             answer=schemas.RegisteredExternal,
-            handler=service.register_external,
+            handler=accounts.register_external,
             refuses=("external_id_taken",),
             idempotent=True,
             shows_secrets=True,
@@ -108,7 +109,7 @@ AREA = Area(
             "owner confirms it.",
             command=schemas.LinkWallet,
             answer=schemas.WalletStatus,
-            handler=service.link,
+            handler=accounts.link,
             refuses=("signature_invalid", "account_has_wallet", "wallet_taken"),
         ),
         Read(
@@ -118,7 +119,7 @@ AREA = Area(
             summary="Read whether a wallet is linked to the agent's account.",
             command=NoInput,
             answer=schemas.WalletStatus,
-            handler=service.wallet_status,
+            handler=accounts.wallet_status,
         ),
     ),
     reasons={

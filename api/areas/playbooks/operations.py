@@ -1,6 +1,7 @@
 """The operations of the area playbooks: guides, some of which are paid for."""
 
-from api.areas.playbooks import schemas, service
+from api.areas.playbooks import schemas
+from api.areas.playbooks.service import reading
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
 from api.kernel.operation import Area, NoInput, Read, Text
 
@@ -15,7 +16,7 @@ AREA = Area(
             summary="Read the index of the guides.",
             command=NoInput,
             answer=Text,
-            handler=service.index,
+            handler=reading.index,
             media_type="text/markdown",
             max_age_s=300,
         ),
@@ -26,7 +27,7 @@ AREA = Area(
             summary="Read one short guide.",
             command=schemas.AtomPath,
             answer=Text,
-            handler=service.atom,
+            handler=reading.atom,
             media_type="text/markdown",
             max_age_s=300,
         ),
@@ -39,10 +40,10 @@ AREA = Area(
             "x402.",
             command=schemas.PagePath,
             answer=Text,
-            handler=service.read,
+            handler=reading.read,
             idempotent=True,
             price="playbook_read",
-            sells=service.is_page,
+            sells=reading.is_page,
             media_type="text/markdown",
         ),
     ),

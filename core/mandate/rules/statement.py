@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.fold import effective, fold, spent_and_received
+from core.mandate.rules.fold import spent_and_received
 from core.mandate.rules.outflows import busiest_day, outflows
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.short_statement import short_statement, summed
 from core.mandate.rules.state import MandateFacts, MandateState
-from core.mandate.rules.steps import pause_actions, step_groups
+from core.mandate.rules.steps import step_groups
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.weeks import IsoWeek
 from core.mandate.rules.worth import Worth, worth_of
@@ -130,25 +130,6 @@ class WeekStatement:
     def unexplained_usdc_e6(self) -> int:
         """0, or the ledger does not balance."""
         return self.end.cash_usdc_e6 - self.start.cash_usdc_e6 - self.flows.net_usdc_e6
-
-
-def week_statement(
-    rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek, now: datetime
-) -> WeekStatement:
-    """The statement of a week that has begun.
-
-    `rows`: the whole ledger, oldest first, reversals included.
-    """
-    until_end = [row for row in effective(rows) if row.occurred_at < week.end_at]
-    return WeekStatement(
-        about=about,
-        week=week,
-        as_of=min(now, week.end_at),
-        start=fold((row for row in until_end if row.occurred_at < week.start_at), about.facts),
-        end=fold(until_end, about.facts),
-        rows=tuple(until_end),
-        actions=pause_actions(until_end),
-    )
 
 
 def flows_of(rows: Iterable[LedgerRow]) -> Flows:

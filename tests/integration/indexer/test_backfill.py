@@ -26,11 +26,11 @@ from core.db.leader import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
-from core.shadow.views import canonical_view
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.patience import Patience
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
+from tests.integration.indexer.canonical import canonical_view
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER
 

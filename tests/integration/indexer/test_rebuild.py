@@ -31,9 +31,9 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.shadow import queries as shadow
-from core.shadow.views import canonical_view
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
+from tests.integration.indexer.canonical import canonical_view
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_auditor import believe_a_liar
 from tests.integration.indexer.test_backfill import make_final, settle

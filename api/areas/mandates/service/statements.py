@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from api.areas.mandates.exports.figures import caution
-from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas.answers import AllStatements, CloseAllPlan, Statement
 from api.areas.mandates.schemas.calls import Batch
 from api.areas.mandates.schemas.commands import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
+from api.areas.mandates.service.exports.figures import caution
+from api.areas.mandates.service.exports.files import exported, exported_all
 from api.areas.mandates.service.owner_calls import (
     built,
     cancel_terms_call,

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from api.areas.discovery.service import NAME, VERSION
+from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import auth
 from api.kernel.openapi import document

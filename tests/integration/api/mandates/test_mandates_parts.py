@@ -16,13 +16,14 @@ from core.db.engine import Database, WriteSession
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.short_statement import unwritten_statement
-from core.mandate.rules.statement import statement_json, week_statement
+from core.mandate.rules.statement import statement_json
 from core.mandate.rules.steps import step_groups, steps_page
 from core.mandate.rules.weeks import week_of
 from core.mandate.tables import Mandate
 from core.money import usdc_text
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
+from tests.statements import week_statement
 from tests.stories import few
 
 TARGET = "0x" + "7A" * 20

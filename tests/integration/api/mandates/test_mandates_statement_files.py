@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pypdf import PdfReader
 
-from api.areas.mandates.exports.figures import WORDS, figures, leaves, said
+from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
 from api.kernel import pdf
 from tests.integration.api.mandates.stage import USDC, Stage, reason
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from api.areas.playbooks.shelf import FOLDER, MANIFEST, shelf
+from api.areas.playbooks.service.shelf import FOLDER, MANIFEST, shelf
 from api.catalogue import catalogue
 from tests.integration.api.conftest import KEY, TestClient, connect
 

@@ -83,7 +83,7 @@ def test_drawable__what_no_font_has__is_its_code_point(text: str, drawn: str) ->
 
 
 def test_templates__our_own_words__are_drawn_as_they_stand() -> None:
-    from api.areas.mandates.exports.pdf_file import TEMPLATES
+    from api.areas.mandates.service.exports.pdf_file import TEMPLATES
 
     pages = [page.read_text() for page in TEMPLATES.glob("*.html")]
     assert len(pages) == 4

@@ -14,9 +14,9 @@ from core.mandate.rules.statement import (
     WeekStatement,
     all_mandates_json,
     statement_json,
-    week_statement,
 )
 from core.mandate.rules.weeks import IsoWeek
+from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     MONDAY,

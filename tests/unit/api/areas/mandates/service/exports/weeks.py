@@ -3,7 +3,8 @@
 from typing import Any
 
 from core.mandate.rules.ledger import RowKind
-from core.mandate.rules.statement import all_mandates_json, statement_json, week_statement
+from core.mandate.rules.statement import all_mandates_json, statement_json
+from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import PAPER, SampleLedger, working
 from tests.unit.core.mandate.rules.week_story import LATER, WEEK, about, story
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NoReturn
 
-from api.areas.custody import room
 from api.areas.custody.schemas import (
     StarterTransfer,
     StarterTransfers,
@@ -27,6 +26,7 @@ from api.areas.custody.schemas import (
     TransferOut,
     TransfersQuery,
 )
+from api.areas.custody.service import room
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller

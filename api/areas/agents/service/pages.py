@@ -5,7 +5,6 @@ Law: a figure of an area that records nothing is the text not_recorded, never ze
 
 from typing import Final
 
-from api.areas.agents.access import held
 from api.areas.agents.schemas import (
     Contributions,
     CreditBuckets,
@@ -22,6 +21,7 @@ from api.areas.agents.schemas import (
     Verified,
     VerifiedRecord,
 )
+from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
 from core.credits.ledger import writer as credit_ledger

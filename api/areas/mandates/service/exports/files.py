@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from api.areas.mandates.exports.csv_file import all_statements_csv, statement_csv
-from api.areas.mandates.exports.pdf_file import all_statements_pdf, statement_pdf
+from api.areas.mandates.service.exports.csv_file import all_statements_csv, statement_csv
+from api.areas.mandates.service.exports.pdf_file import all_statements_pdf, statement_pdf
 from api.kernel.operation import File
 
 MEDIA_TYPES: Mapping[str, str] = {"csv": "text/csv", "pdf": "application/pdf"}

@@ -7,10 +7,10 @@ import io
 import json
 from typing import Any
 
-from api.areas.mandates.exports.csv_file import STEP, all_statements_csv, statement_csv
-from api.areas.mandates.exports.figures import figures, leaves
+from api.areas.mandates.service.exports.csv_file import STEP, all_statements_csv, statement_csv
+from api.areas.mandates.service.exports.figures import figures, leaves
 from api.kernel.csv_text import cell
-from tests.unit.api.areas.mandates.exports.weeks import (
+from tests.unit.api.areas.mandates.service.exports.weeks import (
     CAUTION,
     HEAD,
     said_by_the_agent,

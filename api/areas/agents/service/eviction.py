@@ -14,8 +14,8 @@ Laws
 
 from typing import NoReturn
 
-from api.areas.agents.access import held, owned
 from api.areas.agents.schemas import Confirmed, ConfirmWallet, OwnAgentPath, Rotated, Unlink
+from api.areas.agents.service.access import held, owned
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from api.areas.agents.self_record import record_sha256
+from api.areas.agents.service.self_record import record_sha256
 
 EMPTY: dict[str, Any] = {"persona": None, "strategy": None, "progress": None, "next_steps": None}
 

@@ -1,7 +1,7 @@
 """Index, atoms and metered pages of the guides, as markdown (docs/payments.md)."""
 
 from api.areas.playbooks.schemas import AtomPath, PagePath
-from api.areas.playbooks.shelf import Guide, shelf
+from api.areas.playbooks.service.shelf import Guide, shelf
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, Text
 from core.credits.rules.prices import PRICES

@@ -1,7 +1,7 @@
 import pytest
 
-from api.areas.mandates.exports.figures import BLOCKS, WORDS, caution, figures, leaves, said
-from tests.unit.api.areas.mandates.exports.weeks import week, whole
+from api.areas.mandates.service.exports.figures import BLOCKS, WORDS, caution, figures, leaves, said
+from tests.unit.api.areas.mandates.service.exports.weeks import week, whole
 
 
 def test_figures__have_words_each() -> None:

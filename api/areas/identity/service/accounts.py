@@ -6,7 +6,6 @@ Secrets leave in the answer that makes them and are kept as hashes alone.
 import secrets
 from datetime import timedelta
 
-from api.areas.identity.registration import admit_owned, admit_owner, admit_unowned, enrol
 from api.areas.identity.schemas import (
     Connect,
     Connected,
@@ -21,6 +20,7 @@ from api.areas.identity.schemas import (
     RegisterExternal,
     WalletStatus,
 )
+from api.areas.identity.service.registration import admit_owned, admit_owner, admit_unowned, enrol
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller, open_owner_session

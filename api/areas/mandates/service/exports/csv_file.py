@@ -8,7 +8,7 @@ means nothing on a line is empty. Money has six decimals.
 from collections.abc import Mapping
 from typing import Any
 
-from api.areas.mandates.exports.figures import figures, figures_of_total, issue_of, leaves
+from api.areas.mandates.service.exports.figures import figures, figures_of_total, issue_of, leaves
 from api.kernel.csv_text import csv_text
 
 ABOUT = ("mandate_id", "agent_id", "vault_address", "strategy", "status", "market_mode")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[3] / "docs" / "playbooks"
+FOLDER = Path(__file__).resolve().parents[4] / "docs" / "playbooks"
 MANIFEST = "manifest.json"
 
 

@@ -9,10 +9,10 @@ from itertools import count
 import pytest
 from pypdf import PdfReader
 
-from api.areas.mandates.exports import pdf_file
-from api.areas.mandates.exports.figures import WORDS, figures, leaves, said
-from api.areas.mandates.exports.pdf_file import all_statements_pdf, statement_pdf
-from tests.unit.api.areas.mandates.exports.weeks import (
+from api.areas.mandates.service.exports import pdf_file
+from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
+from api.areas.mandates.service.exports.pdf_file import all_statements_pdf, statement_pdf
+from tests.unit.api.areas.mandates.service.exports.weeks import (
     CAUTION,
     HEAD,
     said_by_the_agent,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from api.areas.mandates.exports.figures import (
+from api.areas.mandates.service.exports.figures import (
     UNKNOWN,
     WORDS,
     figures,
@@ -17,7 +17,7 @@ from api.areas.mandates.exports.figures import (
 from api.kernel.pdf import pdf_of
 from api.kernel.pdf.letters import drawable
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 # of a week, the newest; paper beyond that is read by nobody and takes seconds to print
 STEPS_SHOWN = 200
 MANDATES_SHOWN = 500

@@ -12,8 +12,8 @@ Laws
 import hashlib
 from typing import Any, Literal
 
-from api.areas.agents.access import held
 from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery, SelfRecord
+from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope

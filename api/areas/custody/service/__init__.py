@@ -1,0 +1,1 @@
+"""The starter wallet, and how much room the service has for its transfers today."""

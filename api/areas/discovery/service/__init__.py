@@ -1,0 +1,1 @@
+"""What the service says of itself, and how each of its parts does."""

@@ -1,0 +1,1 @@
+"""Sign-in and linked wallets, the admission of new accounts, and lost secrets."""

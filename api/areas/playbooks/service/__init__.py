@@ -1,0 +1,1 @@
+"""The playbooks as calls, and the shelf that they stand on."""
