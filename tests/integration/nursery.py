@@ -15,6 +15,7 @@ When its connection ends, so do the nursery and all that it started.
 import atexit
 import fcntl
 import functools
+import gc
 import importlib
 import json
 import os
@@ -196,6 +197,7 @@ def main(connection: socket.socket) -> None:
     for module in MODULES:
         importlib.import_module(module)
     import_tables()
+    gc.freeze()
     children: set[int] = set()
     while True:
         ready, _, _ = select.select([connection], [], [], LOOK_S)

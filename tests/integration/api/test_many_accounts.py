@@ -109,6 +109,7 @@ def test_fifty_new_owners_at_once__exactly_ten_sign_up(
 # Owned registrations
 
 
+@pytest.mark.story
 def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
     client: TestClient, clock: Clock
 ) -> None:
@@ -125,6 +126,7 @@ def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
     assert connect(client, login(client, Account.create()))["user_id"] > 0
 
 
+@pytest.mark.story
 def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss(
     limited: Limit, database: Database
 ) -> None:
@@ -233,6 +235,7 @@ def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(
     assert reads(client, agent, 3) == [200, 200, 402]
 
 
+@pytest.mark.story
 def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(
     limited: Limit, database: Database
 ) -> None:
@@ -286,6 +289,7 @@ def test_the_pool__is_full_again_at_midnight(limited: Limit, clock: Clock) -> No
     assert [reads(client, agent, 1) for agent in agents] == [[200], [402]]
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "read-{n}"}])
 def test_fifty_reads_at_once_of_ten_agents__exactly_the_pool_and_no_account_counts_more(
     limited: Limit, database: Database, headers: dict[str, str]

@@ -55,6 +55,7 @@ def names(report: Report) -> set[str]:
     return {one.name for one in report.findings}
 
 
+@pytest.mark.story
 def test_record__has_one_anchor_an_epoch_from_the_one_before_its_rows(
     anchored: AnchoredRecord,
 ) -> None:

@@ -84,6 +84,7 @@ def test_the_wheel__is_one_package_with_its_own_part_of_core_and_no_more(install
     assert not (installed / "mandate_wallet/core/db").exists()
 
 
+@pytest.mark.story
 def test_every_module_of_the_wheel__imports_without_the_repository(installed: Path) -> None:
     code = (
         "import importlib, pkgutil, sys, mandate_wallet as m;names = [one.name for one in "
@@ -133,6 +134,7 @@ def test_what_the_record_is_about__is_printed_first(
     assert exported.other_vault in done.stdout
 
 
+@pytest.mark.story
 def test_claims__are_3_under_strict(installed: Path, record: Path, exported: Exported) -> None:
     url = exported.deployed.anvil.url
     assert verify(installed, record, url, *factory_of(exported), "--strict").returncode == 3

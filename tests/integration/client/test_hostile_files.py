@@ -22,6 +22,7 @@ def judged(exported: Exported, lines: list[bytes] | tuple[bytes, ...]) -> Report
     return verify(lines, [exported.deployed.rpc], trusting(exported.deployed), silent)
 
 
+@pytest.mark.story
 def test_a_line_of_more_than_a_megabyte__ends_the_reading(
     exported: Exported, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ def test_without_receipts__the_same_record_has_no_finding(taken: Taken, kind: st
     assert checked(taken, lines, []).findings == []
 
 
+@pytest.mark.story
 def test_a_row_that_its_hour_was_posted_without__is_found(anchored: AnchoredRecord) -> None:
     assert NOT_ANCHORED.name in anchored_names(anchored)
 

@@ -134,6 +134,7 @@ def live_a_little(follower: Follower, vault: str) -> str:
     return tx_hash
 
 
+@pytest.mark.story
 def test_a_sound_record__has_no_findings(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -247,6 +248,7 @@ def test_a_raw_log_altered_by_hand__is_found(
     assert any(says in what for what in found), found
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -264,6 +266,7 @@ def test_a_reverted_call_that_was_hidden_or_altered__is_found(
     assert says in what
 
 
+@pytest.mark.story
 def test_a_vault_that_was_taken_out_of_the_record__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -284,6 +287,7 @@ def created_at(follower: Follower, vault: str) -> int:
     )
 
 
+@pytest.mark.story
 def test_another_block_at_a_final_height__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -298,6 +302,7 @@ def test_another_block_at_a_final_height__is_found(
     assert ("block", f"the record has no block {number}") in whats(audit())
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -323,6 +328,7 @@ def test_a_ledger_altered_by_hand__is_found(
     )
 
 
+@pytest.mark.story
 def test_a_head_altered_by_hand__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -351,6 +357,7 @@ def test_ledgers_have_their_turn__the_longest_unverified_first(
             )
 
 
+@pytest.mark.story
 def test_a_few_blocks_a_round__are_never_more_than_asked_for(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -358,6 +365,7 @@ def test_a_few_blocks_a_round__are_never_more_than_asked_for(
     assert 2 <= audit(blocks=4).blocks <= 4
 
 
+@pytest.mark.story
 def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(
     follower: Follower, working: Working, audit: Audit
 ) -> None:

@@ -95,6 +95,7 @@ def vault_without_a_name(chain: DeployedChain) -> str:
     return vault
 
 
+@pytest.mark.story
 def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
     follower: Follower, working: Working, two: Nodes
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
     assert (two.failures(0), two.failures(1)) == ({}, {})
 
 
+@pytest.mark.story
 def test_as_many_payees_as_a_block_can_have__are_looked_up_at_once(follower: Follower) -> None:
     """66,000 were more parameters than a statement may have: the block that paid them failed at
     every try.

@@ -60,6 +60,7 @@ def another_name_each_time(clocked: Clocked, is_due: Any = lambda second: second
     return view
 
 
+@pytest.mark.story
 def test_a_first_node_that_renames_its_newest_block__turns_the_ledgers_round_once_at_most(
     follower: Follower, two: Clocked, working: Working
 ) -> None:

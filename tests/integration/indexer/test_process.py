@@ -157,6 +157,7 @@ def test_a_node_that_is_away__is_waited_for(
     assert deployed.reader.transaction_count(AGENT.address) == 0
 
 
+@pytest.mark.story
 def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(
     deployed: DeployedChain, database: Database, start: Start
 ) -> None:

@@ -67,6 +67,7 @@ def live(follower: Follower, vault: str) -> None:
     follower.catch_up()
 
 
+@pytest.mark.story
 def test_dropped_and_rescanned__the_canonical_view_is_the_same(
     follower: Follower, working: Working
 ) -> None:

@@ -170,6 +170,7 @@ def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(
         assert sorted(canonical) == [False, True]
 
 
+@pytest.mark.story
 def test_a_stop_that_is_undone__the_mandate_works_again(
     follower: Follower, working: Working
 ) -> None:
@@ -223,6 +224,7 @@ def test_below_what_was_final__the_indexer_halts_and_writes_nothing(
         anvil.stop()
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_mix_of_blocks_moves_reorgs_and_restarts__ends_as_the_chain(
     follower: Follower, working: Working, seed: int

@@ -129,6 +129,7 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
     assert now.short == ShortLedger(2, late.block_number, None)
 
 
+@pytest.mark.story
 def test_a_reorg_of_what_is_not_held__owes_no_try(
     follower: Follower, ledgers: Sequence[SampleLedger]
 ) -> None:

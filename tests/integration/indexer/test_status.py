@@ -322,6 +322,7 @@ def audited(follower: Follower) -> AuditPosition | None:
         return findings.audit_position(session, CHAIN_ID)
 
 
+@pytest.mark.story
 def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
     follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
 ) -> None:

@@ -63,6 +63,7 @@ def epoch_of(database: Database) -> int:
     return 0 if row is None else row.epoch
 
 
+@pytest.mark.story
 def test_a_killed_leader__its_spare_leads_within_three_seconds(
     deployed: DeployedChain, database: Database, pair: Pair
 ) -> None:

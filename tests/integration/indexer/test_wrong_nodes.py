@@ -173,6 +173,7 @@ def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_
     assert two.distrusted() < 20  # its rest grows
 
 
+@pytest.mark.story
 def test_a_reorg_that_the_other_node_does_not_answer_for__is_believed_after_a_while(
     follower: Follower, two: Clocked, working: Working
 ) -> None:

@@ -81,7 +81,7 @@ def test_the_preferred_node_stands_still__the_other_is_asked_in_the_same_tick(st
 
 
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
-@pytest.mark.parametrize("worth", [0, 950 * USDC])
+@pytest.mark.parametrize("worth", few([0, 950 * USDC], 1))
 def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
     stage: Stage, worth: int, stop_signer: object
 ) -> None:
@@ -93,6 +93,7 @@ def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
     assert "distrust: contradicts" in keeper.rpc.stats()[0].failures
 
 
+@pytest.mark.story
 def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(stage: Stage) -> None:
     """Only `mark` stops at cost, and the contract does not check it."""
     unknown = lies.refusal_of("WorthUnknown", 1 * USDC)
@@ -263,6 +264,7 @@ def test_a_vault_that_was_said_to_have_ended_and_works__comes_back(stage: Stage)
     assert keeper.run().vaults == 1
 
 
+@pytest.mark.story
 def test_one_absurd_height__is_not_the_newest_judgement_for_ever(stage: Stage) -> None:
     wire = LyingWire({"/a": lies.head(lambda block: {**block, "number": hex(2**58)})})
     keeper = stage.keeper(paths=TWO, wire=wire)

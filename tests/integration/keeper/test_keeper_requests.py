@@ -199,6 +199,7 @@ def test_a_shared_key__keeps_what_twenty_stops_cost(stage: Stage, stops: int, co
 # How many
 
 
+@pytest.mark.story
 def test_a_round__plans_so_many_however_many_wait(stage: Stage) -> None:
     asked(stage, 60, wallets=3)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
@@ -209,6 +210,7 @@ def test_a_round__plans_so_many_however_many_wait(stage: Stage) -> None:
         assert len(transfers(stage)) == 2 * REQUESTS_A_ROUND
 
 
+@pytest.mark.story
 def test_so_many_are_under_way__and_no_more_are_planned(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +335,7 @@ def test_a_dearer_market__keeps_more_for_what_waits_or_leaves_it_as_it_is(stage:
     assert (dearest >= 20 * GWEI, kept >= dearest * 50_000) == (True, True)
 
 
+@pytest.mark.story
 def test_everything_that_was_kept__is_given_back_in_the_end(stage: Stage) -> None:
     starters = asked(stage, 5)
     keeper = keeper_of(stage)

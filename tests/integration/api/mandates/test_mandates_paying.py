@@ -2,7 +2,7 @@
 page; and what the guard refuses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -153,6 +153,7 @@ def test_one_signature__is_sent_once(
     assert deployed.send(AGENT, call["to"], call["data"]).status == 0
 
 
+@pytest.mark.story
 def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signed(
     stage: Stage,
     deployed: DeployedChain,
@@ -203,7 +204,7 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     assert count == REFUSAL_REPORTS_PER_DAY
 
 
-@pytest.mark.parametrize("url", [
+NOT_SOLD = (
     BASE_URL, f"{BASE_URL}/", f"{BASE_URL}/mandate-wallet/door", f"{BASE_URL}/playbook/loop",
     f"{BASE_URL}/playbooks/agent/nope.md",
     f"{BASE_URL}/playbooks/nope/loop.md", f"{BASE_URL}/../x", f"{BASE_URL}/x/..{PAGE}",
@@ -213,37 +214,36 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     RESOURCE.replace("testserver", "TestServer"), RESOURCE.replace("testserver", "testserver:80"),
     RESOURCE.replace("playbooks", "%70laybooks"), RESOURCE.replace("loop", "l%6Fop"),
     RESOURCE.replace("loop", "LOOP"),
-])  # fmt: skip
+)  # fmt: skip
+
+
 def test_what_this_service_does_not_sell__is_not_signed_for(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
-    url: str,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     """The vault was debited, and no call could be served for it."""
     mandate_id = working(stage, deployed, follower)
-    refused = ask(stage, mandate_id, resource=url, pay_to=TILL)
-    assert reason(refused) == (400, "invalid_parameter")
-    assert refused.json()["detail"].startswith(
-        "resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it."
-    )
-    assert "GET /playbooks/{pb}/{path} for 0.010000 USDC" in refused.json()["detail"]
+    for url in NOT_SOLD:
+        refused = ask(stage, mandate_id, resource=url, pay_to=TILL)
+        assert reason(refused) == (400, "invalid_parameter"), url
+        assert refused.json()["detail"].startswith(
+            "resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it."
+        ), url
+        assert "GET /playbooks/{pb}/{path} for 0.010000 USDC" in refused.json()["detail"], url
 
 
-@pytest.mark.parametrize("amount", ["0.009999", "0.009", "0.010001", "1"])
 def test_another_amount_than_the_price__is_not_signed(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
-    amount: str,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
-    refused = ask(stage, working(stage, deployed, follower), amount_usdc=amount)
-    assert reason(refused) == (400, "invalid_number")
-    assert refused.json()["detail"].startswith(
-        "amount_usdc: this resource costs 0.010000 USDC; write exactly that"
-    )
+    mandate_id = working(stage, deployed, follower)
+    for amount in ("0.009999", "0.009", "0.010001", "1"):
+        refused = ask(stage, mandate_id, amount_usdc=amount)
+        assert reason(refused) == (400, "invalid_number"), amount
+        assert refused.json()["detail"].startswith(
+            "amount_usdc: this resource costs 0.010000 USDC; write exactly that"
+        ), amount
 
 
+@pytest.mark.story
 def test_another_payee_of_this_services_page__is_not_signed_for(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -253,6 +253,7 @@ def test_another_payee_of_this_services_page__is_not_signed_for(
     assert refused.json()["detail"] == f"pay_to: this resource costs 0.010000 USDC, paid to {TILL}."
 
 
+@pytest.mark.story
 def test_a_payment_that_is_asked_for_again__has_the_same_signature_and_counts_once(
     stage: Stage,
     deployed: DeployedChain,
@@ -288,6 +289,7 @@ def test_once_it_is_mined__the_same_is_paid_by_another_signature(
     assert deployed.reader.usdc_balance(TILL) == 3 * PRICE
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(("left_s", "is_same"), [(USABLE_S, True), (USABLE_S - 1, False)])
 def test_a_signature_that_is_about_to_end__is_not_answered_again(
     stage: Stage,
@@ -304,6 +306,7 @@ def test_a_signature_that_is_about_to_end__is_not_answered_again(
     assert (ask(stage, mandate_id).json()["payment"] == first) is is_same
 
 
+@pytest.mark.story
 def test_the_same_payment_asked_for_at_once__is_signed_once(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -408,6 +411,7 @@ def test_above_a_cap__nothing_is_signed_and_nothing_counts(
     )
 
 
+@pytest.mark.story
 def test_another_guard_than_the_factorys__signs_nothing(
     paying: Deps,
     stage: Stage,
@@ -420,29 +424,27 @@ def test_another_guard_than_the_factorys__signs_nothing(
         refused_by_check(ask(stage, mandate_id), "BadSignature")
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"resource": "not a url", "pay_to": TILL}, "resource"),
-        ({"resource": "https://api.example.com/"}, "pay_to"),
-        ({"amount_usdc": "0"}, "amount_usdc"),
-        ({"target": TILL}, "resource"),
-        ({"function": "pay()"}, "resource"),
-        ({"resource": None, "pay_to": TILL}, "target"),
-        ({"resource": None}, "target"),
-    ],
-)
+ASKED_WRONGLY: Sequence[tuple[dict[str, Any], str]] = [
+    ({"resource": "not a url", "pay_to": TILL}, "resource"),
+    ({"resource": "https://api.example.com/"}, "pay_to"),
+    ({"amount_usdc": "0"}, "amount_usdc"),
+    ({"target": TILL}, "resource"),
+    ({"function": "pay()"}, "resource"),
+    ({"resource": None, "pay_to": TILL}, "target"),
+    ({"resource": None}, "target"),
+]
+
+
 def test_a_payment_that_is_asked_for_wrongly__names_the_field(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
-    body: dict[str, Any],
-    field: str,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
-    answer = ask(stage, working(stage, deployed, follower), **body)
-    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field)
+    mandate_id = working(stage, deployed, follower)
+    for body, field in ASKED_WRONGLY:
+        answer = ask(stage, mandate_id, **body)
+        assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field), body
 
 
+@pytest.mark.story
 def test_without_a_guard__nothing_is_signed(
     paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     assert [numbered(client, agent, n).status_code for n in (20, 21)] == [200, 429]
 
 
+@pytest.mark.story
 def test_the_time_at_which_a_report_is_possible__is_the_same_in_sentence_and_field(
     client: TestClient, clock: Clock, agent: dict[str, Any]
 ) -> None:

@@ -242,6 +242,7 @@ def rows_read(session: WriteSession, block_number: int) -> int:
     return sum(read)
 
 
+@pytest.mark.story
 def test_a_rollback__reads_as_much_of_a_long_ledger_as_of_a_short_one(database: Database) -> None:
     read = []
     for rows in (10, 1_000):

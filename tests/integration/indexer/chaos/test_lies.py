@@ -139,6 +139,7 @@ def _draws(number: int) -> Callable[[str], float]:
     return lambda what: random.Random(f"{number}:{what}").random()
 
 
+@pytest.mark.story
 def test_each_lie__spoils_the_record_of_who_believes_it(lived: DeployedChain, ask: Ask) -> None:
     tellings: dict[Lie, list[bool]] = {lie: [] for lie in Lie}
     for calls in requests_of(lived):

@@ -53,6 +53,7 @@ def test_statement__every_figure__stands_beside_its_words() -> None:
         assert part in text
 
 
+@pytest.mark.story
 def test_statement__every_step_and_disclosure__is_there() -> None:
     statement = week()
     text = text_of(statement_pdf(statement, HEAD, CAUTION))
@@ -84,6 +85,7 @@ def test_statement__in_korean__is_drawn_with_our_font() -> None:
     }
 
 
+@pytest.mark.story
 def test_statement__what_the_agent_writes__is_text_and_nothing_else() -> None:
     text = text_of(
         statement_pdf(
