@@ -48,7 +48,7 @@ def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Re
     _check_lines(record, report)
     if anchor is None:
         if lines:
-            report.remarks.append("the anchors were compared with no chain (--anchor)")
+            report.remark("the anchors were compared with no chain (--anchor)")
         return
     posted = _Contract(node, anchor, record).posted()
     _check_posts(lines, posted, report)
@@ -183,6 +183,8 @@ class _Contract:
         )
         if not posts and owed <= newest:
             raise UncheckedError(PART, "the node has no logs of what the contract posted")
+        if posts and posts[0].epoch > owed and posts[0].root_before != hex_of(START):
+            raise UncheckedError(PART, "the node's logs begin after what the contract posted")
         links = [post.root for post in posts]
         befores = [post.root_before for post in posts][1:]
         if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 MOST_FINDINGS: Final = 1_000
 MOST_CHARACTERS: Final = 2_000  # of one finding
+MOST_TEXTS: Final = 100  # of what is left open, and of remarks
 NAMES: Final[Mapping[str, str]] = {
     "format.json": "a line is no JSON object",
     "format.line": "a line is longer than a record's lines are, or holds too much",
@@ -146,8 +147,8 @@ class Report:
 
     `shown`: limits, progress and statement, as the rows give them.
 
-    Laws: at most MOST_FINDINGS are kept and their texts cut, so that a file cannot make the report
-    larger than it is worth; `more` counts the rest.
+    Laws: at most MOST_FINDINGS and MOST_TEXTS are kept and their texts cut, so that a file cannot
+    make the report larger than it is worth; `more` counts the rest.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -163,10 +164,16 @@ class Report:
         if name not in NAMES:
             raise KeyError(name)
         if len(self.findings) < MOST_FINDINGS:
-            cut = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."
-            self.findings.append(Finding(name, seq, cut))
+            self.findings.append(Finding(name, seq, _cut(text)))
         else:
             self.more += 1
+
+    def leave_open(self, text: str) -> None:
+        """What could not be checked: the record is then never sound."""
+        _keep(self.unchecked, text)
+
+    def remark(self, text: str) -> None:
+        _keep(self.remarks, text)
 
     @property
     def verdict(self) -> Verdict:
@@ -191,3 +198,14 @@ class Report:
             "figures": self.figures,
             "shown": self.shown,
         }
+
+
+def _keep(texts: list[str], text: str) -> None:
+    if len(texts) < MOST_TEXTS:
+        texts.append(_cut(text))
+    elif len(texts) == MOST_TEXTS:
+        texts.append("and more like these")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."

@@ -309,7 +309,7 @@ class Node:
         if what == "differ":
             self._report.say("nodes.differ", None, f"{part}: {names[0]} contradicts {names[1]}")
         else:
-            self._report.remarks.append(f"{part}: {names[0]} does not serve it, others do")
+            self._report.remark(f"{part}: {names[0]} does not serve it, others do")
 
     def _by(self, name: str, error: object) -> str:
         return str(error) if len(self._rpcs) == 1 else f"{name}: {error}"

@@ -26,5 +26,5 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
     if rows:
         last = int(rows[-1].created_at.timestamp())
         report.shown = shown(subject, rows, state, last, None)
-    report.remarks.append("a paper mandate: no chain stands behind its rows")
+    report.remark("a paper mandate: no chain stands behind its rows")
     flags.end()

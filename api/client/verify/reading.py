@@ -68,7 +68,7 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
         if report.findings:
             report.say("format.first", None, "the file has no first line that can be read")
         else:
-            report.unchecked.append("format: the file is empty")
+            report.leave_open("format: the file is empty")
         return record
     if not _is_first(first[1], report):
         return record
@@ -138,10 +138,10 @@ def _is_first(line: dict[str, Any], report: Report) -> bool:
     """A file that is no record of this version at all contradicts nothing."""
     version = line.get("version")
     if type(line.get("detail")) is str:
-        report.unchecked.append(f"format: the file is a refusal: {line['detail'][:MOST_SAID]}")
+        report.leave_open(f"format: the file is a refusal: {line['detail'][:MOST_SAID]}")
         return False
     if type(version) is int and version != VERSION:
-        report.unchecked.append(
+        report.leave_open(
             f"format: the record is of version {version}, this command reads version {VERSION}: "
             "take the command of the service's release"
         )

@@ -84,9 +84,9 @@ def check_receipts(
         check.run(receipt)
     report.figures["receipts"] = len(found)
     if others:
-        report.remarks.append(f"of the receipts {others} are of other mandates")
-    if not found:
-        report.remarks.append("no receipt of this mandate was given")
+        report.remark(f"of the receipts {others} are of other mandates")
+    if not (found or refused.count):
+        report.leave_open("receipts: none that was given is evidence about this mandate")
     refused.finish()
 
 
@@ -138,16 +138,16 @@ class _Refused:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._count = 0
+        self.count = 0
 
     def say(self, text: str) -> None:
-        self._count += 1
-        if self._count <= MOST_SAID:
-            self._report.unchecked.append(f"receipts: {text}")
+        self.count += 1
+        if self.count <= MOST_SAID:
+            self._report.leave_open(f"receipts: {text}")
 
     def finish(self) -> None:
-        if self._count > MOST_SAID:
-            self._report.unchecked.append(f"receipts: {self._count - MOST_SAID} more like these")
+        if self.count > MOST_SAID:
+            self._report.leave_open(f"receipts: {self.count - MOST_SAID} more like these")
 
 
 # Against the record

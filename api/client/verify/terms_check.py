@@ -205,7 +205,7 @@ def check_place(
         )
         return None
     if not trusted:
-        report.unchecked.append(
+        report.leave_open(
             f"the factory: none of chain {chain_id} is known; name the published one with --factory"
         )
     elif subject.factory not in trusted:
@@ -251,16 +251,16 @@ def payment_adapter(
         raise UncheckedError("payments", text)
     if not trusted:
         if named:
-            report.remarks.append(
+            report.remark(
                 f"payments are those of {named[0]}, which the owner signed for; --x402-adapter "
                 "names the deployment's"
             )
         return named[0] if named else None
-    report.remarks += [
-        (f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none")
-        for other in named
-        if other != trusted[0]
-    ]
+    for other in named:
+        if other != trusted[0]:
+            report.remark(
+                f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none"
+            )
     return trusted[0]
 
 

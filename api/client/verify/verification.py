@@ -114,7 +114,7 @@ def verify(
     node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
-        report.unchecked.append(check.short.reason)
+        report.leave_open(check.short.reason)
     _part(report, check.terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
     anchor = _anchor(options, subject)
@@ -168,7 +168,7 @@ def _part(report: Report, check: Callable[[], None]) -> None:
     try:
         check()
     except UncheckedError as error:
-        report.unchecked.append(str(error))
+        report.leave_open(str(error))
 
 
 class _Chain:
@@ -244,9 +244,7 @@ class _Chain:
         if self.last is None or self.vault is None:
             return
         if self.record.as_of is None:
-            self.report.unchecked.append(
-                "head: the record names no block that it is complete up to"
-            )
+            self.report.leave_open("head: the record names no block that it is complete up to")
         self.report.subject |= {
             "as_of_block": until,
             "as_of_hash": self.last.hash,
@@ -344,7 +342,7 @@ class _Chain:
             return
         text = f"the vault has logs after it, the first in block {later.block_number}"
         if self.options.as_of is not None:
-            self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
+            self.report.remark(f"the record ends at block {self.last.number}: {text}")
             return
         raise UncheckedError(
             f"the record ends at block {self.last.number}", f"{text}; export again"
@@ -415,7 +413,7 @@ class _Chain:
         first = checked.expected.created_block
         until = until if self.short is None else min(until, self.short.from_block - 1)
         if self.options.scan is Scan.NONE:
-            self.report.remarks.append(
+            self.report.remark(
                 "reverted calls that the record leaves out were not looked for in "
                 f"{until - first + 1} blocks (--scan all)"
             )

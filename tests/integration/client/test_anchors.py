@@ -174,6 +174,40 @@ def test_node_that_holds_all_posts_back__is_not_the_records_fault(
     )
 
 
+class FromTheNewest(Rpc):
+    """Gives the newest log of the anchors' contract alone."""
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        found = super().call(method, params, parse)
+        is_anchors = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
+        return found[-1:] if is_anchors else found
+
+
+@pytest.mark.parametrize("has_anchors", [True, False])
+def test_node_that_holds_the_older_posts_back__is_not_the_records_fault(
+    anchored: AnchoredRecord, has_anchors: bool
+) -> None:
+    forgery = forged(anchored)
+    if not has_anchors:
+        forgery.anchors.clear()
+    report = check(anchored, forgery.lines(), kind=FromTheNewest)
+    assert (names(report), report.unchecked) == (
+        set(),
+        ["anchors: the node's logs begin after what the contract posted"],
+    )
+
+
+def test_node_that_holds_the_older_posts_back__hides_no_dropped_anchors(
+    anchored: AnchoredRecord,
+) -> None:
+    """Of a mandate without rows of the chain it was sound."""
+    mandate = anchored.follower.issue("m_neverfund2", nonce=4, signed_at=now_utc())
+    forgery = Forgery.of(export(anchored.follower, mandate))
+    forgery.anchors.clear()
+    report = check(anchored, forgery.lines(), kind=FromTheNewest)
+    assert "anchors: the node's logs begin after what the contract posted" in report.unchecked
+
+
 def test_contract_without_an_hour__is_found(anchored: AnchoredRecord) -> None:
     report = check(anchored, anchored.lines, anchored.gappy)
     assert {"anchor.missing_epoch", "anchor.post"} <= names(report)

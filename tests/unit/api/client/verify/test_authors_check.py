@@ -33,8 +33,9 @@ SAFE_SIGNATURE = "0x" + "ab" * 130
 class Reader:
     """A factory with a keeper, and one contract wallet that knows one signature."""
 
-    def __init__(self, trouble: RpcError | None = None) -> None:
+    def __init__(self, trouble: RpcError | None = None, code: bytes = b"\x01") -> None:
         self.trouble = trouble
+        self.code = code
 
     def keeper(self) -> str:
         return KEEPER.address
@@ -42,7 +43,7 @@ class Reader:
     def code_at(self, address: str) -> bytes:
         if self.trouble is not None:
             raise self.trouble
-        return b"\x01" if address == WALLET else b""
+        return self.code if address == WALLET else b""
 
     def is_erc1271_signature(self, wallet: str, digest: str, signature: str) -> bool:
         return (wallet, signature) == (WALLET, SAFE_SIGNATURE)
@@ -163,10 +164,25 @@ def test_a_contract_wallet__is_asked() -> None:
     assert checked(ledger, subject(owner=WALLET)).findings == []
 
 
-def test_a_contract_wallet_that_says_no__is_a_finding() -> None:
+def test_a_contract_wallet_that_says_no_today__leaves_the_row_open() -> None:
+    """It was called a false signature, also of an honest row whose owner had changed a key since."""
     ledger = SampleLedger()
     sign(ledger, stop(), OWNER, signer=WALLET, signature="0x" + "cd" * 130)
-    found = checked(ledger, subject(owner=WALLET)).findings
+    report = checked(ledger, subject(owner=WALLET))
+    assert (report.findings, report.unchecked) == (
+        [],
+        [
+            f"row {ledger.rows[-1].seq}: the wallet {WALLET} does not stand behind its signature today"
+        ],
+    )
+
+
+def test_an_account_with_delegated_code_that_says_no__is_a_finding() -> None:
+    """It signs with its one key (EIP-7702)."""
+    ledger = SampleLedger()
+    sign(ledger, stop(), OWNER, signer=WALLET, signature="0x" + "cd" * 130)
+    reader = Reader(code=bytes.fromhex("ef0100") + b"\x01" * 20)
+    found = checked(ledger, subject(owner=WALLET), reader).findings
     assert [one.name for one in found] == ["author.signature"]
 
 
