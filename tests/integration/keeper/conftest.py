@@ -5,7 +5,7 @@ started again.
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -47,6 +47,7 @@ USDC = 1_000_000
 BOUGHT = 100 * USDC
 PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the floor itself
 GWEI = 10**9
+MINED_WITHIN_S = 1.0
 LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
 EMPTY_HEAD: dict[str, Any] = {
@@ -117,13 +118,30 @@ class Wire(httpx.BaseTransport):
             )
         request.url = request.url.copy_with(path="/")
         response = self._real.handle_request(request)
-        if raw and self.kill_after_send:
+        if raw:
             response.read()
-            raise KilledError
+            _await_mined(str(request.url), response.json())
+            if self.kill_after_send:
+                raise KilledError
         return response
 
     def close(self) -> None:
         self._real.close()
+
+
+def _await_mined(url: str, answer: Any) -> None:
+    """Anvil answers before it mines: on a busy machine the keeper then looked for a block that was
+    not there yet. What cannot be mined now is not waited for long.
+    """
+    answers = answer if isinstance(answer, list) else [answer]
+    hashes = [one["result"] for one in answers if "result" in one]
+    with closing(Rpc([url])) as node:
+        until = time.monotonic() + MINED_WITHIN_S
+        while hashes and node.call("anvil_getAutomine") and time.monotonic() < until:
+            hashes = [
+                one for one in hashes if node.call("eth_getTransactionReceipt", [one]) is None
+            ]
+            time.sleep(0.01 if hashes else 0)
 
 
 class WatchedDatabase:
