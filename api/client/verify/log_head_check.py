@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import rlp
-from eth_utils.crypto import keccak
+from eth_hash.auto import keccak  # eth_utils looks at each argument for twice the time
 from rlp.exceptions import RLPException
 from trie import HexaryTrie
 from trie.exceptions import BadTrieProof, InvalidNode, ValidationError

@@ -8,6 +8,7 @@ from api.client.verify.replay import compare_head, fold_rows
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import RecordSubject
+from core.mandate.rules.outflows import spend_window
 from core.mandate.rules.record_file import totals_of
 
 
@@ -25,6 +26,6 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
     report.figures |= totals_of(state)
     if rows:
         last = int(rows[-1].created_at.timestamp())
-        report.shown = shown(subject, rows, state, last, None)
+        report.shown = shown(subject, rows, state, spend_window(rows, subject.facts), last, None)
     report.remark("a paper mandate: no chain stands behind its rows")
     flags.end()

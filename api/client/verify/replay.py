@@ -16,8 +16,7 @@ from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
 from core.mandate.rules.fold import effective, fold, fold_on
 from core.mandate.rules.lifecycle import OF_VAULT
-from core.mandate.rules.limits import left_today_usdc_e6
-from core.mandate.rules.outflows import spend_window
+from core.mandate.rules.limits import SpendWindow, left_today_usdc_e6
 from core.mandate.rules.paper import priced
 from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.rows import LedgerRow, NewRow
@@ -160,7 +159,7 @@ def compare_vault(
     subject: RecordSubject,
     vault: str,
     state: MandateState,
-    rows: Sequence[LedgerRow],
+    window: SpendWindow,
     usdc: str,
     node: Node,
     at: Block,
@@ -194,7 +193,7 @@ def compare_vault(
         report.say(
             "vault.status", None, f"the rows give {state.status.value}, the vault {status.word}"
         )
-    left = left_today_usdc_e6(spend_window(rows, subject.facts), subject.terms.daily_cap, at.at)
+    left = left_today_usdc_e6(window, subject.terms.daily_cap, at.at)
     if left != remaining.today:
         report.say(
             "vault.window",

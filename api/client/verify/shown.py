@@ -13,8 +13,7 @@ from typing import Any
 
 from api.client.verify.terms_check import RecordSubject
 from core.mandate.rules.fold import effective, fold
-from core.mandate.rules.limits import LimitsFacts, limits_block
-from core.mandate.rules.outflows import spend_window
+from core.mandate.rules.limits import LimitsFacts, SpendWindow, limits_block
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import MandateState
@@ -28,16 +27,19 @@ def shown(
     subject: RecordSubject,
     rows: Sequence[LedgerRow],
     state: MandateState,
+    window: SpendWindow,
     at: int,
     short: ShortLedger | None,
 ) -> dict[str, Any]:
-    """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows."""
+    """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows,
+    `window` their day.
+    """
     limits = LimitsFacts(
         status=state.status,
         market_mode=subject.facts.market_mode,
         terms=subject.terms,
         cash_usdc_e6=state.cash_usdc_e6,
-        window=spend_window(rows, subject.facts),
+        window=window,
         reverts_count=None if subject.is_paper else state.reverts_count,
         refusals_count=state.refusals_count,
         violations_count=state.violations_count,

@@ -47,6 +47,7 @@ from api.client.verify.trusted import pinned
 from api.client.verify.witness_check import NO_WITNESSES, TrustedWitnesses, check_witnesses
 from core.chain.rpc import Rpc
 from core.hexes import checksum_address
+from core.mandate.rules.outflows import spend_window
 from core.mandate.rules.record_file import HELD_KEY, totals_of
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import MandateState
@@ -456,10 +457,11 @@ class _Chain:
         if self.record.head is not None:
             compare_head(self.record.head, state, self.report)
         counted, proven = proven_state(rows, self.proven, state, facts)
+        window = spend_window(counted, facts)
         _figures(proven, self.report)
         if self.last is not None:
             last = self.last
-            self.report.shown = shown(self.subject, counted, proven, last.at, self.short)
+            self.report.shown = shown(self.subject, counted, proven, window, last.at, self.short)
             is_said = any("terms_cancelled" in row.payload for row in counted)
             if not has_vault:
                 check_cancelled(self.subject, is_said, self.node, last, self.report)
@@ -468,6 +470,8 @@ class _Chain:
         from_logs = None if rows else list[LedgerRow]()
         replayed = replay_logs(expected.rows.values(), facts, from_logs)
         compare_replay(state, replayed, self.report)
+        if len(counted) < len(rows) or from_logs:
+            window = spend_window(from_logs or rows, facts)
         last, vault = self.last, self.vault
         _part(
             self.report,
@@ -475,7 +479,7 @@ class _Chain:
                 self.subject,
                 vault,
                 state,
-                from_logs or rows,
+                window,
                 found.usdc,
                 self.node,
                 last,
