@@ -62,8 +62,11 @@ class RevertsCheck:
         Errors: UncheckedError when the node has no nonces of past blocks.
         """
         known: dict[str, list[int]] = {}
-        for outcome in self.rows.outcomes.values():
-            known.setdefault(outcome.sender, []).append(outcome.block_number)
+        # a row that was taken back tells of nothing, even where it names a transaction that is there
+        told = {row.tx_hash for row in self.rows.standing.values() if row.block_hash is not None}
+        for tx_hash, outcome in self.rows.outcomes.items():
+            if tx_hash in told:
+                known.setdefault(outcome.sender, []).append(outcome.block_number)
         found = set[int]()
         for agent, since in self._agents.items():
             sent = sorted(known.get(agent, ()))

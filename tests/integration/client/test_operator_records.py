@@ -1,0 +1,52 @@
+"""An operator who serves records and not the chain: lies that no option named, and honest records
+that were called false.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from api.client.verify.findings import Report
+from api.client.verify.verification import verify
+from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.forging import Forgery, Line
+from tests.integration.client.tampering import WRONG_HASH
+from tests.integration.client.test_tampering import silent
+
+NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
+
+
+def judged(exported: Exported, lines: Sequence[bytes], **named: Any) -> Report:
+    options = trusting(exported.deployed, **named)
+    return verify(lines, [exported.deployed.rpc], options, silent)
+
+
+def names(report: Report) -> set[str]:
+    return {one.name for one in report.findings}
+
+
+def taken_back(body: Line) -> Line:
+    """The row that takes this one back."""
+    delta = body["cash_delta_usdc"]
+    other = delta if delta == "0.000000" else delta[1:] if delta[0] == "-" else f"-{delta}"
+    return copy.deepcopy(body) | {
+        "seq": NEW_SEQ,
+        "base_key": f"reversal:{body['base_key']}",
+        "reverses_seq": body["seq"],
+        "reported_by": "chain",
+        "cash_delta_usdc": other,
+        "payload": {"reversal": True, "reverses_seq": body["seq"], "cause": "reorg"},
+    }
+
+
+# Reverted calls
+
+
+def test_a_reverted_call_hidden_by_a_row_of_a_lost_block__is_found(exported: Exported) -> None:
+    """That row names the transaction, and so explained the agent's nonce."""
+    forgery = Forgery.of(exported.lines)
+    hidden = forgery.body("revert")
+    hidden["block_hash"] = WRONG_HASH
+    forgery.insert(taken_back(hidden))
+    forgery.seal()
+    assert names(judged(exported, forgery.lines())) == {"revert.left_out"}
