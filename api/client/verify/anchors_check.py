@@ -150,22 +150,18 @@ class _Contract:
         return _Posted({post.epoch: post for post in posts}, newest, times, last.at)
 
     def _first_height(self, last: Block) -> int:
-        """Of the first line. Without any, the first block after the hour of the oldest row, by
-        halving: rows alone may name no block, and what was posted since is owed all the same.
+        """The first block after the hour of the first line; without any, of the oldest row. Never
+        the block that a line names: lines that name later ones hid every post, and the node was
+        blamed for it.
         """
-        if self._record.anchors:
-            return min(last.number, *(line.post.block_number for line in self._record.anchors))
-        if not self._record.rows:
+        rows = self._record.rows
+        epochs = [line.post.epoch for line in self._record.anchors]
+        if not rows and not epochs:
             return last.number
-        ended_s, low, high = epoch_end_s(_oldest_epoch(self._record.rows)), 0, last.number
-        while low < high:
-            middle = (low + high) // 2
-            block = self._node.blocks([middle]).get(middle)
-            if block is None or block.at < ended_s:
-                low = middle + 1
-            else:
-                high = middle
-        return high
+        first = min(epochs, default=_oldest_epoch(rows) if rows else 0)
+        if rows:
+            first = max(first, _oldest_epoch(rows) - 1)  # no record has a line of an earlier hour
+        return self._node.first_after(epoch_end_s(first), last.number)
 
     def _last_block(self) -> Block:
         as_of = self._record.as_of

@@ -156,6 +156,20 @@ class Node:
         found = zip(numbers, answers, strict=True)
         return {number: one[0] for number, one in found if one and one[0].number == number}
 
+    def first_after(self, at: int, last: int) -> int:
+        """The first height up to `last` whose block is of this second or later, by halving; `last`
+        when there is none. A block that the node does not have counts as earlier.
+        """
+        low, high = 0, last
+        while low < high:
+            middle = (low + high) // 2
+            block = self.blocks([middle]).get(middle)
+            if block is None or block.at < at:
+                low = middle + 1
+            else:
+                high = middle
+        return high
+
     def blocks_of(self, hashes: Sequence[str]) -> dict[str, BlockHeader]:
         """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
         any more; one that no node knows is left out.

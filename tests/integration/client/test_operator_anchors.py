@@ -1,0 +1,109 @@
+"""An operator who serves records and not the chain, against anchors: rewritten pasts that no line
+of an anchor is shown of, and honest records that were kept.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.anchors.rules import epoch_of
+from core.db.embedded import EmbeddedPostgres
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.paper import signed_rows
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.unvalued import PositionRules
+from tests.integration.client.anchoring import AnchoredRecord, anchored_record
+from tests.integration.client.conftest import export
+from tests.integration.client.forging import Forgery
+from tests.integration.client.test_anchors import check, names
+from tests.integration.indexer.conftest import Issued, _mandate, _new_owner, now_utc
+
+
+@dataclass
+class Kept:
+    """`early`: a paper mandate's record from its first hours, `late`: of hours later."""
+
+    record: AnchoredRecord
+    unfunded: tuple[bytes, ...]
+    early: tuple[bytes, ...]
+    late: tuple[bytes, ...]
+
+
+def issue_on_paper(record: AnchoredRecord, public_id: str, at: datetime) -> Issued:
+    chain = record.chain
+    terms = chain.terms(public_id, nonce=9)
+    facts = MandateFacts(
+        market_mode=MarketMode.PAPER, budget_usdc_e6=terms.budget_usdc, positions=PositionRules()
+    )
+    with record.follower.database.write() as session:
+        digest = chain.digest(terms)
+        mandate = _mandate(_new_owner(session), terms, digest, chain.rules())
+        mandate.market_mode = MarketMode.PAPER.value
+        session.add(mandate)
+        session.flush()
+        rows = signed_rows(facts, terms_digest=digest, version=2, now=at)
+        mandate_ledger.append_many(session, mandate.id, rows, at)
+        return Issued(mandate.id, public_id, terms)
+
+
+def pass_hours(record: AnchoredRecord, epochs: Sequence[int]) -> None:
+    for epoch in epochs:
+        record.pass_hour(epoch)
+        newest = max(record.posts(record.contract))
+        for one in record.epochs():
+            if one.epoch > newest:
+                record.post(record.contract, one)
+    record.finish()
+
+
+@pytest.fixture(scope="module")
+def kept(postgres: EmbeddedPostgres, template: str) -> Iterator[Kept]:
+    with anchored_record(postgres, template) as record:
+        unfunded = record.follower.issue("m_neverfunds", nonce=3, signed_at=now_utc())
+        shown = export(record.follower, unfunded)
+        at = datetime.fromtimestamp(record.chain.now, UTC)
+        mandate = issue_on_paper(record, "m_onpaper222", at)
+        newest = max(record.posts(record.contract))
+        pass_hours(record, range(newest + 1, epoch_of(at) + 1))
+        early = export(record.follower, mandate)
+        newest = max(record.posts(record.contract))
+        pass_hours(record, range(newest + 1, newest + 4))
+        yield Kept(record, shown, early, export(record.follower, mandate))
+
+
+def block_before(record: AnchoredRecord, at: int) -> dict[str, Any]:
+    """The last block before this unix second, as a record's head names it."""
+    number = record.chain.reader.block_number()
+    while True:
+        block = record.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
+        if int(block["timestamp"], 16) < at:
+            place = {"block_number": number, "reverts_block_number": number}
+            return place | {"block_hash": block["hash"]}
+        number -= 1
+
+
+def first_post_s(record: AnchoredRecord) -> int:
+    post = min(record.posts(record.contract).values(), key=lambda one: one.block_number)
+    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(post.block_number), False])
+    return int(block["timestamp"], 16)
+
+
+# A rewritten past
+
+
+def test_anchors_said_to_be_of_later_blocks__are_found_and_not_the_nodes_fault(kept: Kept) -> None:
+    record = kept.record
+    forgery = Forgery.of(record.lines)
+    forgery.body("report", 1)["payload"]["why"] = "I never bought."
+    forgery.seal()
+    hashes = {row["body"]["seq"]: row["row_hash"] for row in forgery.rows}
+    for line in forgery.anchors:
+        anchor = line["anchor"]
+        anchor["block_number"] = forgery.head["as_of"]["block_number"]
+        anchor["row_hash"] = hashes.get(anchor["seq"], forgery.first["genesis_hash"])
+    report = check(record, forgery.lines())
+    assert ("anchor.post" in names(report), report.unchecked) == (True, [])
