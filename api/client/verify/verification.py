@@ -55,6 +55,8 @@ from core.quarantine.rules import ShortLedger
 MOST_SCANNED_BLOCKS = 50_000
 # what a record may cost by default: so many calls of a node, and so many more for each of its rows
 CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
+# by how much the newest row may be later than the block after the record's last one: an indexer's lag
+BEHIND_S = 3_600
 
 
 class Scan(StrEnum):
@@ -122,6 +124,7 @@ def verify(
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
+        _part(report, check.rows_after)
     elif subject.is_paper:
         _part(report, lambda: check_paper(record, subject, report))
     _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
@@ -294,6 +297,24 @@ class _Chain:
 
         if expected.created is not None:
             _part(self.report, lambda: self._log_head(found, blocks))
+
+    def rows_after(self) -> None:
+        """A record with rows that were written long after its last block was exported later than
+        that, and says nothing of the chain in between: reverted calls, anchors, a cancellation.
+
+        Errors: UncheckedError for such a record.
+        """
+        if self.last is None or not self.record.rows:
+            return
+        number = self.last.number + 1
+        after = self.node.blocks([number]).get(number)
+        written = self.record.rows[-1].created_at.timestamp()
+        if after is not None and after.at + BEHIND_S < written:
+            raise UncheckedError(
+                f"the record ends at block {self.last.number}",
+                f"its newest row was written {int(written - after.at) // 60} minutes after the next "
+                "block, and nothing that the chain did meanwhile is in it; export again",
+            )
 
     def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
         assert self.last is not None

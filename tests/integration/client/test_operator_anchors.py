@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from api.client.verify.findings import Verdict
 from core.anchors.rules import epoch_of
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
@@ -16,6 +17,7 @@ from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.paper import signed_rows
 from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
+from core.times import exact_instant_text
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
 from tests.integration.client.conftest import export
 from tests.integration.client.forging import Forgery
@@ -75,21 +77,11 @@ def kept(postgres: EmbeddedPostgres, template: str) -> Iterator[Kept]:
         yield Kept(record, shown, early, export(record.follower, mandate))
 
 
-def block_before(record: AnchoredRecord, at: int) -> dict[str, Any]:
-    """The last block before this unix second, as a record's head names it."""
-    number = record.chain.reader.block_number()
-    while True:
-        block = record.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
-        if int(block["timestamp"], 16) < at:
-            place = {"block_number": number, "reverts_block_number": number}
-            return place | {"block_hash": block["hash"]}
-        number -= 1
-
-
-def first_post_s(record: AnchoredRecord) -> int:
-    post = min(record.posts(record.contract).values(), key=lambda one: one.block_number)
-    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(post.block_number), False])
-    return int(block["timestamp"], 16)
+def as_of(block: dict[str, Any]) -> dict[str, Any]:
+    """As a record's head names its last block."""
+    number = int(block["number"], 16)
+    place = {"block_number": number, "reverts_block_number": number}
+    return place | {"block_hash": block["hash"]}
 
 
 # A rewritten past
@@ -107,3 +99,40 @@ def test_anchors_said_to_be_of_later_blocks__are_found_and_not_the_nodes_fault(k
         anchor["row_hash"] = hashes.get(anchor["seq"], forgery.first["genesis_hash"])
     report = check(record, forgery.lines())
     assert ("anchor.post" in names(report), report.unchecked) == (True, [])
+
+
+def test_rows_rewritten_after_the_records_last_block__are_never_sound(kept: Kept) -> None:
+    """The anchor that holds the newest row lies after the block that the record says it ends at."""
+    record = kept.record
+    forgery = Forgery.of(record.lines)
+    forgery.body("report", 1)["payload"]["why"] = "I never bought."
+    post = forgery.anchors[2]["anchor"]["block_number"]
+    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(post - 2), False])
+    forgery.head["as_of"] = as_of(block)
+    del forgery.anchors[2:]
+    forgery.bodies[-1]["created_at"] = exact_instant_text(
+        datetime.fromtimestamp(int(block["timestamp"], 16) + 2 * 3_600, UTC)
+    )
+    forgery.seal()
+    report = check(record, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
+
+
+def test_unfunded_record__with_a_last_block_before_every_post__is_never_sound(kept: Kept) -> None:
+    forgery = Forgery.of(kept.unfunded)
+    forgery.head["as_of"] = as_of(
+        kept.record.chain.rpc.call("eth_getBlockByNumber", ["0x3", False])
+    )
+    forgery.anchors.clear()
+    assert check(kept.record, forgery.lines()).verdict is Verdict.UNCHECKED
+
+
+def test_paper_record_with_a_last_block__is_found(kept: Kept) -> None:
+    """A paper mandate is read from no block; one before every post hid a rewritten past."""
+    forgery = Forgery.of(kept.late)
+    forgery.head["as_of"] = as_of(
+        kept.record.chain.rpc.call("eth_getBlockByNumber", ["0x3", False])
+    )
+    forgery.anchors.clear()
+    forgery.seal()
+    assert "head.block" in names(check(kept.record, forgery.lines()))
