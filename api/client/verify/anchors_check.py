@@ -53,9 +53,9 @@ def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Re
     posted = _Contract(node, anchor, record).posted()
     _check_posts(lines, posted, report)
     _check_start(record, posted, report)
-    _check_epochs(record, posted, report)
     _check_times(record, posted, report)
     report.figures["anchors"] = len(lines)
+    _check_epochs(record, posted, report)
 
 
 # The lines by themselves
@@ -118,7 +118,8 @@ class _Posted:
     """What the contract has posted up to the record's end.
 
     `posts` by epoch, from the record's first anchor on; `newest`: the contract's own word. `times`:
-    of the blocks, by height. `until_s`: of the record's last block.
+    of the blocks, by height. `until_s`: of the record's last block; of a record that names none
+    (paper) nobody knows when it was exported, only that it was after its newest row.
     """
 
     posts: Mapping[int, EpochPost]
@@ -147,7 +148,10 @@ class _Contract:
         self._require_links(posts, newest, hex_of(root))
         heights = sorted({post.block_number for post in posts})
         times = {height: block.at for height, block in self._node.blocks(heights).items()}
-        return _Posted({post.epoch: post for post in posts}, newest, times, last.at)
+        until_s, rows = last.at, self._record.rows
+        if self._record.as_of is None and rows:
+            until_s = int(rows[-1].created_at.timestamp())
+        return _Posted({post.epoch: post for post in posts}, newest, times, until_s)
 
     def _first_height(self, last: Block) -> int:
         """The first block after the hour of the first line; without any, of the oldest row. Never
@@ -215,17 +219,22 @@ def _check_start(record: RecordFile, posted: _Posted, report: Report) -> None:
 
 
 def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
-    """Every epoch was posted, and every one that was has its line."""
+    """Every epoch was posted, and every one that was has its line.
+
+    Errors: UncheckedError for epochs that the record may be too old to have.
+    """
     lines = {line.post.epoch for line in record.anchors}
     first = min(lines, default=_oldest_epoch(record.rows) if record.rows else posted.newest + 1)
     epochs = sorted(epoch for epoch in posted.posts if epoch >= first)
     owed = posted.until_s - OWED_S
-    left_out = [
-        epoch
-        for epoch in epochs
-        if epoch not in lines
-        and posted.times.get(posted.posts[epoch].block_number, posted.until_s) <= owed
-    ]
+    newest_line = max(lines, default=0)
+    left_out, later = list[int](), list[int]()
+    for epoch in epochs:
+        at = posted.times.get(posted.posts[epoch].block_number, posted.until_s)
+        if epoch not in lines and (at <= owed or epoch < newest_line):
+            left_out.append(epoch)
+        elif epoch not in lines:
+            later.append(epoch)
     for one, end in _runs(left_out):
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
     for before, after in pairwise(epochs):
@@ -239,6 +248,12 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
             None,
             f"the contract has nothing after epoch {posted.newest}, and the record goes on for "
             f"{(posted.until_s - epoch_end_s(posted.newest)) // EPOCH_S} hours",
+        )
+    if later and record.as_of is None:
+        raise UncheckedError(
+            PART,
+            f"epochs {later[0]} to {later[-1]} were posted after the newest row and have no anchor "
+            "here; the record may be older than they are: export again",
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.client.verify.findings import Verdict
-from core.anchors.rules import epoch_of
+from core.anchors.rules import epoch_end_s, epoch_of
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode
@@ -84,6 +84,16 @@ def as_of(block: dict[str, Any]) -> dict[str, Any]:
     return place | {"block_hash": block["hash"]}
 
 
+def before_every_post(record: AnchoredRecord) -> dict[str, Any]:
+    """The newest block of hours before the mandate, in which the anchors' contract is there."""
+    number = min(post.block_number for post in record.posts(record.contract).values())
+    while True:
+        block = record.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
+        if int(block["timestamp"], 16) < epoch_end_s(record.first) - 2 * 3_600:
+            return as_of(block)
+        number -= 1
+
+
 # A rewritten past
 
 
@@ -111,20 +121,11 @@ def test_rows_rewritten_after_the_records_last_block__are_never_sound(kept: Kept
     forgery.head["as_of"] = as_of(block)
     del forgery.anchors[2:]
     forgery.bodies[-1]["created_at"] = exact_instant_text(
-        datetime.fromtimestamp(int(block["timestamp"], 16) + 2 * 3_600, UTC)
+        datetime.fromtimestamp(int(block["timestamp"], 16) + 3 * 3_600, UTC)
     )
     forgery.seal()
     report = check(record, forgery.lines())
     assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
-
-
-def test_unfunded_record__with_a_last_block_before_every_post__is_never_sound(kept: Kept) -> None:
-    forgery = Forgery.of(kept.unfunded)
-    forgery.head["as_of"] = as_of(
-        kept.record.chain.rpc.call("eth_getBlockByNumber", ["0x3", False])
-    )
-    forgery.anchors.clear()
-    assert check(kept.record, forgery.lines()).verdict is Verdict.UNCHECKED
 
 
 def test_paper_record_with_a_last_block__is_found(kept: Kept) -> None:
@@ -136,3 +137,24 @@ def test_paper_record_with_a_last_block__is_found(kept: Kept) -> None:
     forgery.anchors.clear()
     forgery.seal()
     assert "head.block" in names(check(kept.record, forgery.lines()))
+
+
+# Honest records
+
+
+def test_paper_record_that_was_kept__is_not_called_forged(kept: Kept) -> None:
+    """Whoever checked it hours later was told that anchors were left out."""
+    report = check(kept.record, kept.early)
+    assert (report.findings, report.verdict) == ([], Verdict.UNCHECKED)
+    assert "export again" in report.unchecked[0]
+
+
+def test_paper_record_of_now__has_no_finding(kept: Kept) -> None:
+    report = check(kept.record, kept.late)
+    assert (report.findings, report.unchecked) == ([], [])
+
+
+def test_paper_record_without_an_anchor_in_the_middle__is_found(kept: Kept) -> None:
+    forgery = Forgery.of(kept.late)
+    del forgery.anchors[2]
+    assert "anchor.left_out" in names(check(kept.record, forgery.lines()))
