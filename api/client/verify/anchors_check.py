@@ -183,6 +183,11 @@ class _Contract:
         )
         if not posts and owed <= newest:
             raise UncheckedError(PART, "the node has no logs of what the contract posted")
+        if not lines and posts and posts[0].epoch > owed and posts[0].root_before != hex_of(START):
+            raise UncheckedError(
+                PART,
+                f"the node has no log of what the contract posted before epoch {posts[0].epoch}",
+            )
         links = [post.root for post in posts]
         befores = [post.root_before for post in posts][1:]
         if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):

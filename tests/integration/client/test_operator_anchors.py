@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from api.client.verify.findings import Verdict
+from core.anchors.chain import ANCHORED
 from core.anchors.rules import epoch_end_s, epoch_of
+from core.chain.results import Parse
+from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode
@@ -158,3 +161,27 @@ def test_paper_record_without_an_anchor_in_the_middle__is_found(kept: Kept) -> N
     forgery = Forgery.of(kept.late)
     del forgery.anchors[2]
     assert "anchor.left_out" in names(check(kept.record, forgery.lines()))
+
+
+# A node that holds posts back
+
+
+class NewestAlone(Rpc):
+    """Gives of the anchors' contract the newest post alone."""
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        found = super().call(method, params, parse)
+        is_posts = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
+        return found[-1:] if is_posts else found
+
+
+def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> None:
+    """Of a record without rows of the chain and without anchors: the post was too new to be owed."""
+    record, forgery = kept.record, Forgery.of(kept.unfunded)
+    newest = max(post.block_number for post in record.posts(record.contract).values())
+    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
+    forgery.head["as_of"] = as_of(block)
+    forgery.anchors.clear()
+    report = check(record, forgery.lines(), kind=NewestAlone)
+    assert (names(report), len(report.unchecked)) == (set(), 1)
+    assert "before epoch" in report.unchecked[0]
