@@ -124,6 +124,7 @@ class _Posted:
 
     posts: Mapping[int, EpochPost]
     newest: int
+    is_begun: bool  # something was posted at all
     times: Mapping[int, int]
     until_s: int
 
@@ -151,7 +152,8 @@ class _Contract:
         until_s, rows = last.at, self._record.rows
         if self._record.as_of is None and rows:
             until_s = int(rows[-1].created_at.timestamp())
-        return _Posted({post.epoch: post for post in posts}, newest, times, until_s)
+        by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
+        return _Posted(by_epoch, newest, is_begun, times, until_s)
 
     def _first_height(self, last: Block) -> int:
         """The first block after the hour of the first line; without any, of the oldest row. Never
@@ -253,6 +255,12 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
             None,
             f"the contract has nothing after epoch {posted.newest}, and the record goes on for "
             f"{(posted.until_s - epoch_end_s(posted.newest)) // EPOCH_S} hours",
+        )
+    if record.rows and not lines and not left_out and posted.is_begun:
+        raise UncheckedError(
+            PART,
+            "no anchor holds these rows yet, and none shows that there were no others before; export "
+            "again once their hour is posted",
         )
     if later and record.as_of is None:
         raise UncheckedError(

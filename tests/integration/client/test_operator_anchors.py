@@ -185,3 +185,18 @@ def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> 
     report = check(record, forgery.lines(), kind=NewestAlone)
     assert (names(report), len(report.unchecked)) == (set(), 1)
     assert "before epoch" in report.unchecked[0]
+
+
+# Rows that are dated anew
+
+
+def test_rows_of_the_newest_hour_without_any_anchor__are_never_sound(kept: Kept) -> None:
+    """Days of a paper mandate, written anew as if all of it were of this hour, owed no anchor."""
+    record, forgery = kept.record, Forgery.of(kept.late)
+    at = exact_instant_text(datetime.fromtimestamp(record.chain.now, UTC))
+    for body in forgery.bodies:
+        body |= {"created_at": at, "occurred_at": at}
+    forgery.anchors.clear()
+    forgery.seal()
+    report = check(record, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
