@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from api.client.heads import SeenHead
 from api.client.verify.findings import Report
 from api.client.verify.reading import RecordFile
+from core.mandate.rules.record import genesis_hash
 
 
 def check_heads(record: RecordFile, seen: Iterable[SeenHead], report: Report) -> None:
     """Those that name no mandate are of this one. A head says no time, so one that is after the
     record's end leaves it unchecked: it may have been exported before.
     """
-    hashes = {row.seq: row.row_hash for row in record.rows}
-    own = ("", (record.first or {}).get("mandate_id"))
+    public_id = str((record.first or {})["mandate_id"])
+    hashes = {row.seq: row.row_hash for row in record.rows} | {0: genesis_hash(public_id)}
+    own = ("", public_id)
     for mandate_id, seq, row_hash in seen:
         if mandate_id not in own or hashes.get(seq) == row_hash:
             continue

@@ -3,9 +3,11 @@ that were called false.
 """
 
 import copy
+import json
 from collections.abc import Sequence
 from typing import Any
 
+from api.client.heads import SeenHead
 from api.client.verify.findings import Report
 from api.client.verify.verification import verify
 from tests.integration.client.conftest import Exported, trusting
@@ -50,3 +52,18 @@ def test_a_reverted_call_hidden_by_a_row_of_a_lost_block__is_found(exported: Exp
     forgery.insert(taken_back(hidden))
     forgery.seal()
     assert names(judged(exported, forgery.lines())) == {"revert.left_out"}
+
+
+# Heads that were kept
+
+
+def test_the_head_of_no_rows__is_in_every_record(exported: Exported) -> None:
+    """It was said to be of a later row than the record's last."""
+    start = SeenHead("", 0, json.loads(exported.other[0])["genesis_hash"])
+    report = judged(exported, exported.other, kept_heads=[start])
+    assert (report.findings, report.unchecked) == ([], [])
+
+
+def test_another_head_of_no_rows__is_found(exported: Exported) -> None:
+    report = judged(exported, exported.other, kept_heads=[SeenHead("", 0, WRONG_HASH)])
+    assert names(report) == {"head.kept"}
