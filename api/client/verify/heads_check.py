@@ -1,6 +1,6 @@
 """Heads that somebody saw earlier: has the record these rows, with these hashes?"""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from api.client.heads import SeenHead
 from api.client.verify.findings import Report
@@ -8,7 +8,7 @@ from api.client.verify.reading import RecordFile
 from core.mandate.rules.record import genesis_hash
 
 
-def check_heads(record: RecordFile, seen: Iterable[SeenHead], report: Report) -> None:
+def check_heads(record: RecordFile, seen: Sequence[SeenHead], report: Report) -> None:
     """Those that name no mandate are of this one. A head says no time, so one that is after the
     record's end leaves it unchecked: it may have been exported before.
     """
@@ -26,3 +26,5 @@ def check_heads(record: RecordFile, seen: Iterable[SeenHead], report: Report) ->
                 f"head: {saw}; this record ends before it. If you exported it after you saw that "
                 "row, rows were left out: export again"
             )
+    if seen and not any(head.mandate_id in own for head in seen):
+        report.unchecked.append("head: none of the heads is of this mandate; nothing was compared")

@@ -87,6 +87,7 @@ def check_receipts(
         report.remarks.append(f"of the receipts {others} are of other mandates")
     if not found:
         report.remarks.append("no receipt of this mandate was given")
+        refused.nothing_compared()
     refused.finish()
 
 
@@ -144,6 +145,13 @@ class _Refused:
         self._count += 1
         if self._count <= MOST_SAID:
             self._report.unchecked.append(f"receipts: {text}")
+
+    def nothing_compared(self) -> None:
+        """Whoever gives receipts wants them compared: none is no success. What is wrong with those
+        that were refused is told already.
+        """
+        if self._count == 0:
+            self.say("none is of this mandate; nothing was compared")
 
     def finish(self) -> None:
         if self._count > MOST_SAID:

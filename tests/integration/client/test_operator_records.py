@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.client.heads import SeenHead
-from api.client.verify.findings import Report
+from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.tampering import WRONG_HASH
+from tests.integration.client.tampering_of_receipts import SERVICE, kept, receipts_of
 from tests.integration.client.test_tampering import silent
 
 NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
@@ -67,3 +68,18 @@ def test_the_head_of_no_rows__is_in_every_record(exported: Exported) -> None:
 def test_another_head_of_no_rows__is_found(exported: Exported) -> None:
     report = judged(exported, exported.other, kept_heads=[SeenHead("", 0, WRONG_HASH)])
     assert names(report) == {"head.kept"}
+
+
+# Evidence that is of other mandates
+
+
+def test_heads_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
+    seen = [SeenHead("m_nobodyshere", 1, WRONG_HASH)]
+    assert judged(exported, exported.other, kept_heads=seen).verdict is Verdict.UNCHECKED
+
+
+def test_receipts_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
+    factory = exported.deployed.contracts["factory"]
+    receipts = kept(receipts_of(exported.lines, factory))
+    named = {"receipts": receipts, "receipt_signers": (SERVICE.address,)}
+    assert judged(exported, exported.other, **named).verdict is Verdict.UNCHECKED
