@@ -16,6 +16,7 @@ from core.canonical import canonical_json
 from core.errors import MandateError
 from core.mandate.rules.record import genesis_hash, row_hash
 from core.mandate.rules.record_file import (
+    FIRST_KEYS,
     FORMAT,
     VERSION,
     AnchorLine,
@@ -28,7 +29,7 @@ from core.mandate.rules.rows import LedgerRow
 
 MOST_LINE_BYTES: Final = 1_000_000
 MOST_VALUES: Final = 20_000  # of one line: each costs many times its bytes once it is read
-MOST_SAID: Final = 500  # characters of a refusal
+MOST_SAID: Final = 300  # characters of a refusal
 NO_HASH: Final = "0x" + "00" * 32
 decode = msgspec.json.decode
 
@@ -135,12 +136,15 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
 
 
 def _is_first(line: dict[str, Any], report: Report) -> bool:
-    """A file that is no record of this version at all contradicts nothing."""
-    version = line.get("version")
-    if type(line.get("detail")) is str:
-        report.unchecked.append(f"format: the file is a refusal: {line['detail'][:MOST_SAID]}")
+    """A file that is no record of this version at all contradicts nothing. One that says that it is
+    one does, whatever else its first line has: `detail` hid every difference behind a text.
+    """
+    version, is_record = line.get("version"), line.get("format") == FORMAT
+    if not line.keys() & FIRST_KEYS and type(line.get("detail")) is str:
+        said = " ".join(line["detail"].split())[:MOST_SAID]
+        report.unchecked.append(f"format: the file is a refusal: {said}")
         return False
-    if type(version) is int and version != VERSION:
+    if is_record and type(version) is int and version > 0 and version != VERSION:
         report.unchecked.append(
             f"format: the record is of version {version}, this command reads version {VERSION}: "
             "take the command of the service's release"

@@ -7,6 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from api.client.heads import SeenHead
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
@@ -83,3 +85,16 @@ def test_receipts_of_other_mandates_alone__are_no_success(exported: Exported) ->
     receipts = kept(receipts_of(exported.lines, factory))
     named = {"receipts": receipts, "receipt_signers": (SERVICE.address,)}
     assert judged(exported, exported.other, **named).verdict is Verdict.UNCHECKED
+
+
+# The first line
+
+
+@pytest.mark.parametrize("more", [{"detail": "The session has ended."}, {"version": -1}])
+def test_a_first_line_that_excuses_a_forged_record__hides_no_difference(
+    exported: Exported, more: dict[str, object]
+) -> None:
+    """It was exit code 2, with the operator's text beside it."""
+    forgery = Forgery.of(exported.other)
+    forgery.first |= more
+    assert names(judged(exported, forgery.lines())) == {"format.first"}
