@@ -16,7 +16,6 @@ from core.canonical import canonical_json
 from core.errors import MandateError
 from core.mandate.rules.record import genesis_hash, row_hash
 from core.mandate.rules.record_file import (
-    FIRST_KEYS,
     FORMAT,
     VERSION,
     AnchorLine,
@@ -140,7 +139,7 @@ def _is_first(line: dict[str, Any], report: Report) -> bool:
     one does, whatever else its first line has: `detail` hid every difference behind a text.
     """
     version, is_record = line.get("version"), line.get("format") == FORMAT
-    if not line.keys() & FIRST_KEYS and type(line.get("detail")) is str:
+    if not line.keys() & {"format", "genesis_hash"} and type(line.get("detail")) is str:
         said = " ".join(line["detail"].split())[:MOST_SAID]
         report.unchecked.append(f"format: the file is a refusal: {said}")
         return False
