@@ -30,7 +30,7 @@ from rich.progress import (
 from rich.table import Table
 
 from api.client.heads import SeenHead, heads_of
-from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
+from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
@@ -323,7 +323,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: object) -> str:
-    return escape(printable(str(value)))
+    return escape(printable(str(value)[: MOST_CHARACTERS + 3]))
 
 
 def _counted(count: int, what: str) -> str:

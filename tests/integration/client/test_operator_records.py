@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.client.heads import SeenHead
-from api.client.verify.findings import Report, Verdict
+from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
 from api.client.verify.verification import verify
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery, Line
@@ -98,3 +98,31 @@ def test_a_first_line_that_excuses_a_forged_record__hides_no_difference(
     forgery = Forgery.of(exported.other)
     forgery.first |= more
     assert names(judged(exported, forgery.lines())) == {"format.first"}
+
+
+# A flood of texts
+
+
+def test_what_could_not_be_checked__is_bounded_and_the_rest_counted() -> None:
+    report = Report()
+    for _ in range(50_000):
+        report.unchecked.append("x" * 10_000)
+        report.remarks += ["x" * 10_000]
+    for texts in (report.unchecked, report.remarks):
+        assert (len(texts), max(map(len, texts))) == (MOST_TEXTS + 1, MOST_CHARACTERS + 3)
+        assert texts[-1] == f"... and {50_000 - MOST_TEXTS} more like these"
+    assert report.verdict is Verdict.UNCHECKED
+
+
+def test_rows_that_no_node_answers_for__flood_nothing(exported: Exported) -> None:
+    """Each signed row of a wallet that only a node can speak for was a text of its own."""
+    forgery = Forgery.of(exported.other)
+    author = {"signer": exported.vault, "prev": WRONG_HASH, "signature": "0x" + "11" * 70}
+    claim = forgery.body("report")
+    for count in range(3_000):
+        key = f"report:{count:032x}"
+        forgery.insert(claim | {"base_key": key, "author": author | {"sequence": count + 1}})
+    forgery.seal()
+    lines = forgery.lines()
+    report = judged(exported, lines, most_calls=50)
+    assert len(report.unchecked) <= MOST_TEXTS + 1
