@@ -12,7 +12,7 @@ from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
-from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
+from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows, of_terms
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.heads_check import check_heads
@@ -351,19 +351,23 @@ class _Chain:
         )
 
     def later(self) -> None:
-        """Whether the vault has logs after the record's last block: a record that ends before a loss
-        shows none of it.
+        """Whether the vault has logs after the record's last block, or the factory of these terms: a
+        record that ends before a loss, or before the owner cancelled, shows none of it.
 
         Errors: UncheckedError when it has.
         """
         if self.last is None or self.vault is None:
             return
         first, newest = self.last.number + 1, self.node.newest()
-        wanted = {"address": self.vault}
+        wanted, terms = {"address": self.vault}, of_terms(self.subject, self.vault)
         later = next(self.node.logs("later logs of the vault", wanted, first, newest), None)
-        if later is None:
+        of_factory = next(self.node.logs("later logs of the terms", terms, first, newest), None)
+        if later is None and of_factory is None:
             return
-        text = f"the vault has logs after it, the first in block {later.block_number}"
+        who, log = ("vault", later) if later is not None else ("factory", of_factory)
+        text = (
+            f"the {who} has logs after it, the first in block {log.block_number if log else first}"
+        )
         if self.options.as_of is not None:
             self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
             return
