@@ -50,6 +50,7 @@ class RowsCheck:
         self.by_seq = {row.seq: row for row in rows}
         self.standing: dict[str, LedgerRow] = {}
         self.incarnations: Counter[str] = Counter()
+        self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
         self.proven: set[int] = set()  # seqs of rows that a log gives exactly
 
     def run(self) -> None:
@@ -288,7 +289,9 @@ class RowsCheck:
             self.report.say(
                 "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
             )
-        if self.is_canonical(target) and not self._comes_back(target):
+        if self.is_canonical(target) and self._comes_back(target):
+            self.returned.append(target.seq)
+        elif self.is_canonical(target):
             self.report.say(
                 "reversal.without_cause",
                 row.seq,

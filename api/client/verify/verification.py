@@ -289,7 +289,10 @@ class _Chain:
         checked.run()
         self._proven(checked, blocks)
         self.has_looked = True
-        _part(self.report, lambda: check_lost(checked.lost(), self.node, self.report))
+        _part(
+            self.report,
+            lambda: check_lost(checked.lost(), checked.returned, self.node, self.report),
+        )
         _part(self.report, lambda: self._reverts(checked, until))
         failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
         compare_claims(self.record.rows, expected.rows.values(), failed, self.report)

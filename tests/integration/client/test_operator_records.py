@@ -126,3 +126,38 @@ def test_rows_that_no_node_answers_for__flood_nothing(exported: Exported) -> Non
     lines = forgery.lines()
     report = judged(exported, lines, most_calls=50)
     assert len(report.unchecked) <= MOST_TEXTS + 1
+
+
+# A reorg that never was
+
+
+def test_a_block_that_stands_said_to_be_lost_for_a_while__is_never_sound(
+    exported: Exported,
+) -> None:
+    """The deposit was taken back and came again in the very same block, and the agent's report in
+    between had to be flagged: no money was there.
+    """
+    forgery = Forgery.of(exported.other)
+    deposit, report = forgery.body("deposit"), forgery.body("report")
+    forgery.drop(report)
+    at = forgery.index(deposit)
+    again = copy.deepcopy(deposit) | {"seq": NEW_SEQ + 1, "incarnation": 2}
+    for place, body in enumerate((taken_back(deposit), report, again), start=at + 1):
+        forgery.insert(body, place)
+    report["payload"]["violation"] = {
+        "codes": ["mandate_not_working", "over_budget"],
+        "detail": {
+            "status": "signed",
+            "left_total_usdc": "0.000000",
+            "requested_usdc": report["amount_usdc"],
+        },
+    }
+    for body in forgery.bodies[at + 1 :]:
+        body["created_at"] = exported_at(forgery)
+    forgery.seal()
+    found = judged(exported, forgery.lines())
+    assert (names(found), found.verdict) == (set(), Verdict.UNCHECKED)
+
+
+def exported_at(forgery: Forgery) -> str:
+    return max(str(body["created_at"]) for body in forgery.bodies)
