@@ -238,12 +238,22 @@ class RowsCheck:
     def _held_among(self, left_out: Mapping[str, NewRow]) -> set[str]:
         if self.short is None:
             return set()
+        # what follows a fact that is held back queues behind it, notes of the factory apart: a log
+        # before one that has its row was not held back, it was dropped
+        newest = max(
+            (_order(row) for key, row in self.standing.items() if self._is_of_log(key, row)),
+            default=(0, 0),
+        )
         held = {
             key
             for key, wanted in left_out.items()
             if (wanted.block_number or 0) >= self.short.from_block
+            and (_is_note(wanted) or _order(wanted) > newest)
         }
         return held if len(held) <= self.short.facts else set()
+
+    def _is_of_log(self, key: str, row: LedgerRow) -> bool:
+        return key in self.expected.rows and self.is_canonical(row) and not _is_note(row)
 
     def _has_row(self, key: str) -> bool:
         row = self.standing.get(key)
@@ -309,6 +319,15 @@ class RowsCheck:
         incarnation.
         """
         return self.last_of[target.base_key] > target.seq
+
+
+def _is_note(row: NewRow) -> bool:
+    """Whether the factory said it, of all vaults at once."""
+    return row.payload.get("factory") is True
+
+
+def _order(row: NewRow) -> tuple[int, int]:
+    return row.block_number or 0, row.log_index or 0
 
 
 def _place(row: NewRow) -> tuple[object, ...]:

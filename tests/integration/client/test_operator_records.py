@@ -161,3 +161,28 @@ def test_a_block_that_stands_said_to_be_lost_for_a_while__is_never_sound(
 
 def exported_at(forgery: Forgery) -> str:
     return max(str(body["created_at"]) for body in forgery.bodies)
+
+
+# A gap that the record names
+
+
+def test_a_gap__excuses_no_log_before_one_that_has_its_row(exported: Exported) -> None:
+    """What follows a fact that is held back queues behind it; a loss was dropped out of the middle."""
+    forgery = Forgery.of(exported.lines)
+    later = forgery.body("withdraw")
+    dropped = forgery.body("stop")
+    forgery.drop(dropped)
+    forgery.head["held"] = {"facts": 1, "from_block": dropped["block_number"]}
+    forgery.seal()
+    assert dropped["block_number"] < later["block_number"]
+    assert names(judged(exported, forgery.lines())) == {"row.left_out"}
+
+
+def test_a_gap__excuses_the_newest_logs(exported: Exported) -> None:
+    forgery = Forgery.of(exported.lines)
+    newest = forgery.body("withdraw")
+    forgery.drop(newest)
+    forgery.head["held"] = {"facts": 1, "from_block": newest["block_number"]}
+    forgery.seal()
+    report = judged(exported, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
