@@ -95,12 +95,27 @@ class AuthorsCheck:
         digest = record_row_digest(
             subject.terms.public_id, row, author, subject.factory, subject.chain_id
         )
-        if not self.node.ask(
-            "a row's signature",
-            lambda: verify_digest(author.signer, digest, author.signature, self.node.reader),
-        ):
+        if not self._is_signed(row, author, digest):
             text = f"{author.signer} did not sign {digest}, which this row gives"
             self.report.say("author.signature", row.seq, text)
+
+    def _is_signed(self, row: LedgerRow, author: RowAuthor, digest: str) -> bool:
+        """By a key, or a contract wallet as it is now; one that has changed since is asked as it was
+        in the last block before the row.
+        """
+
+        def at(block: int | str) -> bool:
+            reader = self.node.reader
+            return verify_digest(author.signer, digest, author.signature, reader, block)
+
+        part = "a row's signature"
+        if self.node.ask(part, lambda: at("latest")):
+            return True
+        if not self.node.ask(part, lambda: self.node.reader.code_at(author.signer)):
+            return False
+        written, newest = int(row.created_at.timestamp()), self.node.newest()
+        before = max(0, self.node.first_after(written + 1, newest + 1) - 1)
+        return self.node.ask(part, lambda: at(before))
 
     def _may_sign(self, row: LedgerRow) -> frozenset[str]:
         """Nobody: the record does not say who may."""
