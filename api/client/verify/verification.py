@@ -57,6 +57,8 @@ MOST_SCANNED_BLOCKS = 50_000
 CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
 # by how much the newest row may be later than the block after the record's last one: an indexer's lag
 BEHIND_S = 3_600
+# a node whose newest block is no older than this lacks no more blocks than that
+UP_TO_DATE_S, AHEAD = 900, 10_000
 
 
 class Scan(StrEnum):
@@ -390,6 +392,7 @@ class _Chain:
 
     def _last_block(self, number: int) -> Block | None:
         if (newest := self.node.newest()) < number:
+            self._judge_ahead(number, newest)
             raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
         as_of = self.record.as_of
@@ -402,6 +405,16 @@ class _Chain:
                 f"{block.hash if block else 'none'}",
             )
         return block
+
+    def _judge_ahead(self, number: int, newest: int) -> None:
+        """A last block that there is not yet kept every row from being checked, and the node was
+        blamed. A node whose newest block is of this minute is not behind: that block is invented.
+        """
+        now, block = self.options.now, self.node.blocks([newest]).get(newest)
+        is_up_to_date = now is not None and block is not None and now - block.at <= UP_TO_DATE_S
+        if is_up_to_date and number > newest + AHEAD:
+            text = f"the record is of block {number}, the node is up to date and has {newest}"
+            self.report.say("head.block", None, text)
 
     def _outcomes(self, expected: Expected) -> dict[str, TransactionOutcome]:
         """Receipts of every transaction that a row of the chain names."""

@@ -186,3 +186,20 @@ def test_a_gap__excuses_the_newest_logs(exported: Exported) -> None:
     forgery.seal()
     report = judged(exported, forgery.lines())
     assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
+
+
+# A last block that there is not yet
+
+
+@pytest.mark.parametrize(
+    ("ahead", "found"), [(10**9, {"head.block"}), (3, set[str]())], ids=["invented", "behind"]
+)
+def test_a_last_block_far_ahead_of_a_node_that_is_up_to_date__is_found(
+    exported: Exported, ahead: int, found: set[str]
+) -> None:
+    """No row was checked, and the node was said to be behind."""
+    forgery, chain = Forgery.of(exported.other), exported.deployed
+    number = chain.reader.block_number() + ahead
+    forgery.head["as_of"] |= {"block_number": number, "block_hash": WRONG_HASH}
+    report = judged(exported, forgery.lines(), now=chain.now + 60)
+    assert (names(report), bool(report.unchecked)) == (found, True)
