@@ -5,7 +5,7 @@ checked either.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from api.client.heads import SeenHead
@@ -131,7 +131,7 @@ def verify(
         _part(report, lambda: check_paper(record, subject, report))
     _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
     if options.receipts is not None:
-        _part(report, check.receipts)
+        _part(report, lambda: check.receipts(anchor))
     if check.has_looked or not report.unchecked:
         report.claims = claims_of(record.rows, check.proven)
     return report
@@ -343,16 +343,20 @@ class _Chain:
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
-    def receipts(self) -> None:
-        """Errors: UncheckedError when nobody says whose receipts count."""
+    def receipts(self, anchor: str | None) -> None:
+        """`anchor`: the contract that the lines of anchors were compared with; without it they are the
+        file's own word, which accuses nobody.
+
+        Errors: UncheckedError when nobody says whose receipts count."""
         signers = (
             *self.options.receipt_signers,
             *pinned("receipt_signer", self.subject.chain_id),
         )
         if not signers:
             raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
+        record = self.record if anchor is not None else replace(self.record, anchors=[])
         check_receipts(
-            self.record, self.subject, self.options.receipts or (), signers, self.last, self.report
+            record, self.subject, self.options.receipts or (), signers, self.last, self.report
         )
 
     def later(self) -> None:
