@@ -118,14 +118,16 @@ class _Posted:
     """What the contract has posted up to the record's end.
 
     `posts` by epoch, from the record's first anchor on; `newest`: the contract's own word. `times`:
-    of the blocks, by height. `until_s`: of the record's last block; of a record that names none
-    (paper) nobody knows when it was exported, only that it was after its newest row.
+    of the blocks, by height. `read_s`: of the last block that was read. `until_s`: likewise; of a
+    record that names none (paper) nobody knows when it was exported, only that it was after its
+    newest row.
     """
 
     posts: Mapping[int, EpochPost]
     newest: int
     is_begun: bool  # something was posted at all
     times: Mapping[int, int]
+    read_s: int
     until_s: int
 
 
@@ -153,7 +155,7 @@ class _Contract:
         if self._record.as_of is None and rows:
             until_s = int(rows[-1].created_at.timestamp())
         by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
-        return _Posted(by_epoch, newest, is_begun, times, until_s)
+        return _Posted(by_epoch, newest, is_begun, times, last.at, until_s)
 
     def _first_height(self, last: Block) -> int:
         """The first block after the hour of the first line; without any, of the oldest row. Never
@@ -240,7 +242,7 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
         at = posted.times.get(posted.posts[epoch].block_number, posted.until_s)
         if epoch not in lines and (at <= owed or epoch < newest_line):
             left_out.append(epoch)
-        elif epoch not in lines:
+        elif epoch not in lines and at <= posted.read_s - OWED_S:
             later.append(epoch)
     for one, end in _runs(left_out):
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")

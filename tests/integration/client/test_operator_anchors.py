@@ -2,6 +2,7 @@
 of an anchor is shown of, and honest records that were kept.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -230,3 +231,23 @@ def test_a_file_with_an_invented_anchor__accuses_nobody_by_a_receipt(
     report = verify(forgery.lines(), [record.chain.rpc], options, lambda part, done, of: None)
     assert ("receipt.not_anchored" in names(report)) is has_anchor
     assert ("anchor.post" in names(report)) is has_anchor
+
+
+def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: Kept) -> None:
+    """What was posted within the hour may not be found yet by an honest service."""
+    forgery = Forgery.of(kept.late)
+    newest = forgery.anchors.pop()["anchor"]["block_number"]
+    block = kept.record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
+
+    class Early(Rpc):
+        """Its newest block is the one after that post."""
+
+        def call(
+            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
+        ) -> Any:
+            if method != "eth_blockNumber":
+                return super().call(method, params, parse)
+            return parse(json.dumps(block["number"]).encode()) if parse else block["number"]
+
+    report = check(kept.record, forgery.lines(), kind=Early)
+    assert (report.findings, report.unchecked) == ([], [])
