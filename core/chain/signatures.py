@@ -61,8 +61,11 @@ def recovered_address(digest: str, signature: str) -> str | None:
         return None
 
 
-def verify_digest(signer_address: str, digest: str, signature: str, reader: WalletReader) -> bool:
-    """True when `signer_address` stands behind `digest` (0x hex of 32 bytes).
+def verify_digest(
+    signer_address: str, digest: str, signature: str, reader: WalletReader, at: At = LATEST
+) -> bool:
+    """True when `signer_address` stands behind `digest` (0x hex of 32 bytes); `at`: the block whose
+    contract wallet is asked.
 
     Errors: RpcUnreachableError when a contract wallet can't be asked; a signature that a key
     explains needs no chain.
@@ -71,10 +74,10 @@ def verify_digest(signer_address: str, digest: str, signature: str, reader: Wall
     if recovered is not None and recovered.lower() == signer_address.lower():
         return True
     if _is_hex(signature) and signature.lower().endswith(ERC6492_MAGIC):
-        return reader.is_erc6492_signature(signer_address, digest, signature)
-    if not _is_hex(signature) or not reader.code_at(signer_address):
+        return reader.is_erc6492_signature(signer_address, digest, signature, at)
+    if not _is_hex(signature) or not reader.code_at(signer_address, at):
         return False
-    return reader.is_erc1271_signature(signer_address, digest, signature)
+    return reader.is_erc1271_signature(signer_address, digest, signature, at)
 
 
 def _is_hex(text: str) -> bool:

@@ -48,14 +48,14 @@ def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Re
     _check_lines(record, report)
     if anchor is None:
         if lines:
-            report.remark("the anchors were compared with no chain (--anchor)")
+            report.remarks.append("the anchors were compared with no chain (--anchor)")
         return
     posted = _Contract(node, anchor, record).posted()
     _check_posts(lines, posted, report)
     _check_start(record, posted, report)
-    _check_epochs(record, posted, report)
     _check_times(record, posted, report)
     report.figures["anchors"] = len(lines)
+    _check_epochs(record, posted, report)
 
 
 # The lines by themselves
@@ -118,12 +118,16 @@ class _Posted:
     """What the contract has posted up to the record's end.
 
     `posts` by epoch, from the record's first anchor on; `newest`: the contract's own word. `times`:
-    of the blocks, by height. `until_s`: of the record's last block.
+    of the blocks, by height. `read_s`: of the last block that was read. `until_s`: likewise; of a
+    record that names none (paper) nobody knows when it was exported, only that it was after its
+    newest row.
     """
 
     posts: Mapping[int, EpochPost]
     newest: int
+    is_begun: bool  # something was posted at all
     times: Mapping[int, int]
+    read_s: int
     until_s: int
 
 
@@ -147,25 +151,31 @@ class _Contract:
         self._require_links(posts, newest, hex_of(root))
         heights = sorted({post.block_number for post in posts})
         times = {height: block.at for height, block in self._node.blocks(heights).items()}
-        return _Posted({post.epoch: post for post in posts}, newest, times, last.at)
+        until_s, rows = last.at, self._record.rows
+        if self._record.as_of is None and rows:
+            until_s = int(rows[-1].created_at.timestamp())
+        by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
+        return _Posted(by_epoch, newest, is_begun, times, last.at, until_s)
 
     def _first_height(self, last: Block) -> int:
-        """Of the first line. Without any, the first block after the hour of the oldest row, by
-        halving: rows alone may name no block, and what was posted since is owed all the same.
+        """The first block after the hour from which posts are owed. Never the block that a line
+        names: lines that name later ones hid every post, and the node was blamed for it.
         """
-        if self._record.anchors:
-            return min(last.number, *(line.post.block_number for line in self._record.anchors))
-        if not self._record.rows:
-            return last.number
-        ended_s, low, high = epoch_end_s(_oldest_epoch(self._record.rows)), 0, last.number
-        while low < high:
-            middle = (low + high) // 2
-            block = self._node.blocks([middle]).get(middle)
-            if block is None or block.at < ended_s:
-                low = middle + 1
-            else:
-                high = middle
-        return high
+        owed = self._first_owed()
+        return (
+            last.number if owed is None else self._node.first_after(epoch_end_s(owed), last.number)
+        )
+
+    def _first_owed(self) -> int | None:
+        """The epoch of the first line; without any, of the oldest row. None: of a file with neither."""
+        rows = self._record.rows
+        epochs = [line.post.epoch for line in self._record.anchors]
+        if not rows:
+            return min(epochs, default=None)
+        oldest = _oldest_epoch(rows)
+        return max(
+            min(epochs, default=oldest), oldest - 1
+        )  # no record has a line of an earlier hour
 
     def _last_block(self) -> Block:
         as_of = self._record.as_of
@@ -177,14 +187,15 @@ class _Contract:
 
     def _require_links(self, posts: Sequence[EpochPost], newest: int, root: str) -> None:
         """A log that the node holds back breaks the links; all of them, the contract's own word."""
-        lines, rows = self._record.anchors, self._record.rows
-        owed = min(
-            (line.post.epoch for line in lines), default=_oldest_epoch(rows) if rows else newest + 1
-        )
-        if not posts and owed <= newest:
+        owed = self._first_owed()
+        if owed is not None and not posts and owed <= newest:
             raise UncheckedError(PART, "the node has no logs of what the contract posted")
-        if posts and posts[0].epoch > owed and posts[0].root_before != hex_of(START):
-            raise UncheckedError(PART, "the node's logs begin after what the contract posted")
+        is_late = bool(owed is not None and posts and posts[0].epoch > owed)
+        if is_late and posts[0].root_before != hex_of(START):
+            raise UncheckedError(
+                PART,
+                f"the node has no log of what the contract posted before epoch {posts[0].epoch}",
+            )
         links = [post.root for post in posts]
         befores = [post.root_before for post in posts][1:]
         if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):
@@ -221,17 +232,22 @@ def _check_start(record: RecordFile, posted: _Posted, report: Report) -> None:
 
 
 def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
-    """Every epoch was posted, and every one that was has its line."""
+    """Every epoch was posted, and every one that was has its line.
+
+    Errors: UncheckedError for epochs that the record may be too old to have.
+    """
     lines = {line.post.epoch for line in record.anchors}
     first = min(lines, default=_oldest_epoch(record.rows) if record.rows else posted.newest + 1)
     epochs = sorted(epoch for epoch in posted.posts if epoch >= first)
     owed = posted.until_s - OWED_S
-    left_out = [
-        epoch
-        for epoch in epochs
-        if epoch not in lines
-        and posted.times.get(posted.posts[epoch].block_number, posted.until_s) <= owed
-    ]
+    newest_line = max(lines, default=0)
+    left_out, later = list[int](), list[int]()
+    for epoch in epochs:
+        at = posted.times.get(posted.posts[epoch].block_number, posted.until_s)
+        if epoch not in lines and (at <= owed or epoch < newest_line):
+            left_out.append(epoch)
+        elif epoch not in lines and at <= posted.read_s - OWED_S:
+            later.append(epoch)
     for one, end in _runs(left_out):
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
     for before, after in pairwise(epochs):
@@ -245,6 +261,18 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
             None,
             f"the contract has nothing after epoch {posted.newest}, and the record goes on for "
             f"{(posted.until_s - epoch_end_s(posted.newest)) // EPOCH_S} hours",
+        )
+    if record.rows and not lines and not left_out and posted.is_begun:
+        raise UncheckedError(
+            PART,
+            "no anchor holds these rows yet, and none shows that there were no others before; export "
+            "again once their hour is posted",
+        )
+    if later and record.as_of is None:
+        raise UncheckedError(
+            PART,
+            f"epochs {later[0]} to {later[-1]} were posted after the newest row and have no anchor "
+            "here; the record may be older than they are: export again",
         )
 
 

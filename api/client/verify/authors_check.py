@@ -4,27 +4,24 @@ out since.
 Each of owner, agent and keeper has one sequence of signed rows. A row of theirs without a signature
 is a claim before their first signed one, and a finding after it.
 
-Who may sign: the owner of the signed terms; the agent of the signed terms or one that a log of the
-vault set; the factory's keeper. Of terms that name no agent any key may sign in the agent's name,
+Who may sign: the owner of the signed terms; the agent of the signed terms, or since a log of the
+vault set another one that one alone; the factory's keeper. Of terms that name no agent any key may sign in the agent's name,
 and it is told that nothing vouches for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
 
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
+from api.client.verify.rows_check import CLOCKS
 from api.client.verify.terms_check import RecordSubject
 from core.chain.signatures import verify_digest
 from core.mandate.chain.typed_data import record_row_digest
 from core.mandate.rules.authors import is_own_word, next_signature
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowAuthor
 from core.mandate.rules.terms import ZERO_ADDRESS
-
-DELEGATION: Final = bytes.fromhex(
-    "ef0100"
-)  # of an account that signs with its key all the same (EIP-7702)
 
 
 def check_authors(
@@ -38,7 +35,7 @@ def check_authors(
         try:
             check.row(row)
         except UncheckedError as error:
-            report.leave_open(str(error))
+            report.unchecked.append(str(error))
     check.tell()
 
 
@@ -55,9 +52,11 @@ class AuthorsCheck:
     first: dict[ReportedBy, int] = field(default_factory=dict)
     signed: int = 0
     unvouched: set[str] = field(default_factory=set)
+    _set_by: dict[int, tuple[datetime, str]] = field(default_factory=dict)
     _signers: dict[ReportedBy, frozenset[str]] = field(default_factory=dict)
 
     def row(self, row: LedgerRow) -> None:
+        self._note(row)
         author = row.author
         if author is None:
             self._unsigned(row)
@@ -86,7 +85,7 @@ class AuthorsCheck:
             self.report.say("author.prev", row.seq, text)
 
     def _signature(self, row: LedgerRow, author: RowAuthor) -> None:
-        signers = self._may_sign(row.reported_by)
+        signers = self._may_sign(row)
         if signers and author.signer not in signers:
             text = f"{author.signer} signed for the {row.reported_by.value}, who is"
             self.report.say("author.signer", row.seq, f"{text} {' or '.join(sorted(signers))}")
@@ -96,46 +95,65 @@ class AuthorsCheck:
         digest = record_row_digest(
             subject.terms.public_id, row, author, subject.factory, subject.chain_id
         )
-        if not self.node.ask(
-            "a row's signature",
-            lambda: verify_digest(author.signer, digest, author.signature, self.node.reader),
-        ):
-            self._unsigned_today(row, author, digest)
+        if not self._is_signed(row, author, digest):
+            text = f"{author.signer} did not sign {digest}, which this row gives"
+            self.report.say("author.signature", row.seq, text)
 
-    def _unsigned_today(self, row: LedgerRow, author: RowAuthor, digest: str) -> None:
-        """A contract wallet is asked today: it may have had other keys when it signed."""
-        code = self.node.ask("a row's signature", lambda: self.node.reader.code_at(author.signer))
-        if code and not code.startswith(DELEGATION):
-            self.report.leave_open(
-                f"row {row.seq}: the wallet {author.signer} does not stand behind its signature today"
-            )
-            return
-        text = f"{author.signer} did not sign {digest}, which this row gives"
-        self.report.say("author.signature", row.seq, text)
+    def _is_signed(self, row: LedgerRow, author: RowAuthor, digest: str) -> bool:
+        """By a key, or a contract wallet as it is now; one that has changed since is asked as it was
+        in the last block before the row.
+        """
 
-    def _may_sign(self, by: ReportedBy) -> frozenset[str]:
+        def at(block: int | str) -> bool:
+            reader = self.node.reader
+            return verify_digest(author.signer, digest, author.signature, reader, block)
+
+        part = "a row's signature"
+        if self.node.ask(part, lambda: at("latest")):
+            return True
+        if not self.node.ask(part, lambda: self.node.reader.code_at(author.signer)):
+            return False
+        written, newest = int(row.created_at.timestamp()), self.node.newest()
+        before = max(0, self.node.first_after(written + 1, newest + 1) - 1)
+        return self.node.ask(part, lambda: at(before))
+
+    def _may_sign(self, row: LedgerRow) -> frozenset[str]:
         """Nobody: the record does not say who may."""
+        by = row.reported_by
+        if by is ReportedBy.AGENT:
+            return frozenset(self._agents(row) - {ZERO_ADDRESS})
         if by not in self._signers:
-            found = {
-                ReportedBy.OWNER: lambda: {self.subject.terms.owner},
-                ReportedBy.AGENT: self._agents,
-                ReportedBy.KEEPER: self._keepers,
-            }[by]()
+            found = {self.subject.terms.owner} if by is ReportedBy.OWNER else self._keepers()
             self._signers[by] = frozenset(found - {ZERO_ADDRESS})
         return self._signers[by]
 
-    def _agents(self) -> set[str]:
-        """Those of the signed terms and of the vault's logs; a row that was taken back counts for
-        nothing.
+    def _agents(self, row: LedgerRow) -> set[str]:
+        """Who was the agent when the row was written: of the rows before it that name one the newest,
+        else of the signed terms; and for a little while the one before, whose row may have been on
+        its way.
+
+        A row that was taken back later counts until it was: nobody knew.
         """
-        gone = {row.reverses_id for row in self.rows if row.reverses_id is not None}
-        facts = [
-            row.payload.get("agent_set")
-            for row in self.rows
-            if row.block_hash is not None and row.reverses_id is None and row.seq not in gone
-        ]
-        set_since = {str(fact["agent"]) for fact in facts if isinstance(fact, dict)}
-        return {self.subject.terms.agent} | set_since
+        found = {self.subject.terms.agent}
+        for at, agent in self._set_since:
+            if row.created_at - at > CLOCKS:
+                found = {agent}
+            else:
+                found.add(agent)
+        return found
+
+    def _note(self, row: LedgerRow) -> None:
+        """Remember whom a row of the chain makes the agent, and forget what is taken back."""
+        if row.reverses_id is not None:
+            self._set_by.pop(row.reverses_id, None)
+            return
+        fact = row.payload.get("agent_set")
+        if row.block_hash is not None and isinstance(fact, Mapping):
+            self._set_by[row.seq] = (row.created_at, str(fact.get("agent")))
+
+    @property
+    def _set_since(self) -> list[tuple[datetime, str]]:
+        return list(self._set_by.values())
 
     def _keepers(self) -> set[str]:
         return {self.node.ask("the factory's keeper", self.node.reader.keeper)}
@@ -144,6 +162,6 @@ class AuthorsCheck:
         if self.signed:
             self.report.figures["signed_rows"] = self.signed
         for signer in sorted(self.unvouched):
-            self.report.remark(
+            self.report.remarks.append(
                 f"rows are signed by {signer}, and nothing in the record says whose key that is"
             )

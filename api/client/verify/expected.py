@@ -7,7 +7,7 @@ who was agent or keeper at a log is followed here from the logs alone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
@@ -81,11 +81,7 @@ def chain_logs(
     topic = "0x" + "00" * 12 + vault[2:].lower()
     noted = [topic_of(kind.__name__) for kind in NOTED]
     found = list(node.logs("logs of the vault", {"address": vault}, first, last.number))
-    own = {
-        "address": subject.factory,
-        "topics": [[topic_of("VaultCreated"), topic_of("TermsCancelled")], [topic, subject.digest]],
-    }
-    found += node.logs("creation", own, first, last.number)
+    found += node.logs("creation", of_terms(subject, vault), first, last.number)
     found += node.logs(
         "logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number
     )
@@ -95,6 +91,15 @@ def chain_logs(
     found.sort(key=lambda log: (log.block_number, log.log_index))
     usdc = node.ask("the token", node.reader.usdc_of_factory)
     return ChainLogs(vault, tuple(found), _keeper_before(subject, found, node, last.number), usdc)
+
+
+def of_terms(subject: RecordSubject, vault: str) -> dict[str, Any]:
+    """The filter of what the factory logs of these terms: that their vault was made, or that the
+    owner cancelled them.
+    """
+    kinds = [topic_of("VaultCreated"), topic_of("TermsCancelled")]
+    topic = "0x" + "00" * 12 + vault[2:].lower()
+    return {"address": subject.factory, "topics": [kinds, [topic, subject.digest]]}
 
 
 def expected_rows(

@@ -3,14 +3,14 @@ remark.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
 MOST_FINDINGS: Final = 1_000
-MOST_CHARACTERS: Final = 2_000  # of one finding
-MOST_TEXTS: Final = 100  # of what is left open, and of remarks
+MOST_TEXTS: Final = 100  # of what could not be checked, and of remarks
+MOST_CHARACTERS: Final = 2_000  # of one finding or text
 NAMES: Final[Mapping[str, str]] = {
     "format.json": "a line is no JSON object",
     "format.line": "a line is longer than a record's lines are, or holds too much",
@@ -138,6 +138,38 @@ class Verdict(StrEnum):
         return {"sound": 0, "chain_sound": 3 if strict else 0, "different": 1, "unchecked": 2}[self]
 
 
+class Texts(list[str]):
+    """Texts of the checks, as many and as long as findings may be; the last one counts the rest.
+
+    A record of 100,000 signed rows of a wallet that no node answers for wrote a text for each.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        super().__init__()
+        self._more = 0
+        self.extend(texts)
+
+    def append(self, text: str) -> None:
+        if self._more or len(self) >= MOST_TEXTS:
+            self._more += 1
+            del self[MOST_TEXTS:]
+            super().append(f"... and {self._more} more like these")
+        else:
+            super().append(_cut(text))
+
+    def extend(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.append(text)
+
+    def __iadd__(self, texts: Iterable[str]) -> "Texts":  # type: ignore[override,misc]  # a list's takes any
+        self.extend(texts)
+        return self
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."
+
+
 @dataclass(slots=True)
 class Report:
     """What the checks found so far.
@@ -147,14 +179,15 @@ class Report:
 
     `shown`: limits, progress and statement, as the rows give them.
 
-    Laws: at most MOST_FINDINGS and MOST_TEXTS are kept and their texts cut, so that a file cannot
-    make the report larger than it is worth; `more` counts the rest.
+    Laws: at most MOST_FINDINGS are kept, of what is unchecked and of remarks MOST_TEXTS, and all
+    texts cut, so that a file cannot make the report larger than it is worth; `more` counts the rest
+    of the findings.
     """
 
     findings: list[Finding] = field(default_factory=list)
     more: int = 0
-    unchecked: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    unchecked: Texts = field(default_factory=Texts)
+    remarks: Texts = field(default_factory=Texts)
     claims: list[int] = field(default_factory=list)
     subject: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
@@ -167,13 +200,6 @@ class Report:
             self.findings.append(Finding(name, seq, _cut(text)))
         else:
             self.more += 1
-
-    def leave_open(self, text: str) -> None:
-        """What could not be checked: the record is then never sound."""
-        _keep(self.unchecked, text)
-
-    def remark(self, text: str) -> None:
-        _keep(self.remarks, text)
 
     @property
     def verdict(self) -> Verdict:
@@ -198,14 +224,3 @@ class Report:
             "figures": self.figures,
             "shown": self.shown,
         }
-
-
-def _keep(texts: list[str], text: str) -> None:
-    if len(texts) < MOST_TEXTS:
-        texts.append(_cut(text))
-    elif len(texts) == MOST_TEXTS:
-        texts.append("and more like these")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."

@@ -13,22 +13,35 @@ from core.chain.blocks import BlockHeader
 from core.mandate.rules.rows import LedgerRow
 
 
-def check_lost(rows: Sequence[LedgerRow], node: Node, report: Report) -> None:
-    """`rows`: of blocks that are not in the chain, and taken back.
+def check_lost(
+    rows: Sequence[LedgerRow], returned: Sequence[int], node: Node, report: Report
+) -> None:
+    """`rows`: of blocks that are not in the chain, and taken back. `returned`: seqs of rows that were
+    taken back with a block that is in it. Such a block may have gone and come back, which no node
+    can tell; whoever invents that makes a report in between look like a broken rule.
 
     Errors: UncheckedError when the node cannot be asked.
     """
+    if returned:
+        report.unchecked.append(
+            f"lost blocks: {len(returned)} rows ({_shown(returned)}) were taken back with blocks that "
+            "are in the chain; whether those were ever lost is the record's word"
+        )
     found = node.blocks_of(sorted({row.block_hash for row in rows if row.block_hash is not None}))
     unknown = [row for row in rows if row.block_hash not in found]
     for row in rows:
         if row.block_hash in found:
             _compare(row, found[row.block_hash], report)
     if unknown:
-        seqs = ", ".join(str(row.seq) for row in unknown[:10]) + (", ..." if unknown[10:] else "")
-        report.leave_open(
-            f"lost blocks: {len(unknown)} rows ({seqs}) were taken back with blocks that the node "
+        seqs = [row.seq for row in unknown]
+        report.unchecked.append(
+            f"lost blocks: {len(unknown)} rows ({_shown(seqs)}) were taken back with blocks that the node "
             "does not know; whether there were any is the record's word"
         )
+
+
+def _shown(seqs: Sequence[int]) -> str:
+    return ", ".join(map(str, seqs[:10])) + (", ..." if seqs[10:] else "")
 
 
 def _compare(row: LedgerRow, block: BlockHeader, report: Report) -> None:

@@ -30,7 +30,7 @@ from rich.progress import (
 from rich.table import Table
 
 from api.client.heads import SeenHead, heads_of
-from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
+from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
@@ -189,7 +189,7 @@ def _verify(
         verify(lines_of(file), rpcs, options, tell, report)
     # the process's edge: a file that no check foresaw is not checked, and never sound
     except Exception as error:
-        report.leave_open(f"the checks ended with {type(error).__name__}: {error}")
+        report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
 def _require_pairs(
@@ -323,7 +323,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: object) -> str:
-    return escape(printable(str(value)))
+    return escape(printable(str(value)[: MOST_CHARACTERS + 3]))
 
 
 def _counted(count: int, what: str) -> str:

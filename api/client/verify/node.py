@@ -156,6 +156,20 @@ class Node:
         found = zip(numbers, answers, strict=True)
         return {number: one[0] for number, one in found if one and one[0].number == number}
 
+    def first_after(self, at: int, last: int) -> int:
+        """The first height up to `last` whose block is of this second or later, by halving; `last`
+        when there is none. A block that the node does not have counts as earlier.
+        """
+        low, high = 0, last
+        while low < high:
+            middle = (low + high) // 2
+            block = self.blocks([middle]).get(middle)
+            if block is None or block.at < at:
+                low = middle + 1
+            else:
+                high = middle
+        return high
+
     def blocks_of(self, hashes: Sequence[str]) -> dict[str, BlockHeader]:
         """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
         any more; one that no node knows is left out.
@@ -309,7 +323,7 @@ class Node:
         if what == "differ":
             self._report.say("nodes.differ", None, f"{part}: {names[0]} contradicts {names[1]}")
         else:
-            self._report.remark(f"{part}: {names[0]} does not serve it, others do")
+            self._report.remarks.append(f"{part}: {names[0]} does not serve it, others do")
 
     def _by(self, name: str, error: object) -> str:
         return str(error) if len(self._rpcs) == 1 else f"{name}: {error}"

@@ -18,6 +18,9 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
     Errors: UncheckedError when not every report could be judged.
     """
     rows = record.rows
+    if record.as_of is not None:  # an old one would leave out every anchor since
+        text = f"a paper mandate is read from no block, the record names {record.as_of['block_number']}"
+        report.say("head.block", None, text)
     RowsCheck(subject, rows, Expected(), {}, {}, report).run()
     flags = FlagsCheck(subject, rows, {}, 0, report)
     state = fold_rows(rows, {}, subject.facts, report, flags.before)
@@ -27,5 +30,5 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
     if rows:
         last = int(rows[-1].created_at.timestamp())
         report.shown = shown(subject, rows, state, spend_window(rows, subject.facts), last, None)
-    report.remark("a paper mandate: no chain stands behind its rows")
+    report.remarks.append("a paper mandate: no chain stands behind its rows")
     flags.end()

@@ -28,7 +28,7 @@ from core.mandate.rules.rows import LedgerRow
 
 MOST_LINE_BYTES: Final = 1_000_000
 MOST_VALUES: Final = 20_000  # of one line: each costs many times its bytes once it is read
-MOST_SAID: Final = 500  # characters of a refusal
+MOST_SAID: Final = 300  # characters of a refusal
 NO_HASH: Final = "0x" + "00" * 32
 decode = msgspec.json.decode
 
@@ -68,7 +68,7 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
         if report.findings:
             report.say("format.first", None, "the file has no first line that can be read")
         else:
-            report.leave_open("format: the file is empty")
+            report.unchecked.append("format: the file is empty")
         return record
     if not _is_first(first[1], report):
         return record
@@ -135,13 +135,16 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
 
 
 def _is_first(line: dict[str, Any], report: Report) -> bool:
-    """A file that is no record of this version at all contradicts nothing."""
-    version = line.get("version")
-    if type(line.get("detail")) is str:
-        report.leave_open(f"format: the file is a refusal: {line['detail'][:MOST_SAID]}")
+    """A file that is no record of this version at all contradicts nothing. One that says that it is
+    one does, whatever else its first line has: `detail` hid every difference behind a text.
+    """
+    version, is_record = line.get("version"), line.get("format") == FORMAT
+    if not line.keys() & {"format", "genesis_hash"} and type(line.get("detail")) is str:
+        said = " ".join(line["detail"].split())[:MOST_SAID]
+        report.unchecked.append(f"format: the file is a refusal: {said}")
         return False
-    if type(version) is int and version != VERSION:
-        report.leave_open(
+    if is_record and type(version) is int and version > 0 and version != VERSION:
+        report.unchecked.append(
             f"format: the record is of version {version}, this command reads version {VERSION}: "
             "take the command of the service's release"
         )

@@ -84,9 +84,10 @@ def check_receipts(
         check.run(receipt)
     report.figures["receipts"] = len(found)
     if others:
-        report.remark(f"of the receipts {others} are of other mandates")
-    if not (found or refused.count):
-        report.leave_open("receipts: none that was given is evidence about this mandate")
+        report.remarks.append(f"of the receipts {others} are of other mandates")
+    if not found:
+        report.remarks.append("no receipt of this mandate was given")
+        refused.nothing_compared()
     refused.finish()
 
 
@@ -138,16 +139,23 @@ class _Refused:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self.count = 0
+        self._count = 0
 
     def say(self, text: str) -> None:
-        self.count += 1
-        if self.count <= MOST_SAID:
-            self._report.leave_open(f"receipts: {text}")
+        self._count += 1
+        if self._count <= MOST_SAID:
+            self._report.unchecked.append(f"receipts: {text}")
+
+    def nothing_compared(self) -> None:
+        """Whoever gives receipts wants them compared: none is no success. What is wrong with those
+        that were refused is told already.
+        """
+        if self._count == 0:
+            self.say("none is of this mandate; nothing was compared")
 
     def finish(self) -> None:
-        if self.count > MOST_SAID:
-            self._report.leave_open(f"receipts: {self.count - MOST_SAID} more like these")
+        if self._count > MOST_SAID:
+            self._report.unchecked.append(f"receipts: {self._count - MOST_SAID} more like these")
 
 
 # Against the record

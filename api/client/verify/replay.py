@@ -208,7 +208,7 @@ def compare_vault(
             f"the rows give {usdc_text(state.cash_usdc_e6)}, the vault holds {usdc_text(balance)}",
         )
     elif balance > state.cash_usdc_e6:
-        report.remark(
+        report.remarks.append(
             f"{usdc_text(balance - state.cash_usdc_e6)} USDC in the vault were given by "
             "others and are no part of the mandate"
         )

@@ -50,6 +50,7 @@ class RowsCheck:
         self.by_seq = {row.seq: row for row in rows}
         self.standing: dict[str, LedgerRow] = {}
         self.incarnations: Counter[str] = Counter()
+        self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
         self.proven: set[int] = set()  # seqs of rows that a log gives exactly
 
     def run(self) -> None:
@@ -237,12 +238,22 @@ class RowsCheck:
     def _held_among(self, left_out: Mapping[str, NewRow]) -> set[str]:
         if self.short is None:
             return set()
+        # what follows a fact that is held back queues behind it, notes of the factory apart: a log
+        # before one that has its row was not held back, it was dropped
+        newest = max(
+            (_order(row) for key, row in self.standing.items() if self._is_of_log(key, row)),
+            default=(0, 0),
+        )
         held = {
             key
             for key, wanted in left_out.items()
             if (wanted.block_number or 0) >= self.short.from_block
+            and (_is_note(wanted) or _order(wanted) > newest)
         }
         return held if len(held) <= self.short.facts else set()
+
+    def _is_of_log(self, key: str, row: LedgerRow) -> bool:
+        return key in self.expected.rows and self.is_canonical(row) and not _is_note(row)
 
     def _has_row(self, key: str) -> bool:
         row = self.standing.get(key)
@@ -288,7 +299,9 @@ class RowsCheck:
             self.report.say(
                 "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
             )
-        if self.is_canonical(target) and not self._comes_back(target):
+        if self.is_canonical(target) and self._comes_back(target):
+            self.returned.append(target.seq)
+        elif self.is_canonical(target):
             self.report.say(
                 "reversal.without_cause",
                 row.seq,
@@ -306,6 +319,15 @@ class RowsCheck:
         incarnation.
         """
         return self.last_of[target.base_key] > target.seq
+
+
+def _is_note(row: NewRow) -> bool:
+    """Whether the factory said it, of all vaults at once."""
+    return row.payload.get("factory") is True
+
+
+def _order(row: NewRow) -> tuple[int, int]:
+    return row.block_number or 0, row.log_index or 0
 
 
 def _place(row: NewRow) -> tuple[object, ...]:

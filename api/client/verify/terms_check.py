@@ -164,6 +164,12 @@ def check_signature(
         "the owner's signature",
         lambda: verify_digest(owner, subject.digest, signature, node.reader),
     ):
+        if has_vault and node.ask("the owner's code", lambda: node.reader.code_at(owner)):
+            report.remarks.append(
+                f"the owner's wallet {owner} does not take the signature of the terms now; the factory "
+                "took it when it made the vault"
+            )
+            return True
         report.say("terms.signature", None, f"{owner} did not sign {subject.digest}")
         return False
     return True
@@ -205,7 +211,7 @@ def check_place(
         )
         return None
     if not trusted:
-        report.leave_open(
+        report.unchecked.append(
             f"the factory: none of chain {chain_id} is known; name the published one with --factory"
         )
     elif subject.factory not in trusted:
@@ -251,14 +257,14 @@ def payment_adapter(
         raise UncheckedError("payments", text)
     if not trusted:
         if named:
-            report.remark(
+            report.remarks.append(
                 f"payments are those of {named[0]}, which the owner signed for; --x402-adapter "
                 "names the deployment's"
             )
         return named[0] if named else None
     for other in named:
         if other != trusted[0]:
-            report.remark(
+            report.remarks.append(
                 f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none"
             )
     return trusted[0]

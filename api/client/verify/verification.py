@@ -5,14 +5,14 @@ checked either.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
-from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
+from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows, of_terms
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.heads_check import check_heads
@@ -56,6 +56,10 @@ from core.quarantine.rules import ShortLedger
 MOST_SCANNED_BLOCKS = 50_000
 # what a record may cost by default: so many calls of a node, and so many more for each of its rows
 CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
+# by how much the newest row may be later than the block after the record's last one: an indexer's lag
+BEHIND_S = 3_600
+# a node whose newest block is no older than this lacks no more blocks than that
+UP_TO_DATE_S, AHEAD = 900, 10_000
 
 
 class Scan(StrEnum):
@@ -115,7 +119,7 @@ def verify(
     node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
-        report.leave_open(check.short.reason)
+        report.unchecked.append(check.short.reason)
     _part(report, check.terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
     anchor = _anchor(options, subject)
@@ -123,11 +127,12 @@ def verify(
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
         _part(report, check.later)
+        _part(report, check.rows_after)
     elif subject.is_paper:
         _part(report, lambda: check_paper(record, subject, report))
     _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
     if options.receipts is not None:
-        _part(report, check.receipts)
+        _part(report, lambda: check.receipts(anchor))
     if check.has_looked or not report.unchecked:
         report.claims = claims_of(record.rows, check.proven)
     return report
@@ -169,7 +174,7 @@ def _part(report: Report, check: Callable[[], None]) -> None:
     try:
         check()
     except UncheckedError as error:
-        report.leave_open(str(error))
+        report.unchecked.append(str(error))
 
 
 class _Chain:
@@ -245,7 +250,9 @@ class _Chain:
         if self.last is None or self.vault is None:
             return
         if self.record.as_of is None:
-            self.report.leave_open("head: the record names no block that it is complete up to")
+            self.report.unchecked.append(
+                "head: the record names no block that it is complete up to"
+            )
         self.report.subject |= {
             "as_of_block": until,
             "as_of_hash": self.last.hash,
@@ -285,7 +292,10 @@ class _Chain:
         checked.run()
         self._proven(checked, blocks)
         self.has_looked = True
-        _part(self.report, lambda: check_lost(checked.lost(), self.node, self.report))
+        _part(
+            self.report,
+            lambda: check_lost(checked.lost(), checked.returned, self.node, self.report),
+        )
         _part(self.report, lambda: self._reverts(checked, until))
         failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
         compare_claims(self.record.rows, expected.rows.values(), failed, self.report)
@@ -293,6 +303,24 @@ class _Chain:
 
         if expected.created is not None:
             _part(self.report, lambda: self._log_head(found, blocks))
+
+    def rows_after(self) -> None:
+        """A record with rows that were written long after its last block was exported later than
+        that, and says nothing of the chain in between: reverted calls, anchors, a cancellation.
+
+        Errors: UncheckedError for such a record.
+        """
+        if self.last is None or not self.record.rows:
+            return
+        number = self.last.number + 1
+        after = self.node.blocks([number]).get(number)
+        written = self.record.rows[-1].created_at.timestamp()
+        if after is not None and after.at + BEHIND_S < written:
+            raise UncheckedError(
+                f"the record ends at block {self.last.number}",
+                f"its newest row was written {int(written - after.at) // 60} minutes after the next "
+                "block, and nothing that the chain did meanwhile is in it; export again",
+            )
 
     def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
         assert self.last is not None
@@ -316,34 +344,42 @@ class _Chain:
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
-    def receipts(self) -> None:
-        """Errors: UncheckedError when nobody says whose receipts count."""
+    def receipts(self, anchor: str | None) -> None:
+        """`anchor`: the contract that the lines of anchors were compared with; without it they are the
+        file's own word, which accuses nobody.
+
+        Errors: UncheckedError when nobody says whose receipts count."""
         signers = (
             *self.options.receipt_signers,
             *pinned("receipt_signer", self.subject.chain_id),
         )
         if not signers:
             raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
+        record = self.record if anchor is not None else replace(self.record, anchors=[])
         check_receipts(
-            self.record, self.subject, self.options.receipts or (), signers, self.last, self.report
+            record, self.subject, self.options.receipts or (), signers, self.last, self.report
         )
 
     def later(self) -> None:
-        """Whether the vault has logs after the record's last block: a record that ends before a loss
-        shows none of it.
+        """Whether the vault has logs after the record's last block, or the factory of these terms: a
+        record that ends before a loss, or before the owner cancelled, shows none of it.
 
         Errors: UncheckedError when it has.
         """
         if self.last is None or self.vault is None:
             return
         first, newest = self.last.number + 1, self.node.newest()
-        wanted = {"address": self.vault}
+        wanted, terms = {"address": self.vault}, of_terms(self.subject, self.vault)
         later = next(self.node.logs("later logs of the vault", wanted, first, newest), None)
-        if later is None:
+        of_factory = next(self.node.logs("later logs of the terms", terms, first, newest), None)
+        if later is None and of_factory is None:
             return
-        text = f"the vault has logs after it, the first in block {later.block_number}"
+        who, log = ("vault", later) if later is not None else ("factory", of_factory)
+        text = (
+            f"the {who} has logs after it, the first in block {log.block_number if log else first}"
+        )
         if self.options.as_of is not None:
-            self.report.remark(f"the record ends at block {self.last.number}: {text}")
+            self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
             return
         raise UncheckedError(
             f"the record ends at block {self.last.number}", f"{text}; export again"
@@ -361,6 +397,7 @@ class _Chain:
 
     def _last_block(self, number: int) -> Block | None:
         if (newest := self.node.newest()) < number:
+            self._judge_ahead(number, newest)
             raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
         as_of = self.record.as_of
@@ -373,6 +410,16 @@ class _Chain:
                 f"{block.hash if block else 'none'}",
             )
         return block
+
+    def _judge_ahead(self, number: int, newest: int) -> None:
+        """A last block that there is not yet kept every row from being checked, and the node was
+        blamed. A node whose newest block is of this minute is not behind: that block is invented.
+        """
+        now, block = self.options.now, self.node.blocks([newest]).get(newest)
+        is_up_to_date = now is not None and block is not None and now - block.at <= UP_TO_DATE_S
+        if is_up_to_date and number > newest + AHEAD:
+            text = f"the record is of block {number}, the node is up to date and has {newest}"
+            self.report.say("head.block", None, text)
 
     def _outcomes(self, expected: Expected) -> dict[str, TransactionOutcome]:
         """Receipts of every transaction that a row of the chain names."""
@@ -414,7 +461,7 @@ class _Chain:
         first = checked.expected.created_block
         until = until if self.short is None else min(until, self.short.from_block - 1)
         if self.options.scan is Scan.NONE:
-            self.report.remark(
+            self.report.remarks.append(
                 "reverted calls that the record leaves out were not looked for in "
                 f"{until - first + 1} blocks (--scan all)"
             )

@@ -61,18 +61,18 @@ def check_witnesses(
     for file in witnesses.files:
         check.read(file)
     if check.ignored:
-        report.remark(
+        report.remarks.append(
             f"{check.ignored} cosignatures are of signers who are not trusted, of another mandate "
             "or of another contract"
         )
     if check.later:
-        report.leave_open(
+        report.unchecked.append(
             f"{PART}: {check.later} cosigned heads are later than this record; if you exported it "
             "after they were cosigned, rows were left out: export again"
         )
     for signer, count in confirmed.items():
         if count == 0 and not report.findings and not check.later:
-            report.leave_open(f"{PART}: {signer} confirms no head of this record")
+            report.unchecked.append(f"{PART}: {signer} confirms no head of this record")
     if check.unread:
         raise UncheckedError(PART, f"{check.unread} lines are no cosignatures")
 

@@ -1,6 +1,7 @@
 """Rows that the agent signs, as its client does, written into a ledger without the API."""
 
 from dataclasses import replace
+from datetime import datetime
 from uuid import uuid4
 
 from api.client.signing import sign_typed_data
@@ -28,14 +29,20 @@ def report_unsigned(follower: Follower, mandate: Issued, why: str) -> None:
         mandate_ledger.append(session, mandate.id, _note(why), now_utc())
 
 
-def report_signed(follower: Follower, mandate: Issued, why: str) -> None:
-    """A note of the agent, signed as the next of its rows."""
+def report_signed(
+    follower: Follower,
+    mandate: Issued,
+    why: str,
+    persona: Persona = AGENT,
+    at: datetime | None = None,
+) -> None:
+    """A note of the agent, signed as the next of its rows; `at`: when it is written."""
     row, factory = _note(why), follower.deployed.contracts["factory"]
     with follower.database.write() as session:
         newest = mandate_rows.newest_signed_row(session, mandate.id, ReportedBy.AGENT)
         place = next_signature(newest)
-        author = signed_by(AGENT, row, mandate.public_id, factory, place.sequence, place.prev)
-        mandate_ledger.append(session, mandate.id, replace(row, author=author), now_utc())
+        author = signed_by(persona, row, mandate.public_id, factory, place.sequence, place.prev)
+        mandate_ledger.append(session, mandate.id, replace(row, author=author), at or now_utc())
 
 
 def _note(why: str) -> NewRow:

@@ -274,7 +274,7 @@ def test_receipts_of_other_mandates__are_counted(taken: Taken) -> None:
     assert (report.findings, report.unchecked, report.figures["receipts"]) == ([], [], 1)
     assert report.remarks[-1] == "of the receipts 1 are of other mandates"
     report = checked(taken, taken.early, [KeptReceipt("other", other)])
-    assert report.unchecked == ["receipts: none that was given is evidence about this mandate"]
+    assert report.unchecked == ["receipts: none is of this mandate; nothing was compared"]
 
 
 def test_a_bad_receipt__masks_no_finding_of_another(taken: Taken) -> None:

@@ -125,3 +125,20 @@ def test_an_end_that_a_block_shows__is_proven(unfunded: Unfunded) -> None:
     report = judged(unfunded, forgery.lines())
     assert (names(report), report.unchecked, report.claims) == ([], [], [])
     assert report.figures["status"] == "cancelled"
+
+
+def test_a_cancellation_after_the_records_last_block__leaves_it_unchecked(
+    unfunded: Unfunded,
+) -> None:
+    """A record that ends before the owner cancelled was sound; of the vault alone later logs counted."""
+    forgery = Forgery.of(unfunded.cancelled)
+    number = forgery.body("terms_cancelled")["block_number"] - 1
+    forgery.drop(forgery.body("terms_cancelled"))
+    block = unfunded.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
+    forgery.head["as_of"] = {
+        "block_number": number, "block_hash": block["hash"], "reverts_block_number": number,
+    }  # fmt: skip
+    forgery.seal()
+    report = judged(unfunded, forgery.lines())
+    assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
+    assert "the factory has logs after it" in report.unchecked[0]

@@ -47,16 +47,16 @@ def next_row(
 
 
 def signers_of(call: Call, mandate: Mandate, by: ReportedBy) -> list[str]:
-    """The keys whose signature the record itself can justify; where it names no agent, the wallet
-    that is linked to the agent's account.
+    """The keys whose signature the record itself can justify: of an agent the newest that the vault
+    was given, else the one of the terms. Where the record names none, the wallet that is linked to
+    the agent's account.
     """
     terms = terms_of(mandate)
     if by is ReportedBy.OWNER:
         return [terms.owner]
     state = reading_of(call, mandate).said
-    named = (terms.agent, state.agent_on_chain, state.last_agent_set)
-    found = sorted({one for one in named if one is not None and one != ZERO_ADDRESS})
-    return found or _linked(call, mandate)
+    named = state.last_agent_set or terms.agent
+    return [named] if named != ZERO_ADDRESS else _linked(call, mandate)
 
 
 def _linked(call: Call, mandate: Mandate) -> list[str]:

@@ -6,9 +6,9 @@ from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verd
 def test_what_is_left_open__is_kept_up_to_its_bound() -> None:
     report = Report()
     for number in range(MOST_TEXTS + 7):
-        report.leave_open(f"{number} " + "x" * 2 * MOST_CHARACTERS)
-        report.remark(str(number))
+        report.unchecked.append(f"{number} " + "x" * 2 * MOST_CHARACTERS)
+        report.remarks.append(str(number))
     assert len(report.unchecked) == len(report.remarks) == MOST_TEXTS + 1
-    assert report.unchecked[-1] == "and more like these"
+    assert report.unchecked[-1] == "... and 7 more like these"
     assert len(report.unchecked[0]) == MOST_CHARACTERS + 3
     assert report.verdict is Verdict.UNCHECKED

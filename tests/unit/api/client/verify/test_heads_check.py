@@ -6,9 +6,10 @@ from api.client.heads import SeenHead
 from api.client.verify.findings import Report
 from api.client.verify.heads_check import check_heads
 from api.client.verify.reading import RecordFile
+from core.mandate.rules.record import genesis_hash
 from tests.unit.core.mandate.rules.ledgers import SampleLedger
 
-GENESIS = "0x" + "11" * 32
+GENESIS = genesis_hash("m_abcdefghij")
 OTHER = "0x" + "22" * 32
 
 

@@ -1,0 +1,253 @@
+"""An operator who serves records and not the chain, against anchors: rewritten pasts that no line
+of an anchor is shown of, and honest records that were kept.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from api.client.verify.findings import Verdict
+from api.client.verify.verification import verify
+from core.anchors.chain import ANCHORED
+from core.anchors.rules import HeadProof, epoch_end_s, epoch_of, key_of, leaf_of, value_of
+from core.chain.results import Parse
+from core.chain.rpc import Rpc
+from core.db.embedded import EmbeddedPostgres
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.paper import signed_rows
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.unvalued import PositionRules
+from core.times import exact_instant_text
+from tests.integration.client.anchoring import AnchoredRecord, anchored_record
+from tests.integration.client.conftest import export, trusting
+from tests.integration.client.forging import Forgery
+from tests.integration.client.tampering_of_receipts import SERVICE, receipts_of
+from tests.integration.client.tampering_of_receipts import kept as kept_lines
+from tests.integration.client.test_anchors import check, names
+from tests.integration.indexer.conftest import Issued, _mandate, _new_owner, now_utc
+
+
+@dataclass
+class Kept:
+    """`early`: a paper mandate's record from its first hours, `late`: of hours later."""
+
+    record: AnchoredRecord
+    unfunded: tuple[bytes, ...]
+    early: tuple[bytes, ...]
+    late: tuple[bytes, ...]
+
+
+def issue_on_paper(record: AnchoredRecord, public_id: str, at: datetime) -> Issued:
+    chain = record.chain
+    terms = chain.terms(public_id, nonce=9)
+    facts = MandateFacts(
+        market_mode=MarketMode.PAPER, budget_usdc_e6=terms.budget_usdc, positions=PositionRules()
+    )
+    with record.follower.database.write() as session:
+        digest = chain.digest(terms)
+        mandate = _mandate(_new_owner(session), terms, digest, chain.rules())
+        mandate.market_mode = MarketMode.PAPER.value
+        session.add(mandate)
+        session.flush()
+        rows = signed_rows(facts, terms_digest=digest, version=2, now=at)
+        mandate_ledger.append_many(session, mandate.id, rows, at)
+        return Issued(mandate.id, public_id, terms)
+
+
+def pass_hours(record: AnchoredRecord, epochs: Sequence[int]) -> None:
+    for epoch in epochs:
+        record.pass_hour(epoch)
+        newest = max(record.posts(record.contract))
+        for one in record.epochs():
+            if one.epoch > newest:
+                record.post(record.contract, one)
+    record.finish()
+
+
+@pytest.fixture(scope="module")
+def kept(postgres: EmbeddedPostgres, template: str) -> Iterator[Kept]:
+    with anchored_record(postgres, template) as record:
+        unfunded = record.follower.issue("m_neverfunds", nonce=3, signed_at=now_utc())
+        shown = export(record.follower, unfunded)
+        at = datetime.fromtimestamp(record.chain.now, UTC)
+        mandate = issue_on_paper(record, "m_onpaper222", at)
+        newest = max(record.posts(record.contract))
+        pass_hours(record, range(newest + 1, epoch_of(at) + 1))
+        early = export(record.follower, mandate)
+        newest = max(record.posts(record.contract))
+        pass_hours(record, range(newest + 1, newest + 4))
+        yield Kept(record, shown, early, export(record.follower, mandate))
+
+
+def as_of(block: dict[str, Any]) -> dict[str, Any]:
+    """As a record's head names its last block."""
+    number = int(block["number"], 16)
+    place = {"block_number": number, "reverts_block_number": number}
+    return place | {"block_hash": block["hash"]}
+
+
+def before_every_post(record: AnchoredRecord) -> dict[str, Any]:
+    """The newest block of hours before the mandate, in which the anchors' contract is there."""
+    number = min(post.block_number for post in record.posts(record.contract).values())
+    while True:
+        block = record.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
+        if int(block["timestamp"], 16) < epoch_end_s(record.first) - 2 * 3_600:
+            return as_of(block)
+        number -= 1
+
+
+# A rewritten past
+
+
+def test_anchors_said_to_be_of_later_blocks__are_found_and_not_the_nodes_fault(kept: Kept) -> None:
+    record = kept.record
+    forgery = Forgery.of(record.lines)
+    forgery.body("report", 1)["payload"]["why"] = "I never bought."
+    forgery.seal()
+    hashes = {row["body"]["seq"]: row["row_hash"] for row in forgery.rows}
+    for line in forgery.anchors:
+        anchor = line["anchor"]
+        anchor["block_number"] = forgery.head["as_of"]["block_number"]
+        anchor["row_hash"] = hashes.get(anchor["seq"], forgery.first["genesis_hash"])
+    report = check(record, forgery.lines())
+    assert ("anchor.post" in names(report), report.unchecked) == (True, [])
+
+
+def test_rows_rewritten_after_the_records_last_block__are_never_sound(kept: Kept) -> None:
+    """The anchor that holds the newest row lies after the block that the record says it ends at."""
+    record = kept.record
+    forgery = Forgery.of(record.lines)
+    forgery.body("report", 1)["payload"]["why"] = "I never bought."
+    post = forgery.anchors[2]["anchor"]["block_number"]
+    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(post - 2), False])
+    forgery.head["as_of"] = as_of(block)
+    del forgery.anchors[2:]
+    forgery.bodies[-1]["created_at"] = exact_instant_text(
+        datetime.fromtimestamp(int(block["timestamp"], 16) + 3 * 3_600, UTC)
+    )
+    forgery.seal()
+    report = check(record, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
+
+
+def test_paper_record_with_a_last_block__is_found(kept: Kept) -> None:
+    """A paper mandate is read from no block; one before every post hid a rewritten past."""
+    forgery = Forgery.of(kept.late)
+    forgery.head["as_of"] = as_of(
+        kept.record.chain.rpc.call("eth_getBlockByNumber", ["0x3", False])
+    )
+    forgery.anchors.clear()
+    forgery.seal()
+    assert "head.block" in names(check(kept.record, forgery.lines()))
+
+
+# Honest records
+
+
+def test_paper_record_that_was_kept__is_not_called_forged(kept: Kept) -> None:
+    """Whoever checked it hours later was told that anchors were left out."""
+    report = check(kept.record, kept.early)
+    assert (report.findings, report.verdict) == ([], Verdict.UNCHECKED)
+    assert "export again" in report.unchecked[0]
+
+
+def test_paper_record_of_now__has_no_finding(kept: Kept) -> None:
+    report = check(kept.record, kept.late)
+    assert (report.findings, report.unchecked) == ([], [])
+
+
+def test_paper_record_without_an_anchor_in_the_middle__is_found(kept: Kept) -> None:
+    forgery = Forgery.of(kept.late)
+    del forgery.anchors[2]
+    assert "anchor.left_out" in names(check(kept.record, forgery.lines()))
+
+
+# A node that holds posts back
+
+
+class NewestAlone(Rpc):
+    """Gives of the anchors' contract the newest post alone."""
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        found = super().call(method, params, parse)
+        is_posts = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
+        return found[-1:] if is_posts else found
+
+
+def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> None:
+    """Of a record without rows of the chain and without anchors: the post was too new to be owed."""
+    record, forgery = kept.record, Forgery.of(kept.unfunded)
+    newest = max(post.block_number for post in record.posts(record.contract).values())
+    block = record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
+    forgery.head["as_of"] = as_of(block)
+    forgery.anchors.clear()
+    report = check(record, forgery.lines(), kind=NewestAlone)
+    assert (names(report), len(report.unchecked)) == (set(), 1)
+    assert "before epoch" in report.unchecked[0]
+
+
+# Rows that are dated anew
+
+
+def test_rows_of_the_newest_hour_without_any_anchor__are_never_sound(kept: Kept) -> None:
+    """Days of a paper mandate, written anew as if all of it were of this hour, owed no anchor."""
+    record, forgery = kept.record, Forgery.of(kept.late)
+    at = exact_instant_text(datetime.fromtimestamp(record.chain.now, UTC))
+    for body in forgery.bodies:
+        body |= {"created_at": at, "occurred_at": at}
+    forgery.anchors.clear()
+    forgery.seal()
+    report = check(record, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
+
+
+# Receipts
+
+
+@pytest.mark.parametrize("has_anchor", [True, False])
+def test_a_file_with_an_invented_anchor__accuses_nobody_by_a_receipt(
+    kept: Kept, has_anchor: bool
+) -> None:
+    """Whoever hands on a file can write an anchor with a proof into it. No chain was asked for it."""
+    record, forgery = kept.record, Forgery.of(kept.record.lines)
+    anchor = forgery.anchors[-1]["anchor"]
+    anchor |= {"epoch": anchor["epoch"] + 100, "seq": 5, "row_hash": forgery.rows[4]["row_hash"]}
+    leaf = value_of(5, bytes.fromhex(anchor["row_hash"][2:]))
+    root = leaf_of(key_of(forgery.first["mandate_id"]), leaf)
+    anchor |= {"root": "0x" + root.hex(), "proof": HeadProof(()).text()}
+    forgery.anchors[:] = forgery.anchors[-1:]
+    receipts = receipts_of(record.lines, record.chain.contracts["factory"])
+    options = trusting(
+        record.chain,
+        anchor=record.contract if has_anchor else None,
+        receipts=kept_lines(receipts),
+        receipt_signers=(SERVICE.address,),
+    )
+    report = verify(forgery.lines(), [record.chain.rpc], options, lambda part, done, of: None)
+    assert ("receipt.not_anchored" in names(report)) is has_anchor
+    assert ("anchor.post" in names(report)) is has_anchor
+
+
+def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: Kept) -> None:
+    """What was posted within the hour may not be found yet by an honest service."""
+    forgery = Forgery.of(kept.late)
+    newest = forgery.anchors.pop()["anchor"]["block_number"]
+    block = kept.record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
+
+    class Early(Rpc):
+        """Its newest block is the one after that post."""
+
+        def call(
+            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
+        ) -> Any:
+            if method != "eth_blockNumber":
+                return super().call(method, params, parse)
+            return parse(json.dumps(block["number"]).encode()) if parse else block["number"]
+
+    report = check(kept.record, forgery.lines(), kind=Early)
+    assert (report.findings, report.unchecked) == ([], [])

@@ -1,0 +1,205 @@
+"""An operator who serves records and not the chain: lies that no option named, and honest records
+that were called false.
+"""
+
+import copy
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from api.client.heads import SeenHead
+from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
+from api.client.verify.verification import verify
+from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.forging import Forgery, Line
+from tests.integration.client.tampering import WRONG_HASH
+from tests.integration.client.tampering_of_receipts import SERVICE, kept, receipts_of
+from tests.integration.client.test_tampering import silent
+
+NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
+
+
+def judged(exported: Exported, lines: Sequence[bytes], **named: Any) -> Report:
+    options = trusting(exported.deployed, **named)
+    return verify(lines, [exported.deployed.rpc], options, silent)
+
+
+def names(report: Report) -> set[str]:
+    return {one.name for one in report.findings}
+
+
+def taken_back(body: Line) -> Line:
+    """The row that takes this one back."""
+    delta = body["cash_delta_usdc"]
+    other = delta if delta == "0.000000" else delta[1:] if delta[0] == "-" else f"-{delta}"
+    return copy.deepcopy(body) | {
+        "seq": NEW_SEQ,
+        "base_key": f"reversal:{body['base_key']}",
+        "reverses_seq": body["seq"],
+        "reported_by": "chain",
+        "cash_delta_usdc": other,
+        "payload": {"reversal": True, "reverses_seq": body["seq"], "cause": "reorg"},
+    }
+
+
+# Reverted calls
+
+
+def test_a_reverted_call_hidden_by_a_row_of_a_lost_block__is_found(exported: Exported) -> None:
+    """That row names the transaction, and so explained the agent's nonce."""
+    forgery = Forgery.of(exported.lines)
+    hidden = forgery.body("revert")
+    hidden["block_hash"] = WRONG_HASH
+    forgery.insert(taken_back(hidden))
+    forgery.seal()
+    assert names(judged(exported, forgery.lines())) == {"revert.left_out"}
+
+
+# Heads that were kept
+
+
+def test_the_head_of_no_rows__is_in_every_record(exported: Exported) -> None:
+    """It was said to be of a later row than the record's last."""
+    start = SeenHead("", 0, json.loads(exported.other[0])["genesis_hash"])
+    report = judged(exported, exported.other, kept_heads=[start])
+    assert (report.findings, report.unchecked) == ([], [])
+
+
+def test_another_head_of_no_rows__is_found(exported: Exported) -> None:
+    report = judged(exported, exported.other, kept_heads=[SeenHead("", 0, WRONG_HASH)])
+    assert names(report) == {"head.kept"}
+
+
+# Evidence that is of other mandates
+
+
+def test_heads_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
+    seen = [SeenHead("m_nobodyshere", 1, WRONG_HASH)]
+    assert judged(exported, exported.other, kept_heads=seen).verdict is Verdict.UNCHECKED
+
+
+def test_receipts_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
+    factory = exported.deployed.contracts["factory"]
+    receipts = kept(receipts_of(exported.lines, factory))
+    named = {"receipts": receipts, "receipt_signers": (SERVICE.address,)}
+    assert judged(exported, exported.other, **named).verdict is Verdict.UNCHECKED
+
+
+# The first line
+
+
+@pytest.mark.parametrize("more", [{"detail": "The session has ended."}, {"version": -1}])
+def test_a_first_line_that_excuses_a_forged_record__hides_no_difference(
+    exported: Exported, more: dict[str, object]
+) -> None:
+    """It was exit code 2, with the operator's text beside it."""
+    forgery = Forgery.of(exported.other)
+    forgery.first |= more
+    assert names(judged(exported, forgery.lines())) == {"format.first"}
+
+
+# A flood of texts
+
+
+def test_what_could_not_be_checked__is_bounded_and_the_rest_counted() -> None:
+    report = Report()
+    for _ in range(50_000):
+        report.unchecked.append("x" * 10_000)
+        report.remarks += ["x" * 10_000]
+    for texts in (report.unchecked, report.remarks):
+        assert (len(texts), max(map(len, texts))) == (MOST_TEXTS + 1, MOST_CHARACTERS + 3)
+        assert texts[-1] == f"... and {50_000 - MOST_TEXTS} more like these"
+    assert report.verdict is Verdict.UNCHECKED
+
+
+def test_rows_that_no_node_answers_for__flood_nothing(exported: Exported) -> None:
+    """Each signed row of a wallet that only a node can speak for was a text of its own."""
+    forgery = Forgery.of(exported.other)
+    author = {"signer": exported.vault, "prev": WRONG_HASH, "signature": "0x" + "11" * 70}
+    claim = forgery.body("report")
+    for count in range(3_000):
+        key = f"report:{count:032x}"
+        forgery.insert(claim | {"base_key": key, "author": author | {"sequence": count + 1}})
+    forgery.seal()
+    lines = forgery.lines()
+    report = judged(exported, lines, most_calls=50)
+    assert len(report.unchecked) <= MOST_TEXTS + 1
+
+
+# A reorg that never was
+
+
+def test_a_block_that_stands_said_to_be_lost_for_a_while__is_never_sound(
+    exported: Exported,
+) -> None:
+    """The deposit was taken back and came again in the very same block, and the agent's report in
+    between had to be flagged: no money was there.
+    """
+    forgery = Forgery.of(exported.other)
+    deposit, report = forgery.body("deposit"), forgery.body("report")
+    forgery.drop(report)
+    at = forgery.index(deposit)
+    again = copy.deepcopy(deposit) | {"seq": NEW_SEQ + 1, "incarnation": 2}
+    for place, body in enumerate((taken_back(deposit), report, again), start=at + 1):
+        forgery.insert(body, place)
+    report["payload"]["violation"] = {
+        "codes": ["mandate_not_working", "over_budget"],
+        "detail": {
+            "status": "signed",
+            "left_total_usdc": "0.000000",
+            "requested_usdc": report["amount_usdc"],
+        },
+    }
+    for body in forgery.bodies[at + 1 :]:
+        body["created_at"] = exported_at(forgery)
+    forgery.seal()
+    found = judged(exported, forgery.lines())
+    assert (names(found), found.verdict) == (set(), Verdict.UNCHECKED)
+
+
+def exported_at(forgery: Forgery) -> str:
+    return max(str(body["created_at"]) for body in forgery.bodies)
+
+
+# A gap that the record names
+
+
+def test_a_gap__excuses_no_log_before_one_that_has_its_row(exported: Exported) -> None:
+    """What follows a fact that is held back queues behind it; a loss was dropped out of the middle."""
+    forgery = Forgery.of(exported.lines)
+    later = forgery.body("withdraw")
+    dropped = forgery.body("stop")
+    forgery.drop(dropped)
+    forgery.head["held"] = {"facts": 1, "from_block": dropped["block_number"]}
+    forgery.seal()
+    assert dropped["block_number"] < later["block_number"]
+    assert names(judged(exported, forgery.lines())) == {"row.left_out"}
+
+
+def test_a_gap__excuses_the_newest_logs(exported: Exported) -> None:
+    forgery = Forgery.of(exported.lines)
+    newest = forgery.body("withdraw")
+    forgery.drop(newest)
+    forgery.head["held"] = {"facts": 1, "from_block": newest["block_number"]}
+    forgery.seal()
+    report = judged(exported, forgery.lines())
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
+
+
+# A last block that there is not yet
+
+
+@pytest.mark.parametrize(
+    ("ahead", "found"), [(10**9, {"head.block"}), (3, set[str]())], ids=["invented", "behind"]
+)
+def test_a_last_block_far_ahead_of_a_node_that_is_up_to_date__is_found(
+    exported: Exported, ahead: int, found: set[str]
+) -> None:
+    """No row was checked, and the node was said to be behind."""
+    forgery, chain = Forgery.of(exported.other), exported.deployed
+    number = chain.reader.block_number() + ahead
+    forgery.head["as_of"] |= {"block_number": number, "block_hash": WRONG_HASH}
+    report = judged(exported, forgery.lines(), now=chain.now + 60)
+    assert (names(report), bool(report.unchecked)) == (found, True)
