@@ -39,12 +39,14 @@ class Reader:
     def keeper(self) -> str:
         return KEEPER.address
 
-    def code_at(self, address: str) -> bytes:
+    def code_at(self, address: str, at: str | int = "latest") -> bytes:
         if self.trouble is not None:
             raise self.trouble
         return b"\x01" if address == WALLET else b""
 
-    def is_erc1271_signature(self, wallet: str, digest: str, signature: str) -> bool:
+    def is_erc1271_signature(
+        self, wallet: str, digest: str, signature: str, at: str | int = "latest"
+    ) -> bool:
         return (wallet, signature) == (WALLET, SAFE_SIGNATURE)
 
 
@@ -74,6 +76,12 @@ class NodeOf(Node):
     @property
     def reader(self) -> Any:
         return self._reader
+
+    def newest(self) -> int:
+        return 1
+
+    def first_after(self, at: int, last: int) -> int:
+        return last
 
 
 def checked(ledger: SampleLedger, about: RecordSubject, reader: Reader | None = None) -> Report:
