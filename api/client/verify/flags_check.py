@@ -15,7 +15,7 @@ turns a day old, that is one flag alone.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.client.verify.findings import Report, UncheckedError
@@ -24,7 +24,7 @@ from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
 from core.mandate.rules.outflows import Outflow, outflows
 from core.mandate.rules.reported import position_of
-from core.mandate.rules.rows import LedgerRow, NewRow, RowKind
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.violations import Judgement, ReportedAction, judge
 from core.times import DAY_S
@@ -57,6 +57,8 @@ class FlagsCheck:
         self.looked_at = 0
         self.earliest = 0
         self.spends: dict[int, LedgerRow] = {}
+        self.seen: dict[str, datetime] = {}  # when the first row of the chain of a transaction came
+        self.seen_by: dict[int, str] = {}  # its transaction, by that row's seq
         self.on_chain = _ChainTimes(rows, expected)
         self.allowed = frozenset(rule.target.lower() for rule in subject.rules)
 
@@ -68,6 +70,7 @@ class FlagsCheck:
     def before(self, row: LedgerRow, state: MandateState) -> None:
         if row.reverses_id is not None:
             self.spends.pop(row.reverses_id, None)
+            self.seen.pop(self.seen_by.pop(row.reverses_id, ""), None)
             return
         if row.base_key.startswith("report:"):
             self._unseen(row)
@@ -77,6 +80,9 @@ class FlagsCheck:
                 self.unjudged = self.unjudged or error
         if row.base_key in self.expected and not self.subject.is_paper:
             self.earliest = max(self.earliest, _second(row))
+            if row.tx_hash is not None and row.reported_by is ReportedBy.CHAIN:
+                self.seen.setdefault(row.tx_hash, row.created_at)
+                self.seen_by[row.seq] = row.tx_hash
         if row.kind in _SPENDS:
             self.spends[row.seq] = row
 
@@ -154,13 +160,16 @@ class FlagsCheck:
 
     def _unseen(self, row: LedgerRow) -> None:
         """The flag of a report of a position that the chain does not show: a trade without a
-        transaction has it; whether the chain had one that is named, nobody can tell afterwards.
+        transaction has it; whether the chain had one that is named, nobody can tell afterwards, but
+        for one whose row was there already.
         """
         is_of_position = not self.subject.is_paper and position_of(told_payload(row)) is not None
         must_be = is_of_position and row.tx_hash is None and row.kind in TRADES
         may_be = must_be or (
             is_of_position and row.tx_hash is not None and row.kind in (*TRADES, RowKind.RESOLVE)
         )
+        since = self.seen.get(row.tx_hash or "")
+        may_be = may_be and (since is None or row.created_at - since <= LATE)
         said = row.payload.get(UNSEEN) is True
         if said is not (UNSEEN in row.payload) or (said and not may_be) or (must_be and not said):
             self.report.say("row.flag", row.seq, "is wrong about what the chain has not seen")

@@ -88,9 +88,7 @@ def subject_of(first: Mapping[str, Any], report: Report) -> RecordSubject | None
             None,
             f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}",
         )
-    if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in {
-        name for _, name in TERMS_FIELDS[version]
-    }:
+    if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in _signed(version):
         report.say(
             "terms.guard_targets",
             None,
@@ -102,10 +100,20 @@ def subject_of(first: Mapping[str, Any], report: Report) -> RecordSubject | None
             None,
             f"the terms give {digest}, the record says {first['terms_digest']}",
         )
+    if unsigned := [name for _, name in TERMS_FIELDS[2] if name not in _signed(version)]:
+        report.unchecked.append(
+            f"terms: those of version {version} do not hold {', '.join(unsigned)}; what the record "
+            "says of them nobody signed"
+        )
     _exact(first, terms, rules, factory, report)
     return RecordSubject(
         first["chain_id"], factory, first["vault"], terms, rules, digest, facts, version
     )
+
+
+def _signed(version: int) -> set[str]:
+    """The names of the terms that an owner signs under this version."""
+    return {name for _, name in TERMS_FIELDS[version]}
 
 
 def _exact(

@@ -12,7 +12,8 @@ from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims
-from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows, of_terms
+from api.client.verify.end_check import check_rows_after, judge_ahead, later_logs
+from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.heads_check import check_heads
@@ -50,16 +51,11 @@ from core.hexes import checksum_address
 from core.mandate.rules.outflows import spend_window
 from core.mandate.rules.record_file import HELD_KEY, totals_of
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.state import MandateState
 from core.quarantine.rules import ShortLedger
 
 MOST_SCANNED_BLOCKS = 50_000
 # what a record may cost by default: so many calls of a node, and so many more for each of its rows
 CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
-# by how much the newest row may be later than the block after the record's last one: an indexer's lag
-BEHIND_S = 3_600
-# a node whose newest block is no older than this lacks no more blocks than that
-UP_TO_DATE_S, AHEAD = 900, 10_000
 
 
 class Scan(StrEnum):
@@ -305,22 +301,8 @@ class _Chain:
             _part(self.report, lambda: self._log_head(found, blocks))
 
     def rows_after(self) -> None:
-        """A record with rows that were written long after its last block was exported later than
-        that, and says nothing of the chain in between: reverted calls, anchors, a cancellation.
-
-        Errors: UncheckedError for such a record.
-        """
-        if self.last is None or not self.record.rows:
-            return
-        number = self.last.number + 1
-        after = self.node.blocks([number]).get(number)
-        written = self.record.rows[-1].created_at.timestamp()
-        if after is not None and after.at + BEHIND_S < written:
-            raise UncheckedError(
-                f"the record ends at block {self.last.number}",
-                f"its newest row was written {int(written - after.at) // 60} minutes after the next "
-                "block, and nothing that the chain did meanwhile is in it; export again",
-            )
+        if self.last is not None:
+            check_rows_after(self.record.rows, self.last, self.node)
 
     def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
         assert self.last is not None
@@ -361,23 +343,12 @@ class _Chain:
         )
 
     def later(self) -> None:
-        """Whether the vault has logs after the record's last block, or the factory of these terms: a
-        record that ends before a loss, or before the owner cancelled, shows none of it.
-
-        Errors: UncheckedError when it has.
-        """
+        """Whether there are logs after the record's last block. Errors: UncheckedError when so."""
         if self.last is None or self.vault is None:
             return
-        first, newest = self.last.number + 1, self.node.newest()
-        wanted, terms = {"address": self.vault}, of_terms(self.subject, self.vault)
-        later = next(self.node.logs("later logs of the vault", wanted, first, newest), None)
-        of_factory = next(self.node.logs("later logs of the terms", terms, first, newest), None)
-        if later is None and of_factory is None:
+        text = later_logs(self.subject, self.vault, self.last, self.node)
+        if text is None:
             return
-        who, log = ("vault", later) if later is not None else ("factory", of_factory)
-        text = (
-            f"the {who} has logs after it, the first in block {log.block_number if log else first}"
-        )
         if self.options.as_of is not None:
             self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
             return
@@ -397,7 +368,7 @@ class _Chain:
 
     def _last_block(self, number: int) -> Block | None:
         if (newest := self.node.newest()) < number:
-            self._judge_ahead(number, newest)
+            judge_ahead(number, newest, self.options.now, self.node, self.report)
             raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
         as_of = self.record.as_of
@@ -410,16 +381,6 @@ class _Chain:
                 f"{block.hash if block else 'none'}",
             )
         return block
-
-    def _judge_ahead(self, number: int, newest: int) -> None:
-        """A last block that there is not yet kept every row from being checked, and the node was
-        blamed. A node whose newest block is of this minute is not behind: that block is invented.
-        """
-        now, block = self.options.now, self.node.blocks([newest]).get(newest)
-        is_up_to_date = now is not None and block is not None and now - block.at <= UP_TO_DATE_S
-        if is_up_to_date and number > newest + AHEAD:
-            text = f"the record is of block {number}, the node is up to date and has {newest}"
-            self.report.say("head.block", None, text)
 
     def _outcomes(self, expected: Expected) -> dict[str, TransactionOutcome]:
         """Receipts of every transaction that a row of the chain names."""
@@ -505,7 +466,7 @@ class _Chain:
             compare_head(self.record.head, state, self.report)
         counted, proven = proven_state(rows, self.proven, state, facts)
         window = spend_window(counted, facts)
-        _figures(proven, self.report)
+        self.report.figures |= totals_of(proven)
         if self.last is not None:
             last = self.last
             self.report.shown = shown(self.subject, counted, proven, window, last.at, self.short)
@@ -533,7 +494,3 @@ class _Chain:
                 self.report,
             ),
         )
-
-
-def _figures(state: MandateState, report: Report) -> None:
-    report.figures |= totals_of(state)

@@ -5,6 +5,7 @@ that were called false.
 import copy
 import json
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from api.client.heads import SeenHead
 from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
 from api.client.verify.verification import verify
+from core.times import exact_instant_text
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.tampering import WRONG_HASH
@@ -203,3 +205,18 @@ def test_a_last_block_far_ahead_of_a_node_that_is_up_to_date__is_found(
     forgery.head["as_of"] |= {"block_number": number, "block_hash": WRONG_HASH}
     report = judged(exported, forgery.lines(), now=chain.now + 60)
     assert (names(report), bool(report.unchecked)) == (found, True)
+
+
+# Flags
+
+
+def test_a_report_of_a_transaction_whose_row_was_there__is_not_unseen(exported: Exported) -> None:
+    """The service's own flag said that the chain has no such transaction, which it has above."""
+    forgery = Forgery.of(exported.other)
+    report = forgery.body("report")
+    report["payload"] |= {"position": {"id": "bought", "name": "bought"}, "unseen": True}
+    late = datetime.fromisoformat(exported_at(forgery)) + timedelta(minutes=5)
+    for body in forgery.bodies[forgery.index(report) :]:
+        body["created_at"] = exact_instant_text(late)
+    forgery.seal()
+    assert names(judged(exported, forgery.lines())) == {"row.flag"}

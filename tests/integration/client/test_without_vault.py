@@ -11,10 +11,12 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
+from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rules.chain_rows import expired_note
 from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.state import EMPTY_STATE
-from tests.integration.chain_fixtures import DeployedChain
+from core.mandate.rules.terms import terms_from_json
+from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.client.conftest import export, following, trusting
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import as_body
@@ -142,3 +144,24 @@ def test_a_cancellation_after_the_records_last_block__leaves_it_unchecked(
     report = judged(unfunded, forgery.lines())
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "the factory has logs after it" in report.unchecked[0]
+
+
+def test_caps_that_version_1_of_the_terms_does_not_hold__are_nobodys_word(
+    unfunded: Unfunded,
+) -> None:
+    """They may be any in the record: the owner's signature does not cover them."""
+    forgery = Forgery.of(unfunded.signed)
+    terms = terms_from_json(forgery.first["terms"])
+    digest = terms_digest(terms, unfunded.chain.contracts["factory"], CHAIN_ID, 1)
+    forgery.first |= {
+        "terms_version": 1,
+        "terms_digest": digest,
+        "vault": None,
+        "signature": OWNER.signer.sign_digest(digest),
+    }
+    forgery.first["terms"]["dailyCap"] = str(10 * terms.daily_cap)
+    forgery.body("signed")["payload"] |= {"terms_digest": digest, "version": 1}
+    forgery.seal()
+    report = judged(unfunded, forgery.lines())
+    assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
+    assert "dailyCap" in report.unchecked[0]
