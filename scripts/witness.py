@@ -201,7 +201,7 @@ def fetch(service: str, mandate: str, token: str, to: Path) -> Path:
         ):
             if answer.status_code != httpx.codes.OK:
                 raise UncheckedError(mandate, f"the service answers {answer.status_code}")
-            for chunk in answer.iter_bytes(65_536):
+            for chunk in answer.iter_bytes():  # as it comes: full chunks could take days to fill
                 size += len(chunk)
                 if size > MOST_BYTES or time.monotonic() - until > FETCH_S:
                     raise UncheckedError(mandate, "the record is too large, or comes too slowly")
