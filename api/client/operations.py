@@ -758,6 +758,70 @@ class MandatesSignedMandate(TypedDict):
     record_line: MandatesRecordLine | None  # what row_hash is the hash of
 
 
+class MandatesTermsInQuestion(TypedDict):
+    purpose: NotRequired[str]
+    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    horizon_days: int
+    stop_floor_bps: int
+    target_bps: NotRequired[int | None]
+    payout_rule: NotRequired[
+        dict[str, Any] | None
+    ]  # {kind, bps}, the agent's share of the gain; by default share_of_verified_gain, 1000 bps
+    allowed_targets: NotRequired[list[Any] | None]
+    per_tx_cap_usdc: NotRequired[str | None]
+    daily_cap_usdc: NotRequired[str | None]
+    approval_above_usdc: NotRequired[str | None]
+    on_floor: NotRequired[Literal["keep", "close"]]
+    chain_id: NotRequired[int | None]
+    market_mode: NotRequired[Literal["paper", "testnet"] | None]
+    open_board: NotRequired[bool]
+
+
+class MandatesReplayedActions(TypedDict):
+    count: int
+    mandates: int
+    from_at: str | None
+    to_at: str | None
+    complete: bool
+    most: int  # calls that are replayed, the newest ones
+
+
+class MandatesSmallestCaps(TypedDict):
+    per_tx_cap_usdc: str | None
+    daily_cap_usdc: str | None
+    budget_usdc: str | None
+    stop_floor_bps: int | None
+    horizon_days: int | None
+
+
+class MandatesStopLine(TypedDict):
+    floor_usdc: str
+    accepted_loss_usdc: str
+    stopped_mandates: int
+
+
+class MandatesTargetInTheWay(TypedDict):
+    address: str
+    selector: str
+    actions: int
+
+
+class MandatesWhatIfAnswer(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    agent_id: str
+    actions: MandatesReplayedActions
+    allowed: int
+    refused: dict[
+        str, int
+    ]  # by the contract's reason: OverPerTxCap (per-action cap), OverDailyCap (day), OverBudget (budget), TargetNotAllowed (target), MandateStopped (after the floor), MandateEnded (after the period), ExitNotFree
+    stop_line: MandatesStopLine
+    worst_drawdown_usdc: str | None
+    smallest_caps: MandatesSmallestCaps
+    targets_not_allowed: list[MandatesTargetInTheWay]
+    assumes: list[str]
+
+
 class MandatesAuthorFields(TypedDict):
     signer: str
     sequence: int
@@ -2342,6 +2406,23 @@ class MandatesCalls(Calls):
                 {"id": id, "signature": signature},
                 idempotent=True,
                 idempotency_key=idempotency_key,
+            ),
+        )
+
+    def what_if(
+        self, *, agent_id: str | int, terms: MandatesTermsInQuestion
+    ) -> MandatesWhatIfAnswer:
+        """Ask what terms would have done to an agent's recorded actions.
+
+        POST /mandate-wallet/terms/what-if; credential: key or owner.
+        """
+        return cast(
+            "MandatesWhatIfAnswer",
+            self._send(
+                "POST",
+                "/mandate-wallet/terms/what-if",
+                "key or owner",
+                {"agent_id": agent_id, "terms": terms},
             ),
         )
 
