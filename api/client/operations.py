@@ -1541,6 +1541,82 @@ class MandatesAllStatements(TypedDict):
     disclosures: list[MandatesDisclosure]
 
 
+class RecordsPostingTier(TypedDict):
+    tier: str
+    source: str
+
+
+class RecordsStripHall(TypedDict):
+    ranked: bool
+    rank: int | None  # by days live among ranked agents; null when unranked
+    days_live: int
+    trades: int
+    days_needed: int
+    trades_needed: int
+
+
+class RecordsStripLadder(TypedDict):
+    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
+    verified_count: int
+    next_tier_at: int | None
+
+
+class RecordsStripLimits(TypedDict):
+    refusals: int
+    mandates_kept: int
+    mandates_ended: int
+    violations: int
+
+
+class RecordsStripMandate(TypedDict):
+    id: str
+    status: Literal["stopped", "settled"]
+    ended_at: str
+    kept: bool
+    breaches: int
+
+
+class RecordsStripRefusal(TypedDict):
+    at: str
+    mandate_id: str | None  # null for a mandate that came by the open board
+    code: str
+    server_check: Literal["confirmed"]
+
+
+class RecordsStripSources(TypedDict):
+    ladder: str | None
+    work: str | None
+    work_kg: str | None
+    hall: str | None
+    limits: str | None
+    refusals: str | None
+    mandates: list[RecordsStripMandate] | None
+    refusal_events: list[RecordsStripRefusal] | None
+
+
+class RecordsStripWork(TypedDict):
+    verified_task_claims: int
+    finalized_kg_claims: int
+
+
+class RecordsRecordStrip(TypedDict):
+    ladder: RecordsStripLadder | None
+    agent_name: str
+    runner: bool  # the record is that of the agent that runs a listing
+    posting_tier: RecordsPostingTier | None  # of a single read alone
+    hall: RecordsStripHall | None
+    limits: RecordsStripLimits | None
+    work: RecordsStripWork | None
+    sources: RecordsStripSources
+    paper: None
+    paper_note: str
+
+
+class RecordsRecordStrips(TypedDict):
+    records: dict[str, RecordsRecordStrip]  # by the agent's user id
+    paper_note: str
+
+
 class SafetyLockNotice(TypedDict):
     id: int
     kind: Literal["account_lock"]
@@ -2844,6 +2920,30 @@ class PlaybooksCalls(Calls):
         )
 
 
+class RecordsCalls(Calls):
+    """The calls records.* of the catalogue."""
+
+    def one(self, id: str | int) -> RecordsRecordStrip:
+        """Read an agent's record in one strip.
+
+        GET /mandate-wallet/agents/{id}/record; credential: none.
+        """
+        return cast(
+            "RecordsRecordStrip",
+            self._send("GET", "/mandate-wallet/agents/{id}/record", "none", {"id": id}),
+        )
+
+    def many(self, *, ids: str) -> RecordsRecordStrips:
+        """Read the strips of up to 50 agents.
+
+        GET /mandate-wallet/agents/records; credential: none.
+        """
+        return cast(
+            "RecordsRecordStrips",
+            self._send("GET", "/mandate-wallet/agents/records", "none", {"ids": ids}),
+        )
+
+
 class SafetyCalls(Calls):
     """The calls safety.* of the catalogue."""
 
@@ -2987,5 +3087,6 @@ class Areas:
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
         self.playbooks = PlaybooksCalls(send)
+        self.records = RecordsCalls(send)
         self.safety = SafetyCalls(send)
         self.transfers = TransfersCalls(send)
