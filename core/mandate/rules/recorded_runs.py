@@ -14,7 +14,7 @@ from typing import Any
 
 from core.mandate.rules.fold import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, RowKind
+from core.mandate.rules.rows import NewRow, RowKind
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.what_if import (
     RecordedCall,
@@ -26,7 +26,7 @@ from core.mandate.rules.what_if import (
 
 
 def run_of(
-    rows: Sequence[LedgerRow], cash_usdc_e6: int, state: MandateState, since: datetime | None
+    rows: Sequence[NewRow], cash_usdc_e6: int, state: MandateState, since: datetime | None
 ) -> RecordedRun:
     """The run of the rows from `since` on (inclusive); None: of all.
 
@@ -46,20 +46,20 @@ def run_of(
     return RecordedRun(facts=facts, out_before=_out_before(state, facts))
 
 
-def nth_newest_call_at(runs: Iterable[Sequence[LedgerRow]], most: int) -> datetime | None:
+def nth_newest_call_at(runs: Iterable[Sequence[NewRow]], most: int) -> datetime | None:
     """When the oldest of the newest `most` calls was; None: there are no more than that."""
     times = sorted((row.occurred_at for rows in runs for row in rows if is_call(row)), reverse=True)
     return times[most - 1] if len(times) > most else None
 
 
-def is_call(row: LedgerRow) -> bool:
+def is_call(row: NewRow) -> bool:
     return row.kind is RowKind.MOVE and chain_fact(row, "executed") is not None
 
 
 _Costs = dict[tuple[str | None, str], deque[int]]
 
 
-def _costs(rows: Iterable[LedgerRow]) -> _Costs:
+def _costs(rows: Iterable[NewRow]) -> _Costs:
     """Payments for services by transaction and adapter, in their order."""
     found: _Costs = defaultdict(deque)
     for row in rows:
@@ -68,7 +68,7 @@ def _costs(rows: Iterable[LedgerRow]) -> _Costs:
     return found
 
 
-def _fact(row: LedgerRow, cash: int, costs: _Costs) -> RecordedFact | None:
+def _fact(row: NewRow, cash: int, costs: _Costs) -> RecordedFact | None:
     at = int(row.occurred_at.timestamp())
     if executed := chain_fact(row, "executed"):
         return _call(row, executed, at, costs)
@@ -81,10 +81,10 @@ def _fact(row: LedgerRow, cash: int, costs: _Costs) -> RecordedFact | None:
     return None if worth is None else RecordedMark(at, worth, cash)
 
 
-def _call(row: LedgerRow, executed: Any, at: int, costs: _Costs) -> RecordedCall:
+def _call(row: NewRow, executed: Any, at: int, costs: _Costs) -> RecordedCall:
     spent, received = spent_and_received(row)
     target = str(executed.get("target"))
-    paid = costs.get((row.tx_hash, target))
+    paid = costs.get((row.tx_hash, target)) if costs else None
     nonce = executed.get("nonce")
     return RecordedCall(
         at=at,

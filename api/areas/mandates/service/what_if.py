@@ -1,7 +1,6 @@
 """What terms would have done to an agent's recorded actions (docs/what-if.md)."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
 from api.areas.mandates.schemas.what_if import (
@@ -16,22 +15,15 @@ from api.areas.mandates.service.access import agent_of_id
 from api.areas.mandates.service.drafts import require_possible, written_targets
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, WriteCall
-from core.mandate import agent_records
-from core.mandate.agent_records import RunRows
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash
-from core.mandate.readings import mandates_now
+from core.mandate.recorded import CALLS_REPLAYED, recorded_of
 from core.mandate.rules.expansion import expand_rules
-from core.mandate.rules.recorded_runs import nth_newest_call_at, run_of
-from core.mandate.rules.state import MandateState
 from core.mandate.rules.targets import guard_targets
 from core.mandate.rules.terms import MandateTerms, Rule, TermsDraft, terms_from_draft
 from core.mandate.rules.what_if import RecordedCall, RecordedRun, WhatIf, what_if
 from core.money import usdc_text, usdc_text_or_none
-from core.quarantine.readings import Reading
 from core.times import utc_text_or_none
 
-CALLS_REPLAYED: Final = 10_000
-ROWS_READ: Final = 20_000  # of one mandate, and of the first mandates together
 NOBODYS_ID: Final = "m_aaaaaaaaaa"
 ASSUMES: Final = (
     "Each mandate is replayed on a vault of its own; its first action begins the period.",
@@ -48,20 +40,14 @@ def ask(
     """Reads alone. Errors: Refusal not_found; what a draft is refused with, field by field."""
     agent = agent_of_id(call, command.agent_id)
     terms, rules = _terms(call, command)
-    ids, has_all = agent_records.last_active(call.db, agent.id, ROWS_READ)
-    rows = agent_records.run_rows(call.db, ids, ROWS_READ)
-    readings = mandates_now(call.db, rows.keys())
-    since = nth_newest_call_at((one.rows for one in rows.values()), CALLS_REPLAYED)
-    runs = _runs(rows, readings, since)
-    is_whole = since is None and has_all and all(one.is_whole for one in rows.values())
-    shorts = [one.data_issue for one in readings.values() if one.short is not None]
+    found = recorded_of(call.db, agent.id)
     return Answer(
         _answer(
             command.agent_id,
             terms,
-            what_if(runs, terms, rules),
-            _replayed(runs, is_whole),
-            next(iter(shorts), {}),
+            what_if(found.runs, terms, rules),
+            _replayed(found.runs, found.is_whole),
+            found.data_issue,
         )
     )
 
@@ -93,17 +79,6 @@ def _terms(call: Call, command: AskWhatIf) -> tuple[MandateTerms, tuple[Rule, ..
         guard_targets_hash=guard_targets_hash(guard_targets(targets)),
     )
     return terms, rules
-
-
-def _runs(
-    rows: Mapping[int, RunRows],
-    readings: Mapping[int, Reading[MandateState]],
-    since: datetime | None,
-) -> list[RecordedRun]:
-    return [
-        run_of(found.rows, found.cash_usdc_e6, readings[mandate_id].said, since)
-        for mandate_id, found in rows.items()
-    ]
 
 
 def _replayed(runs: list[RecordedRun], is_whole: bool) -> ReplayedActions:
