@@ -820,6 +820,9 @@ class MandatesWhatIfAnswer(TypedDict):
     smallest_caps: MandatesSmallestCaps
     targets_not_allowed: list[MandatesTargetInTheWay]
     assumes: list[str]
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
 
 
 class MandatesAuthorFields(TypedDict):
@@ -1610,6 +1613,9 @@ class RecordsRecordStrip(TypedDict):
     sources: RecordsStripSources
     paper: None
     paper_note: str
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
 
 
 class RecordsRecordStrips(TypedDict):

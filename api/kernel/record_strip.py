@@ -97,6 +97,9 @@ class RecordStrip(AnswerBody):
     sources: StripSources
     paper: None
     paper_note: str
+    simulated: Literal[True] | None = Field(
+        default=None, description="there when the record is of a simulated world, not of a chain"
+    )
 
 
 def strips_of(
@@ -122,6 +125,7 @@ def _strip(facts: StripFacts, is_runner: bool) -> RecordStrip:
         sources=_sources(facts),
         paper=None,
         paper_note=PAPER_NOTE,
+        **({"simulated": True} if facts.is_simulated else {}),
     )
 
 

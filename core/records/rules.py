@@ -37,6 +37,7 @@ class StripFacts:
     ended: Sequence[EndedMandate]
     refusals: Sequence[ConfirmedRefusal]
     hall: HallStanding | None
+    is_simulated: bool = False
 
     @property
     def agent_name(self) -> str:

@@ -27,7 +27,8 @@ def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, Strip
     return {
         agent_id: StripFacts(
             agent_id=agent_id,
-            name=name,
+            name=name.name,
+            is_simulated=name.is_simulated,
             conduct=conduct.get(agent_id, Conduct()),
             ended=ended.get(agent_id, ()),
             refusals=refusals.get(agent_id, ()),

@@ -1,6 +1,6 @@
 """What terms would have done to an agent's record: command and answer (docs/what-if.md)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -81,3 +81,6 @@ class WhatIfAnswer(LedgerAnswer):
     smallest_caps: SmallestCaps
     targets_not_allowed: list[TargetInTheWay]
     assumes: list[str]
+    simulated: Literal[True] | None = Field(
+        default=None, description="there when the record is of a simulated world, not of a chain"
+    )

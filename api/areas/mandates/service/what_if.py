@@ -15,6 +15,7 @@ from api.areas.mandates.service.access import agent_of_id
 from api.areas.mandates.service.drafts import require_possible, written_targets
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, WriteCall
+from core.identity.names import is_simulated
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash
 from core.mandate.recorded import CALLS_REPLAYED, recorded_of
 from core.mandate.rules.expansion import expand_rules
@@ -47,7 +48,7 @@ def ask(
             terms,
             what_if(found.runs, terms, rules),
             _replayed(found.runs, found.is_whole),
-            found.data_issue,
+            {**found.data_issue, **({"simulated": True} if is_simulated(agent) else {})},
         )
     )
 
