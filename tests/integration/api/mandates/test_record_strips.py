@@ -147,7 +147,7 @@ def test_strip__lists_confirmed_refusals_alone_the_newest_first(
 
 def test_strip__shows_ten_of_each_at_most(stage: Stage, mandate_id: str) -> None:
     for number in range(11):
-        stage.later(minutes=1)
+        stage.clock.pass_(minutes=1)
         reverted(stage, mandate_id, number)
     found = strip(stage)
     assert found["limits"]["refusals"] == 11

@@ -1,6 +1,7 @@
 """A simulated world: sound ledgers, marked in every answer, refused anywhere but in a local stack."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from sqlalchemy import select
 
 from core.db.engine import Database
 from core.identity.tables import Account
+from core.mandate import agent_records
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.rows import RowKind
 from core.mandate.tables import Mandate
 from scripts import seed_world
 from scripts._world import Place, world
@@ -49,6 +52,28 @@ def test_a_world__has_sound_ledgers_and_says_what_it_is_in_every_answer(
     assert found["actions"]["mandates"] == 4
     with pytest.raises(SeedRefusedError, match="already"):
         seed(database, PLACE, stage.clock.now, agents=1, days=4)
+
+
+def test_conduct__of_a_world__is_what_its_rows_say_one_by_one(
+    stage: Stage, database: Database
+) -> None:
+    """The slow reference: every row of every ledger, counted without the fold."""
+    seed(database, PLACE, stage.clock.now, agents=3, days=120)
+    with database.read() as session:
+        named = session.execute(select(Mandate.agent_id, Mandate.id)).all()
+        expected: dict[int, Counter[str]] = {agent_id: Counter() for agent_id, _ in named}
+        for agent_id, mandate_id in named:
+            rows = mandate_ledger.load_rows(session, mandate_id)
+            refused = sum("refusal" in row.payload for row in rows)
+            is_over = any(row.kind in (RowKind.STOP, RowKind.PAYOUT) for row in rows)
+            expected[agent_id] += Counter(
+                mandates=1, refusals=refused, ended=is_over, kept=is_over and not refused
+            )
+        found = agent_records.conduct_of(session, expected.keys())
+    assert sum(one["refusals"] for one in expected.values()) > 0
+    for agent_id, one in expected.items():
+        counted = {name: getattr(found[agent_id], name) for name in one}
+        assert counted == dict(one)
 
 
 def test_a_world__is_the_same_for_the_same_seed(stage: Stage) -> None:

@@ -278,6 +278,34 @@ def test_what_if__of_spending_alone__is_what_the_model_says_call_by_call(
     assert asked(*facts, under=under).refused == dict(refused)
 
 
+def drawdown_of(facts: list[RecordedFact], budget: int) -> int:
+    """The slow reference for a record of which all happened: what is there, fact by fact."""
+    cash, out, worst = budget, 0, 0
+    for nonce in dict.fromkeys(getattr(fact, "nonce", -index) for index, fact in enumerate(facts)):
+        for index, fact in enumerate(facts):
+            if getattr(fact, "nonce", -index) != nonce:
+                continue
+            if isinstance(fact, RecordedMark):
+                out = max(0, fact.worth_usdc_e6 - fact.cash_usdc_e6)
+            elif isinstance(fact, RecordedCall):
+                cash += fact.received_usdc_e6 - fact.spent_usdc_e6
+                out = max(0, out + fact.spent_usdc_e6 - fact.received_usdc_e6)
+        worst = max(worst, budget - cash - out)
+    return worst
+
+
+@given(steps)
+def test_worst_drawdown__of_a_record_that_all_happened__is_that_of_its_cash_and_marks(
+    steps: list[tuple[int, str, int, int, bool]],
+) -> None:
+    facts = story(steps)
+    found = asked(*facts, under=replace(terms(1_000 * USDC, days=3_650), stop_floor=-(10**18)))
+    wide = replace(terms(1_000_000 * USDC, days=3_650), stop_floor=-(10**18))
+    assert asked(*facts, under=wide).refused == {}
+    if found.worst_drawdown_usdc_e6 is not None and not found.refused:
+        assert found.worst_drawdown_usdc_e6 == drawdown_of(facts, 1_000 * USDC)
+
+
 @given(st.lists(st.tuples(gaps, st.integers(0, 100)), max_size=30))
 def test_running_day__says_what_the_window_of_all_spends_says(
     spends: list[tuple[int, int]],
