@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
+.PHONY: help setup build abis docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -60,6 +60,9 @@ demo: build ## the whole story of a mandate, told and checked step by step on a 
 
 up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
+
+seed-world: .venv/.ready ## load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
+	@$(PY) -m scripts.seed_world
 
 STORIES := tests --ignore=tests/deep -m story -p tests.lanes -n $(or $(LANES),auto)
 test: build ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)

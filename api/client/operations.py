@@ -758,6 +758,73 @@ class MandatesSignedMandate(TypedDict):
     record_line: MandatesRecordLine | None  # what row_hash is the hash of
 
 
+class MandatesTermsInQuestion(TypedDict):
+    purpose: NotRequired[str]
+    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    horizon_days: int
+    stop_floor_bps: int
+    target_bps: NotRequired[int | None]
+    payout_rule: NotRequired[
+        dict[str, Any] | None
+    ]  # {kind, bps}, the agent's share of the gain; by default share_of_verified_gain, 1000 bps
+    allowed_targets: NotRequired[list[Any] | None]
+    per_tx_cap_usdc: NotRequired[str | None]
+    daily_cap_usdc: NotRequired[str | None]
+    approval_above_usdc: NotRequired[str | None]
+    on_floor: NotRequired[Literal["keep", "close"]]
+    chain_id: NotRequired[int | None]
+    market_mode: NotRequired[Literal["paper", "testnet"] | None]
+    open_board: NotRequired[bool]
+
+
+class MandatesReplayedActions(TypedDict):
+    count: int
+    mandates: int
+    from_at: str | None
+    to_at: str | None
+    complete: bool
+    most: int  # calls that are replayed, the newest ones
+
+
+class MandatesSmallestCaps(TypedDict):
+    per_tx_cap_usdc: str | None
+    daily_cap_usdc: str | None
+    budget_usdc: str | None
+    stop_floor_bps: int | None
+    horizon_days: int | None
+
+
+class MandatesStopLine(TypedDict):
+    floor_usdc: str
+    accepted_loss_usdc: str
+    stopped_mandates: int
+
+
+class MandatesTargetInTheWay(TypedDict):
+    address: str
+    selector: str
+    actions: int
+
+
+class MandatesWhatIfAnswer(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    agent_id: str
+    actions: MandatesReplayedActions
+    allowed: int
+    refused: dict[
+        str, int
+    ]  # by the contract's reason: OverPerTxCap (per-action cap), OverDailyCap (day), OverBudget (budget), TargetNotAllowed (target), MandateStopped (after the floor), MandateEnded (after the period), ExitNotFree
+    stop_line: MandatesStopLine
+    worst_drawdown_usdc: str | None
+    smallest_caps: MandatesSmallestCaps
+    targets_not_allowed: list[MandatesTargetInTheWay]
+    assumes: list[str]
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
+
+
 class MandatesAuthorFields(TypedDict):
     signer: str
     sequence: int
@@ -1475,6 +1542,85 @@ class MandatesAllStatements(TypedDict):
     totals: dict[str, MandatesWeekTotals]
     mandates: list[MandatesWeekLine]
     disclosures: list[MandatesDisclosure]
+
+
+class RecordsPostingTier(TypedDict):
+    tier: str
+    source: str
+
+
+class RecordsStripHall(TypedDict):
+    ranked: bool
+    rank: int | None  # by days live among ranked agents; null when unranked
+    days_live: int
+    trades: int
+    days_needed: int
+    trades_needed: int
+
+
+class RecordsStripLadder(TypedDict):
+    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
+    verified_count: int
+    next_tier_at: int | None
+
+
+class RecordsStripLimits(TypedDict):
+    refusals: int
+    mandates_kept: int
+    mandates_ended: int
+    violations: int
+
+
+class RecordsStripMandate(TypedDict):
+    id: str
+    status: Literal["stopped", "settled"]
+    ended_at: str
+    kept: bool
+    breaches: int
+
+
+class RecordsStripRefusal(TypedDict):
+    at: str
+    mandate_id: str | None  # null for a mandate that came by the open board
+    code: str
+    server_check: Literal["confirmed"]
+
+
+class RecordsStripSources(TypedDict):
+    ladder: str | None
+    work: str | None
+    work_kg: str | None
+    hall: str | None
+    limits: str | None
+    refusals: str | None
+    mandates: list[RecordsStripMandate] | None
+    refusal_events: list[RecordsStripRefusal] | None
+
+
+class RecordsStripWork(TypedDict):
+    verified_task_claims: int
+    finalized_kg_claims: int
+
+
+class RecordsRecordStrip(TypedDict):
+    ladder: RecordsStripLadder | None
+    agent_name: str
+    runner: bool  # the record is that of the agent that runs a listing
+    posting_tier: RecordsPostingTier | None  # of a single read alone
+    hall: RecordsStripHall | None
+    limits: RecordsStripLimits | None
+    work: RecordsStripWork | None
+    sources: RecordsStripSources
+    paper: None
+    paper_note: str
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
+
+
+class RecordsRecordStrips(TypedDict):
+    records: dict[str, RecordsRecordStrip]  # by the agent's user id
+    paper_note: str
 
 
 class SafetyLockNotice(TypedDict):
@@ -2345,6 +2491,23 @@ class MandatesCalls(Calls):
             ),
         )
 
+    def what_if(
+        self, *, agent_id: str | int, terms: MandatesTermsInQuestion
+    ) -> MandatesWhatIfAnswer:
+        """Ask what terms would have done to an agent's recorded actions.
+
+        POST /mandate-wallet/terms/what-if; credential: key or owner.
+        """
+        return cast(
+            "MandatesWhatIfAnswer",
+            self._send(
+                "POST",
+                "/mandate-wallet/terms/what-if",
+                "key or owner",
+                {"agent_id": agent_id, "terms": terms},
+            ),
+        )
+
     def cancel(
         self,
         id: str,
@@ -2763,6 +2926,30 @@ class PlaybooksCalls(Calls):
         )
 
 
+class RecordsCalls(Calls):
+    """The calls records.* of the catalogue."""
+
+    def one(self, id: str | int) -> RecordsRecordStrip:
+        """Read an agent's record in one strip.
+
+        GET /mandate-wallet/agents/{id}/record; credential: none.
+        """
+        return cast(
+            "RecordsRecordStrip",
+            self._send("GET", "/mandate-wallet/agents/{id}/record", "none", {"id": id}),
+        )
+
+    def many(self, *, ids: str) -> RecordsRecordStrips:
+        """Read the strips of up to 50 agents.
+
+        GET /mandate-wallet/agents/records; credential: none.
+        """
+        return cast(
+            "RecordsRecordStrips",
+            self._send("GET", "/mandate-wallet/agents/records", "none", {"ids": ids}),
+        )
+
+
 class SafetyCalls(Calls):
     """The calls safety.* of the catalogue."""
 
@@ -2906,5 +3093,6 @@ class Areas:
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
         self.playbooks = PlaybooksCalls(send)
+        self.records = RecordsCalls(send)
         self.safety = SafetyCalls(send)
         self.transfers = TransfersCalls(send)

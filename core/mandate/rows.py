@@ -119,7 +119,7 @@ def standing_since(
         MandateEvent.mandate_id == mandate_id,
         MandateEvent.occurred_at > after,
         MandateEvent.kind.in_([kind.value for kind in kinds]),
-        _standing(),
+        standing(),
     )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
@@ -155,7 +155,7 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
 # Rows that count
 
 
-def _standing() -> ColumnElement[bool]:
+def standing() -> ColumnElement[bool]:
     """A subquery for each row that is left: as a join, a planner without statistics would read the
     whole ledger.
     """
@@ -184,7 +184,7 @@ def standing_between(
         MandateEvent.mandate_id.in_(mandate_ids),
         MandateEvent.occurred_at >= start,
         MandateEvent.occurred_at < end,
-        _standing(),
+        standing(),
     )
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
     for row in session.scalars(query.order_by(MandateEvent.seq)):
@@ -209,7 +209,7 @@ def standing_page(
     )
     query = (
         select(MandateEvent)
-        .where(MandateEvent.id == _any_of(wanted), _standing())
+        .where(MandateEvent.id == _any_of(wanted), standing())
         .order_by(MandateEvent.seq)
     )
     return [ledger_row(row) for row in session.scalars(query)]
@@ -225,7 +225,7 @@ def standing_of_txs(
         [bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA)
     )
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), _standing()
+        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), standing()
     )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
@@ -250,7 +250,7 @@ def standing_told(
     query = (
         select(MandateEvent.__table__)
         .join(asked, ours)
-        .where(MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]), _standing())
+        .where(MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]), standing())
     )
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
         found[row.mandate_id].append(ledger_row(row))
@@ -261,7 +261,7 @@ def mandates_in_blocks(session: Session, block_hashes: Collection[bytes]) -> lis
     """The mandates with a row of these blocks, rising."""
     return sorted(
         session.scalars(
-            select(MandateEvent.mandate_id).where(_of_blocks(block_hashes), _standing()).distinct()
+            select(MandateEvent.mandate_id).where(_of_blocks(block_hashes), standing()).distinct()
         )
     )
 
@@ -276,7 +276,7 @@ def standing_of_blocks(
     session: Session, block_hashes: Collection[bytes]
 ) -> dict[int, list[LedgerRow]]:
     """By mandate every row of these blocks; of mandates that have one."""
-    query = select(MandateEvent.__table__).where(_of_blocks(block_hashes), _standing())
+    query = select(MandateEvent.__table__).where(_of_blocks(block_hashes), standing())
     found: dict[int, list[LedgerRow]] = {}
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
         found.setdefault(row.mandate_id, []).append(ledger_row(row))
@@ -307,7 +307,7 @@ def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[Ledge
 def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
     """The rows that pause, resume or end a mandate: few, whatever the length of the ledger."""
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), _standing()
+        MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), standing()
     )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
@@ -322,7 +322,7 @@ def reported_above(
         MandateEvent.mandate_id == mandate_id,
         text(f"({REPORTED_ACTIONS})"),
         MandateEvent.amount_usdc_e6 > above_usdc_e6,
-        _standing(),
+        standing(),
     )
     return [
         ledger_row(row)

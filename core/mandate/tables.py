@@ -124,6 +124,8 @@ CONTROL_ROWS = (
     "'agent_removed')"
 )
 REPORTED_ACTIONS = "reported_by = 'agent' and kind in ('move', 'buy')"
+# What strips of records show: refusals that the chain or the service itself has seen.
+CONFIRMED_REFUSALS = "kind = 'note' and payload #>> '{refusal,server_check}' = 'confirmed'"
 
 
 class MandateEvent(Base):
@@ -155,6 +157,12 @@ class MandateEvent(Base):
         Index("ix_mandate_event_control", "mandate_id", "seq", postgresql_where=text(CONTROL_ROWS)),
         Index(
             "ix_mandate_event_asked", "mandate_id", "seq", postgresql_where=text(REPORTED_ACTIONS)
+        ),
+        Index(
+            "ix_mandate_event_refused",
+            "mandate_id",
+            "occurred_at",
+            postgresql_where=text(CONFIRMED_REFUSALS),
         ),
         Index(
             "ix_mandate_event_author",

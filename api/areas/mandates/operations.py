@@ -3,7 +3,7 @@ records and statements.
 """
 
 from api.areas.mandates.reasons import REASONS
-from api.areas.mandates.schemas import answers, commands
+from api.areas.mandates.schemas import answers, commands, what_if
 from api.areas.mandates.service import (
     acting,
     alerts,
@@ -18,6 +18,7 @@ from api.areas.mandates.service import (
     statements,
     venues,
 )
+from api.areas.mandates.service import what_if as asking
 from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
 from api.kernel.operation import Area, Family, Lines, NoInput, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
@@ -211,6 +212,18 @@ AREA = Area(
             handler=signing.sign,
             refuses=("wrong_status", "signature_invalid"),
             idempotent=True,
+        ),
+        Write(
+            key="mandates.what_if",
+            path="/mandate-wallet/terms/what-if",
+            auth=BY_KEY_OR_OWNER,
+            family=Family.WALLET,
+            scope="read",
+            summary="Ask what terms would have done to an agent's recorded actions.",
+            command=what_if.AskWhatIf,
+            answer=what_if.WhatIfAnswer,
+            handler=asking.ask,
+            refuses=("not_found",),
         ),
         Write(
             key="mandates.cancel",

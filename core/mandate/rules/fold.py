@@ -28,7 +28,7 @@ from typing import Any
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -129,7 +129,7 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
             )
 
 
-def spent_and_received(row: LedgerRow) -> tuple[int, int]:
+def spent_and_received(row: NewRow) -> tuple[int, int]:
     """What a row took out of cash and what it brought in: an Executed says both, any other row by
     its delta's sign.
     """
@@ -172,7 +172,7 @@ def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> 
     return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
 
 
-def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
+def chain_fact(row: NewRow, key: str) -> Mapping[str, Any] | None:
     """payload[key] when it is an object and the agent did not write the row."""
     fact = row.payload.get(key)
     return (

@@ -27,6 +27,7 @@ docs/rules.md#after-a-stop.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -87,6 +88,30 @@ class SpendWindow:
             [(spend.at, spend.amount_usdc_e6) for spend in self.counted(at)]
             + [(at, amount_usdc_e6)]
         )
+
+
+class RunningDay:
+    """The day of a sequence of spends whose times only rise: what a window of all of them would
+    say, without keeping the past. `in_day(now)` is a window for that `now` alone.
+    """
+
+    __slots__ = ("_entries", "_sum_usdc_e6")
+
+    def __init__(self) -> None:
+        self._entries: deque[Spend] = deque()
+        self._sum_usdc_e6 = 0
+
+    def add(self, at: int, amount_usdc_e6: int) -> None:
+        """A spend at `at`, not before the last one."""
+        if amount_usdc_e6:
+            self._entries.append(Spend(at, amount_usdc_e6))
+            self._sum_usdc_e6 += amount_usdc_e6
+
+    def in_day(self, now: int) -> SpendWindow:
+        """What left in (now - 86400, now] as one entry; `now` never falls from call to call."""
+        while self._entries and self._entries[0].at <= now - WINDOW_S:
+            self._sum_usdc_e6 -= self._entries.popleft().amount_usdc_e6
+        return SpendWindow((Spend(now, self._sum_usdc_e6),) if self._sum_usdc_e6 else ())
 
 
 def left_today_usdc_e6(window: SpendWindow, cap_usdc_e6: int, now: int) -> UsdcE6:

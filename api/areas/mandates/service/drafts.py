@@ -257,16 +257,9 @@ def _write(
 
     Errors: InvalidParameterError, InvalidNumberError.
     """
-    if command.chain_id not in (None, call.deps.chain_id):
-        raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
-    if command.target_bps is not None and not 0 < command.target_bps <= MAX_TARGET_BPS:
-        raise InvalidNumberError(
-            "target_bps",
-            str(command.target_bps),
-            f"write a whole number from 1 to {MAX_TARGET_BPS}",
-        )
+    require_possible(call, command)
     # reads, so that it goes first: a read would flush what nobody has judged yet
-    targets, listed = _written_targets(call, command)
+    targets, listed = written_targets(call, command)
     mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
     mandate.chain_id = call.deps.chain_id
     mandate.purpose = command.purpose
@@ -287,7 +280,21 @@ def _write(
     _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent, targets, listed))
 
 
-def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:
+def require_possible(call: Call, command: DraftTerms) -> None:
+    """What of a draft is no matter of its terms. Errors: InvalidParameterError,
+    InvalidNumberError.
+    """
+    if command.chain_id not in (None, call.deps.chain_id):
+        raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
+    if command.target_bps is not None and not 0 < command.target_bps <= MAX_TARGET_BPS:
+        raise InvalidNumberError(
+            "target_bps",
+            str(command.target_bps),
+            f"write a whole number from 1 to {MAX_TARGET_BPS}",
+        )
+
+
+def written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:
     """The targets as they may be written now, and what is listed now.
 
     Errors: InvalidParameterError.

@@ -1,0 +1,57 @@
+"""Commands and answers of record strips (docs/record-strips.md)."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import AccountId, AccountIdText
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.record_strip import RecordStrip
+
+IDS_MOST: Final = 50
+_ID = TypeAdapter[int](AccountId)
+
+
+def _ids(value: Any) -> tuple[int, ...]:
+    """Each id once, in the order in which they were asked for."""
+    texts = [text.strip() for text in value.split(",")] if isinstance(value, str) else []
+    if not 1 <= len(texts) <= IDS_MOST:
+        raise PydanticCustomError(
+            "invalid_parameter",
+            "write 1 to {most} ids with commas between them; you sent {sent}",
+            {"most": IDS_MOST, "sent": len(texts)},
+        )
+    try:
+        return tuple(dict.fromkeys(_ID.validate_python(text) for text in texts))
+    except ValidationError:
+        raise PydanticCustomError(
+            "invalid_parameter", "write agents' user ids, such as 1001,1002"
+        ) from None
+
+
+AgentIds = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_ids),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^[0-9]{{1,18}}(,[0-9]{{1,18}}){{0,{IDS_MOST - 1}}}$",
+            "description": f"up to {IDS_MOST} agents' user ids, with commas between them",
+            "examples": ["1001,1002"],
+        }
+    ),
+]
+
+
+class RecordPath(Command):
+    id: AccountIdText
+
+
+class RecordsQuery(Command):
+    ids: AgentIds
+
+
+class RecordStrips(AnswerBody):
+    records: dict[str, RecordStrip] = Field(description="by the agent's user id")
+    paper_note: str

@@ -1,0 +1,36 @@
+"""Reads of record strips (docs/record-strips.md)."""
+
+from collections.abc import Collection
+
+from api.areas.records.schemas import RecordPath, RecordsQuery, RecordStrips
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, ReadCall, Refusal
+from api.kernel.record_strip import PAPER_NOTE, RecordStrip, strips_of
+
+
+def record(call: ReadCall, caller: Nobody, command: RecordPath) -> Answer[RecordStrip]:
+    """Errors: Refusal not_found."""
+    agent_id = int(command.id)
+    return Answer(_strips(call, [agent_id])[agent_id])
+
+
+def records(call: ReadCall, caller: Nobody, command: RecordsQuery) -> Answer[RecordStrips]:
+    """Errors: Refusal not_found, naming the ids that are no agents'."""
+    strips = _strips(call, command.ids)
+    return Answer(
+        RecordStrips(
+            records={str(agent_id): strip for agent_id, strip in strips.items()},
+            paper_note=PAPER_NOTE,
+        )
+    )
+
+
+def _strips(call: ReadCall, agent_ids: Collection[int]) -> dict[int, RecordStrip]:
+    strips = strips_of(call, agent_ids)
+    if unknown := [str(agent_id) for agent_id in agent_ids if agent_id not in strips]:
+        raise Refusal(
+            "not_found",
+            f"No agent has the id {', '.join(unknown)}; leave unknown ids out.",
+            next_calls=("mandates.board",),
+        )
+    return strips

@@ -1,0 +1,183 @@
+"""The strip of an agent's record, which areas show beside what is theirs (docs/record-strips.md).
+
+Law: a part that cannot be read is null, whole; an unknown fact is never 0.
+"""
+
+from collections.abc import Collection
+from typing import Final, Literal
+
+from pydantic import Field
+
+from api.kernel.operation import AnswerBody, Call
+from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
+from core.mandate.rules.refusals import reason_code
+from core.records.rules import DAYS_NEEDED, TRADES_NEEDED, HallStanding, StripFacts
+from core.records.views import strip_facts
+from core.times import instant_text
+
+RECORDS: Final = "/mandate-wallet/agents"
+HALL: Final = "/mandate-wallet/hall"
+PAPER_NOTE: Final = (
+    "Paper is not part of a record: it has no vault, and an agent's word is all there is of it."
+)
+
+
+class StripLadder(AnswerBody):
+    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
+    verified_count: int
+    next_tier_at: int | None
+
+
+class PostingTier(AnswerBody):
+    tier: str
+    source: str
+
+
+class StripHall(AnswerBody):
+    ranked: bool
+    rank: int | None = Field(description="by days live among ranked agents; null when unranked")
+    days_live: int
+    trades: int
+    days_needed: int
+    trades_needed: int
+
+
+class StripLimits(AnswerBody):
+    """Of all the agent's mandates on the chain; `refusals` are the confirmed ones."""
+
+    refusals: int
+    mandates_kept: int
+    mandates_ended: int
+    violations: int
+
+
+class StripWork(AnswerBody):
+    verified_task_claims: int
+    finalized_kg_claims: int
+
+
+class StripMandate(AnswerBody):
+    id: str
+    status: Literal["stopped", "settled"]
+    ended_at: str
+    kept: bool
+    breaches: int
+
+
+class StripRefusal(AnswerBody):
+    at: str
+    mandate_id: str | None = Field(description="null for a mandate that came by the open board")
+    code: str
+    server_check: Literal["confirmed"]
+
+
+class StripSources(AnswerBody):
+    """Links to the rows behind each number, and the rows themselves where no page shows them."""
+
+    ladder: str | None
+    work: str | None
+    work_kg: str | None
+    hall: str | None
+    limits: str | None
+    refusals: str | None
+    mandates: list[StripMandate] | None
+    refusal_events: list[StripRefusal] | None
+
+
+class RecordStrip(AnswerBody):
+    """An agent's record in one strip; what cannot be read is null."""
+
+    ladder: StripLadder | None
+    agent_name: str
+    runner: bool = Field(description="the record is that of the agent that runs a listing")
+    posting_tier: PostingTier | None = Field(description="of a single read alone")
+    hall: StripHall | None
+    limits: StripLimits | None
+    work: StripWork | None
+    sources: StripSources
+    paper: None
+    paper_note: str
+    simulated: Literal[True] | None = Field(
+        default=None, description="there when the record is of a simulated world, not of a chain"
+    )
+
+
+def strips_of(
+    call: Call, agent_ids: Collection[int], *, is_runner: bool = False
+) -> dict[int, RecordStrip]:
+    """By agent, of those that there are, in at most six statements whatever their number.
+
+    `is_runner`: the strips stand on rows that these agents run.
+    """
+    facts = strip_facts(call.db, agent_ids)
+    return {agent_id: _strip(one, is_runner) for agent_id, one in facts.items()}
+
+
+def _strip(facts: StripFacts, is_runner: bool) -> RecordStrip:
+    return RecordStrip(
+        ladder=None,  # verified task claims, which there are none of to read yet
+        agent_name=facts.agent_name,
+        runner=is_runner,
+        posting_tier=None,
+        hall=None if facts.hall is None else _hall(facts.hall),
+        limits=None if facts.limits is None else _limits(facts.limits),
+        work=None,
+        sources=_sources(facts),
+        paper=None,
+        paper_note=PAPER_NOTE,
+        **({"simulated": True} if facts.is_simulated else {}),
+    )
+
+
+def _hall(standing: HallStanding) -> StripHall:
+    return StripHall(
+        ranked=standing.ranked,
+        rank=standing.rank,
+        days_live=standing.days_live,
+        trades=standing.trades,
+        days_needed=DAYS_NEEDED,
+        trades_needed=TRADES_NEEDED,
+    )
+
+
+def _limits(conduct: Conduct) -> StripLimits:
+    return StripLimits(
+        refusals=conduct.refusals,
+        mandates_kept=conduct.kept,
+        mandates_ended=conduct.ended,
+        violations=conduct.violations,
+    )
+
+
+def _sources(facts: StripFacts) -> StripSources:
+    is_readable = facts.conduct.is_readable
+    rows = None if facts.limits is None else f"{RECORDS}/{facts.agent_id}/record"
+    return StripSources(
+        ladder=None,
+        work=None,
+        work_kg=None,
+        hall=None if facts.hall is None else f"{HALL}/{facts.agent_id}",
+        limits=None if rows is None else f"{rows}#sources.mandates",
+        refusals=None if rows is None else f"{rows}#sources.refusal_events",
+        mandates=[_ended(one) for one in facts.ended] if is_readable else None,
+        refusal_events=[_refused(one) for one in facts.refusals] if is_readable else None,
+    )
+
+
+def _ended(mandate: EndedMandate) -> StripMandate:
+    return StripMandate(
+        id=mandate.mandate_id,
+        status="settled" if mandate.status == "settled" else "stopped",
+        ended_at=instant_text(mandate.ended_at),
+        kept=mandate.is_kept,
+        breaches=mandate.breaches,
+    )
+
+
+def _refused(refusal: ConfirmedRefusal) -> StripRefusal:
+    return StripRefusal(
+        at=instant_text(refusal.at),
+        mandate_id=refusal.mandate_id,
+        code=reason_code(refusal.reason),
+        server_check="confirmed",
+    )

@@ -1,0 +1,257 @@
+"""Strips of agents' records, made of their ledgers (docs/record-strips.md)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from api.kernel.record_strip import PAPER_NOTE
+from core.db.engine import Database
+from core.identity.tables import Account
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import guard_refusal_note, revert_note
+from core.records import views
+from core.records.rules import HallStanding
+from tests.integration.api.conftest import connect
+from tests.integration.api.mandates.stage import (
+    BUDGET,
+    CHAIN_ID,
+    KEEPER,
+    USDC,
+    Stage,
+    address,
+    reason,
+)
+from tests.integration.api.mandates.test_mandates_short import hold
+
+MOST_STATEMENTS = 6
+STOP = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+
+
+def strip(stage: Stage, agent_id: str | None = None) -> dict[str, Any]:
+    return stage.get(f"/agents/{agent_id or stage.agent_id}/record", {})
+
+
+def reverted(stage: Stage, mandate_id: str, number: int, code: str = "OverPerTxCap") -> None:
+    note = revert_note(
+        chain_id=CHAIN_ID,
+        tx_hash=f"0x{number + 0xAB00:064x}",
+        block_number=number,
+        block_hash=f"0x{number:064x}",
+        at=int(stage.clock.now.timestamp()),
+        reason=code,
+    )
+    stage.append(mandate_id, note)
+
+
+def end(stage: Stage, mandate_id: str) -> None:
+    stage.chain_says(mandate_id, STOP)
+
+
+def test_strip__of_an_agent_without_mandates_or_snapshot__knows_its_name_alone(
+    stage: Stage,
+) -> None:
+    found = strip(stage)
+    assert found == {
+        "ladder": None,
+        "agent_name": "quant",
+        "runner": False,
+        "posting_tier": None,
+        "hall": None,
+        "limits": None,
+        "work": None,
+        "sources": {
+            "ladder": None,
+            "work": None,
+            "work_kg": None,
+            "hall": None,
+            "limits": None,
+            "refusals": None,
+            "mandates": [],
+            "refusal_events": [],
+        },
+        "paper": None,
+        "paper_note": PAPER_NOTE,
+    }
+
+
+def test_strip__with_a_snapshot_and_no_row__is_a_true_zero(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "hall_standings", lambda session, ids: dict[int, HallStanding]())
+    found = strip(stage)
+    assert found["hall"] == {
+        "ranked": False,
+        "rank": None,
+        "days_live": 0,
+        "trades": 0,
+        "days_needed": 30,
+        "trades_needed": 20,
+    }
+    assert found["limits"] == {
+        "refusals": 0,
+        "mandates_kept": 0,
+        "mandates_ended": 0,
+        "violations": 0,
+    }
+    assert found["sources"]["hall"] == f"/mandate-wallet/hall/{stage.agent_id}"
+
+
+def test_strip__counts_ended_mandates_and_which_were_kept(stage: Stage) -> None:
+    """The table of docs/record-strips.md: one kept, one with a refused attempt, one that works."""
+    kept, broken, at_work = stage.working(), stage.working(), stage.working()
+    end(stage, kept)
+    stage.later(hours=1)
+    reverted(stage, broken, 1)
+    end(stage, broken)
+    reverted(stage, at_work, 2, "TargetNotAllowed")
+    found = strip(stage)
+    assert found["limits"] == {
+        "refusals": 2,
+        "mandates_kept": 1,
+        "mandates_ended": 2,
+        "violations": 0,
+    }
+    shown = [(one["id"], one["kept"], one["breaches"]) for one in found["sources"]["mandates"]]
+    assert shown == [(broken, False, 1), (kept, True, 0)]
+    assert {one["status"] for one in found["sources"]["mandates"]} == {"stopped"}
+
+
+def test_strip__lists_confirmed_refusals_alone_the_newest_first(
+    stage: Stage, mandate_id: str
+) -> None:
+    reverted(stage, mandate_id, 1)
+    stage.later(minutes=1)
+    body = {"reason": "OverDailyCap"}
+    stage.post(f"/mandates/{mandate_id}/refusals", stage.agent, body)
+    guard = guard_refusal_note(detail="no such host", fact="x", now=stage.clock.now)
+    stage.append(mandate_id, guard)
+    found = strip(stage)
+    assert found["sources"]["refusal_events"] == [
+        {
+            "at": "2026-11-21T12:01:00Z",
+            "mandate_id": mandate_id,
+            "code": "server_guard",
+            "server_check": "confirmed",
+        },
+        {
+            "at": "2026-11-21T12:00:00Z",
+            "mandate_id": mandate_id,
+            "code": "over_per_tx_cap",
+            "server_check": "confirmed",
+        },
+    ]
+    assert found["limits"]["refusals"] == 2
+
+
+def test_strip__shows_ten_of_each_at_most(stage: Stage, mandate_id: str) -> None:
+    for number in range(11):
+        stage.clock.pass_(minutes=1)
+        reverted(stage, mandate_id, number)
+    found = strip(stage)
+    assert found["limits"]["refusals"] == 11
+    assert len(found["sources"]["refusal_events"]) == 10
+
+
+def test_strip__does_not_count_what_never_held_its_budget_or_has_no_vault(stage: Stage) -> None:
+    stage.post(f"/mandates/{stage.paper()}/stop", stage.owner)
+    unfunded = stage.signed()
+    vault = address(0x7777)
+    created = ev.VaultCreated(vault, "0x" + "11" * 32, address(1), address(2), unfunded, None, ())  # type: ignore[arg-type]
+    stage.chain_says(unfunded, created, ev.Deposited(address(1), BUDGET // 2, BUDGET // 2, 0))
+    end(stage, unfunded)
+    found = strip(stage)
+    assert (found["limits"]["mandates_ended"], found["sources"]["mandates"]) == (0, [])
+
+
+def test_strip__of_the_open_board__names_no_mandate(stage: Stage, database: Database) -> None:
+    mandate_id = stage.working(agent_id=None, open_board=True)
+    stage.post(f"/mandates/{mandate_id}/accept", stage.agent)
+    reverted(stage, mandate_id, 1)
+    end(stage, mandate_id)
+    found = strip(stage)
+    assert found["limits"]["mandates_ended"] == 1
+    assert found["sources"]["mandates"] == []
+    assert found["sources"]["refusal_events"][0]["mandate_id"] is None
+
+
+def test_strip__while_a_ledger_lacks_facts__is_unknown(stage: Stage, mandate_id: str) -> None:
+    reverted(stage, mandate_id, 1)
+    hold(stage, mandate_id)
+    found = strip(stage)
+    assert found["limits"] is None
+    assert set(found["sources"].values()) == {None}
+
+
+def test_strip__may_be_kept_for_twenty_seconds(stage: Stage) -> None:
+    answer = stage.call("GET", f"/agents/{stage.agent_id}/record", {})
+    assert answer.headers["cache-control"] == "public, max-age=20"
+
+
+def test_strip__of_an_unknown_agent__is_not_found(stage: Stage) -> None:
+    assert reason(stage.call("GET", "/agents/987654321/record", {})) == (404, "not_found")
+
+
+# Many
+
+
+def test_strips__are_those_of_single_reads(stage: Stage, mandate_id: str) -> None:
+    reverted(stage, mandate_id, 1)
+    other = str(connect(stage.client)["user_id"])
+    ids = f"{stage.agent_id},{other},{other}"
+    answer = stage.get("/agents/records", {}, ids=ids)
+    singles = {one: strip(stage, one) for one in (stage.agent_id, other)}
+    assert answer == {"records": singles, "paper_note": PAPER_NOTE}
+
+
+@pytest.mark.parametrize(
+    ("ids", "status", "says"),
+    [
+        (",".join(["{id}"] * 50), 200, ""),
+        (",".join(["{id}"] * 51), 400, "51"),
+        ("", 400, "ids"),
+        ("{id},", 400, "1001,1002"),
+        ("{id},0", 400, "1001,1002"),
+        ("{id};5", 400, "1001,1002"),
+        ("{id},987654321", 404, "987654321"),
+    ],
+)
+def test_strips__of_one_to_fifty_known_agents(
+    stage: Stage, ids: str, status: int, says: str
+) -> None:
+    query = ids.replace("{id}", stage.agent_id)
+    answer = stage.call("GET", "/agents/records", {}, ids=query)
+    assert answer.status_code == status, answer.text
+    assert says in answer.text
+
+
+@pytest.fixture
+def sent(database: Database) -> Iterator[list[str]]:
+    """Every statement that the database is sent."""
+    statements = list[str]()
+
+    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield statements
+    event.remove(database.engine, "before_cursor_execute", note)
+
+
+def test_strips__of_fifty_agents__take_at_most_six_statements(
+    stage: Stage, mandate_id: str, database: Database, sent: list[str]
+) -> None:
+    reverted(stage, mandate_id, 1)
+    with database.write() as session:
+        made = [
+            Account(kind="agent", name=f"a{n}", registered_from="x", created_at=stage.clock.now)
+            for n in range(49)
+        ]
+        session.add_all(made)
+        session.flush()
+        ids = [stage.agent_id, *(str(one.id) for one in made)]
+    sent.clear()
+    answer = stage.get("/agents/records", {}, ids=",".join(ids))
+    assert len(answer["records"]) == 50
+    assert len(sent) <= MOST_STATEMENTS, "\n".join(sent)
