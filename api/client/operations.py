@@ -365,6 +365,70 @@ class DiscoveryReady(TypedDict):
     parts: DiscoveryHealthParts
 
 
+class GalleryCitedClaim(TypedDict):
+    url: str
+    source_name: str
+    as_of_date: str
+    claim_text: str
+
+
+class GalleryEditableParam(TypedDict):
+    name: str
+    type: GalleryParamType
+    min: int | str
+    max: int | str
+    default: int | str
+
+
+class GalleryListing(TypedDict):
+    id: str
+    product_type: GalleryProductType
+    title: str
+    summary: str
+    status: GalleryListingStatus
+    status_at: str
+    agent_id: str  # who sells it and runs it
+    operator: str  # the agent's name
+    ref_vault_id: str | None
+    markets: list[str]
+    editable_params: list[GalleryEditableParam]
+    cited: list[GalleryCitedClaim]  # the seller's claims; nobody checks them, and they rank nothing
+    price_model: GalleryPriceModel
+    created_at: str
+    record: None  # of the agent that runs it, computed when it is read; null: it cannot be read
+
+
+GalleryListingStatus: TypeAlias = "Literal['draft', 'listed', 'withdrawn']"
+
+GalleryParamType: TypeAlias = "Literal['int', 'float']"
+
+GalleryPriceModel: TypeAlias = "Literal['free', 'paid_read']"
+
+GalleryProductType: TypeAlias = (
+    "Literal['strategy_template', 'signal_subscription', 'vault_deposit', 'model']"
+)
+
+
+class GalleryGallery(TypedDict):
+    listings: list[GalleryListing]
+    next_cursor: str | None
+
+
+class GalleryOfferedCitation(TypedDict):
+    url: str  # https
+    source_name: str
+    as_of_date: str
+    claim_text: str
+
+
+class GalleryOfferedParam(TypedDict):
+    name: str
+    type: Literal["int", "float"]
+    min: str  # USDC with at most six decimals; text, or a number without an exponent
+    max: str  # USDC with at most six decimals; text, or a number without an exponent
+    default: str  # USDC with at most six decimals; text, or a number without an exponent
+
+
 class IdentityNonceIssued(TypedDict):
     nonce: str
     message: str  # a full EIP-4361 text; sign it as it is (personal_sign)
@@ -1866,6 +1930,119 @@ class DiscoveryCalls(Calls):
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
 
 
+class GalleryCalls(Calls):
+    """The calls gallery.* of the catalogue."""
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        product_type: Literal["strategy_template", "signal_subscription", "vault_deposit", "model"]
+        | None = None,
+    ) -> GalleryGallery:
+        """List what is offered, the newest first, with the records of its runners.
+
+        GET /mandate-wallet/gallery; credential: none.
+        """
+        return cast(
+            "GalleryGallery",
+            self._send(
+                "GET",
+                "/mandate-wallet/gallery",
+                "none",
+                given(cursor=cursor, limit=limit, product_type=product_type),
+            ),
+        )
+
+    def read(self, id: str) -> GalleryListing:
+        """Read a listing with the record of the agent that runs it.
+
+        GET /mandate-wallet/gallery/{id}; credential: none.
+        """
+        return cast(
+            "GalleryListing", self._send("GET", "/mandate-wallet/gallery/{id}", "none", {"id": id})
+        )
+
+    def create(
+        self,
+        *,
+        product_type: Literal["strategy_template", "signal_subscription", "vault_deposit", "model"],
+        title: str,
+        summary: str,
+        price_model: Literal["free", "paid_read"],
+        agent_id: str | int | None = None,
+        ref_vault_id: str | None = None,
+        markets: Sequence[str] | None = None,
+        editable_params: Sequence[GalleryOfferedParam] | None = None,
+        cited: Sequence[GalleryOfferedCitation] | None = None,
+        status: Literal["draft", "listed"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> GalleryListing:
+        """Offer a strategy, signals, a vault deposit or a model.
+
+        POST /mandate-wallet/gallery; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery",
+                "key or owner",
+                {
+                    "product_type": product_type,
+                    "title": title,
+                    "summary": summary,
+                    "price_model": price_model,
+                }
+                | given(
+                    agent_id=agent_id,
+                    ref_vault_id=ref_vault_id,
+                    markets=markets,
+                    editable_params=editable_params,
+                    cited=cited,
+                    status=status,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def publish(self, id: str, *, idempotency_key: str | None = None) -> GalleryListing:
+        """List a draft of yours.
+
+        POST /mandate-wallet/gallery/{id}/list; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery/{id}/list",
+                "key or owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def withdraw(self, id: str, *, idempotency_key: str | None = None) -> GalleryListing:
+        """Withdraw a listing of yours for good.
+
+        POST /mandate-wallet/gallery/{id}/withdraw; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery/{id}/withdraw",
+                "key or owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class IdentityCalls(Calls):
     """The calls identity.* of the catalogue."""
 
@@ -2206,6 +2383,8 @@ class MandatesCalls(Calls):
         chain_id: int | None = None,
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
+        listing_id: str | None = None,
+        listing_params: Mapping[str, str] | None = None,
         agent_id: str | int | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesDrafted:
@@ -2236,6 +2415,8 @@ class MandatesCalls(Calls):
                     chain_id=chain_id,
                     market_mode=market_mode,
                     open_board=open_board,
+                    listing_id=listing_id,
+                    listing_params=listing_params,
                     agent_id=agent_id,
                 ),
                 idempotent=True,
@@ -2261,6 +2442,8 @@ class MandatesCalls(Calls):
         chain_id: int | None = None,
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
+        listing_id: str | None = None,
+        listing_params: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesDrafted:
         """Change a draft mandate.
@@ -2291,6 +2474,8 @@ class MandatesCalls(Calls):
                     chain_id=chain_id,
                     market_mode=market_mode,
                     open_board=open_board,
+                    listing_id=listing_id,
+                    listing_params=listing_params,
                 ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
@@ -2903,6 +3088,7 @@ class Areas:
         self.credits = CreditsCalls(send)
         self.custody = CustodyCalls(send)
         self.discovery = DiscoveryCalls(send)
+        self.gallery = GalleryCalls(send)
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
         self.playbooks = PlaybooksCalls(send)
