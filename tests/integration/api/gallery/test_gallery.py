@@ -7,6 +7,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import event, select, text
 from starlette.testclient import TestClient
 
+from api.areas.gallery import service
 from api.areas.gallery.operations import EXAMPLE
 from core.db.engine import Database
 from core.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
@@ -46,6 +47,9 @@ def ids(answer: Any) -> list[str]:
     return [one["id"] for one in answer.json()["listings"]]
 
 
+@pytest.mark.row(
+    "2.20 status", "2.20 a listing's status is its latest event's", "3.4 draft listed withdrawn"
+)
 def test_a_listing__is_drafted_listed_and_withdrawn_for_good(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -71,6 +75,7 @@ def test_a_listing__is_drafted_listed_and_withdrawn_for_good(
         assert session.scalar(select(GalleryShelf.event_id)) == session.scalar(newest)
 
 
+@pytest.mark.row("2.20 editable_params", "2.20 cited")
 def test_a_listing__says_what_its_seller_wrote(client: TestClient, agent: dict[str, Any]) -> None:
     shown = made(client, key(agent), **OFFERED)
     assert shown["editable_params"] == [
@@ -91,6 +96,7 @@ def test_a_listing__says_what_its_seller_wrote(client: TestClient, agent: dict[s
     )
 
 
+@pytest.mark.row("2.20 product_type", "2.20 ref_vault_id")
 def test_the_list__runs_newest_first_by_pages_and_product_type(
     client: TestClient, agent: dict[str, Any]
 ) -> None:
@@ -155,6 +161,36 @@ def test_a_key_without_tx__offers_nothing(client: TestClient, wallet: LocalAccou
     assert reason(offer(client, key(agent))) == (403, "scope_denied")
 
 
+@pytest.mark.parametrize(("title", "summary"), [("AB", ""), ("A" * 80, "A" * 140)])
+def test_title_and_summary__are_taken_at_their_bounds(
+    client: TestClient, agent: dict[str, Any], title: str, summary: str
+) -> None:
+    shown = made(client, key(agent), title=title, summary=summary)
+    assert (shown["title"], shown["summary"]) == (title, summary)
+
+
+@pytest.mark.row("2.20 record at read time")
+def test_a_listing__shows_the_record_of_the_agent_that_runs_it_as_it_is_read(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any]
+) -> None:
+    """Until there are strips the record is null; the one function that reads them is asked once a
+    page, for all agents at once.
+    """
+    asked: list[set[int]] = []
+
+    def records_of(call: Any, agent_ids: set[int]) -> dict[int, None]:
+        asked.append(agent_ids)
+        return {}
+
+    monkeypatch.setattr(service, "records_of", records_of)
+    other = connect(client, agent_name="other")
+    for seller in (agent, other):
+        assert made(client, key(seller), status="listed")["record"] is None
+    asked.clear()
+    assert [one["record"] for one in client.get(PATH).json()["listings"]] == [None, None]
+    assert asked == [{agent["user_id"], other["user_id"]}]
+
+
 CITED: dict[str, Any] = OFFERED["cited"][0]
 PARAM: dict[str, Any] = OFFERED["editable_params"][0]
 STRATEGY: dict[str, Any] = {"product_type": "strategy_template"}
@@ -206,6 +242,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.row("2.20 title", "2.20 summary", "2.20 price_model", "8 listing title and summary")
 def test_a_hostile_body__is_refused_by_its_field(
     client: TestClient, database: Database, agent: dict[str, Any]
 ) -> None:

@@ -27,6 +27,7 @@ def strategy_row(stage: Stage, listing_id: str, **params: Any) -> dict[str, Any]
     }
 
 
+@pytest.mark.row("2.1 strategy listing_id")
 def test_a_draft__reads_its_strategy_from_the_listing(
     stage: Stage,
     listing_id: str,
