@@ -387,15 +387,17 @@ class GalleryListing(TypedDict):
     summary: str
     status: GalleryListingStatus
     status_at: str
-    agent_id: str  # who sells it and runs it
+    agent_id: str  # who sells it
     operator: str  # the agent's name
+    house: bool  # the house runs the agent that sells it
+    runner_agent_id: str  # whose record is shown with it
     ref_vault_id: str | None
     markets: list[str]
     editable_params: list[GalleryEditableParam]
     cited: list[GalleryCitedClaim]  # the seller's claims; nobody checks them, and they rank nothing
     price_model: GalleryPriceModel
     created_at: str
-    record: None  # of the agent that runs it, computed when it is read; null: it cannot be read
+    record: None  # of runner_agent_id, computed when it is read; null: it cannot be read
 
 
 GalleryListingStatus: TypeAlias = "Literal['draft', 'listed', 'withdrawn']"

@@ -83,8 +83,7 @@ class OfferedCitation(Command):
 class CreateListing(Command):
     agent_id: AccountIdText | None = Field(
         default=None,
-        description="who sells and runs it: an owner names an agent of its own, an agent itself or "
-        "nobody",
+        description="who sells it: an owner names an agent of its own, an agent itself or nobody",
     )
     product_type: ProductWord
     title: Annotated[str, Field(min_length=2, max_length=80)]
@@ -142,8 +141,10 @@ class Listing(AnswerBody):
     summary: str
     status: ListingStatus
     status_at: str
-    agent_id: str = Field(description="who sells it and runs it")
+    agent_id: str = Field(description="who sells it")
     operator: str = Field(description="the agent's name")
+    house: bool = Field(description="the house runs the agent that sells it")
+    runner_agent_id: str = Field(description="whose record is shown with it")
     ref_vault_id: str | None
     markets: list[str]
     editable_params: list[EditableParam]
@@ -153,7 +154,7 @@ class Listing(AnswerBody):
     price_model: PriceModel
     created_at: str
     record: ShownRecord = Field(
-        description="of the agent that runs it, computed when it is read; null: it cannot be read"
+        description="of runner_agent_id, computed when it is read; null: it cannot be read"
     )
 
 

@@ -197,7 +197,9 @@ def _offer(command: CreateListing) -> ListingOffer:
 
 def _views(call: Call, listings: Sequence[ShownListing]) -> list[Listing]:
     """With the records of all, read at once."""
-    records = records_of(call, {one.agent_id for one in listings})
+    house = call.deps.house
+    runners = {one.agent_id: house.runner_of(one.agent_id) for one in listings}
+    records = records_of(call, set(runners.values()))
     return [
         Listing(
             id=one.public_id,
@@ -208,13 +210,15 @@ def _views(call: Call, listings: Sequence[ShownListing]) -> list[Listing]:
             status_at=instant_text(one.status_at),
             agent_id=str(one.agent_id),
             operator=one.operator,
+            house=house.is_house(one.agent_id),
+            runner_agent_id=str(runners[one.agent_id]),
             ref_vault_id=one.offer.ref_vault_id,
             markets=list(one.offer.markets),
             editable_params=[_param(param) for param in one.offer.editable_params],
             cited=[_claim(citation) for citation in one.offer.cited],
             price_model=one.offer.price_model,
             created_at=instant_text(one.created_at),
-            record=records.get(one.agent_id),
+            record=records.get(runners[one.agent_id]),
         )
         for one in listings
     ]

@@ -307,9 +307,8 @@ def _strategy(call: Call, command: DraftTerms) -> dict[str, Any] | None:
             next_calls=("gallery.list",),
         )
     values = values_of(listing.offer.editable_params, command.listing_params or {})
-    return strategy_row(
-        listing.public_id, listing.offer, listing.operator, listing.agent_id, values
-    )
+    runner = call.deps.house.runner_of(listing.agent_id)
+    return strategy_row(listing.public_id, listing.offer, listing.operator, runner, values)
 
 
 def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:

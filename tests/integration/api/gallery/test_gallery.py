@@ -1,5 +1,6 @@
 """The gallery: what is offered, by whom, and what becomes of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,14 @@ from starlette.testclient import TestClient
 
 from api.areas.gallery import service
 from api.areas.gallery.operations import EXAMPLE
+from api.kernel.operation import Deps
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.main import create_app
 from core.db.engine import Database
 from core.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
-from tests.integration.api.conftest import KEY, Clock, Limit, connect, login, reason
+from core.house import House
+from tests.integration.api.conftest import BASE_URL, KEY, Clock, Limit, connect, login, reason
+from tests.integration.api.in_process import AppClient
 
 PATH = "/mandate-wallet/gallery"
 OFFERED: dict[str, Any] = dict(EXAMPLE)
@@ -189,6 +195,18 @@ def test_a_listing__shows_the_record_of_the_agent_that_runs_it_as_it_is_read(
     asked.clear()
     assert [one["record"] for one in client.get(PATH).json()["listings"]] == [None, None]
     assert asked == [{agent["user_id"], other["user_id"]}]
+
+
+def test_a_listing_of_the_house__shows_whose_record_it_is(client: TestClient, deps: Deps) -> None:
+    seller, runner = connect(client), connect(client, agent_name="runner")
+    shown = made(client, key(seller))
+    house = House(house_agents=(seller["user_id"],), record_runner=runner["user_id"])
+    own = replace(deps, house=house, workers=Workers(CALLS, CALLS_OF_ONE))
+    with AppClient(create_app(own), base_url=BASE_URL) as of_the_house:
+        read = of_the_house.get(f"{PATH}/{shown['id']}").json()
+    assert (shown["house"], shown["runner_agent_id"]) == (False, str(seller["user_id"]))
+    assert (read["house"], read["runner_agent_id"]) == (True, str(runner["user_id"]))
+    assert read["agent_id"] == str(seller["user_id"])
 
 
 CITED: dict[str, Any] = OFFERED["cited"][0]
