@@ -18,6 +18,7 @@ from api.areas.mandates.schemas.commands import (
 )
 from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
+from api.areas.mandates.service.strategies import strategy_of
 from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
@@ -26,8 +27,6 @@ from core.blocks.registry import listed_adapters
 from core.chain.abi import AbiDecodeError, signatures_by_selector
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError
-from core.gallery.rules import ListingStatus, strategy_row, values_of
-from core.gallery.views import find_listing
 from core.hexes import address_or_none
 from core.identity import policies
 from core.identity import queries as identity
@@ -269,7 +268,7 @@ def _write(
         )
     # reads, so that it goes first: a read would flush what nobody has judged yet
     targets, listed = _written_targets(call, command)
-    mandate.strategy = _strategy(call, command)
+    mandate.strategy = strategy_of(call, command)
     mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
     mandate.chain_id = call.deps.chain_id
     mandate.purpose = command.purpose
@@ -288,27 +287,6 @@ def _write(
     mandate.open_board = command.open_board
     mandate.allowed_targets = targets_to_json(targets)
     _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent, targets, listed))
-
-
-def _strategy(call: Call, command: DraftTerms) -> dict[str, Any] | None:
-    """What the draft keeps of the listing that it names.
-
-    Errors: InvalidParameterError, InvalidNumberError; Refusal invalid_parameter.
-    """
-    if command.listing_id is None:
-        if command.listing_params:
-            raise InvalidParameterError("listing_params", "send listing_id with it")
-        return None
-    listing = find_listing(call.db, command.listing_id)
-    if listing is None or listing.status is not ListingStatus.LISTED:
-        raise Refusal(
-            "invalid_parameter",
-            "listing_id: write the id of a listing that is in the gallery now, or leave it out.",
-            next_calls=("gallery.list",),
-        )
-    values = values_of(listing.offer.editable_params, command.listing_params or {})
-    runner = call.deps.house.runner_of(listing.agent_id)
-    return strategy_row(listing.public_id, listing.offer, listing.operator, runner, values)
 
 
 def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:
