@@ -46,6 +46,7 @@ from core.custody.keys import KeyMaker, KeyRing
 from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
+from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
@@ -126,6 +127,7 @@ def deps_of(settings: Settings) -> Deps:
         pepper=_pepper(settings),
         clock=_now,
         limits=Limits.model_validate(settings, from_attributes=True),
+        house=House.model_validate(settings, from_attributes=True),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),

@@ -92,6 +92,10 @@ class CallerLimits(BaseModel):
         20, "transfer reports of an account that wait for the chain", 1
     )
 
+    # The gallery
+    open_listings: int = count(20, "listings of an agent that are not withdrawn", 1)
+    listings_per_day: int = count(20, "listings that an agent makes in 24 hours", 1)
+
     # Named by the specification without a figure; GET /prices shows them
     new_account_payout_credits_per_day: int = count(
         200, "payout cap of an account without standing"

@@ -23,6 +23,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
+from core.house import House
 from core.limits import CallerLimits, count
 from core.times import DAY_S
 
@@ -159,7 +160,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits):
+class Settings(BaseSettings, CallerLimits, House):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

@@ -365,6 +365,149 @@ class DiscoveryReady(TypedDict):
     parts: DiscoveryHealthParts
 
 
+class GalleryCitedClaim(TypedDict):
+    url: str
+    source_name: str
+    as_of_date: str
+    claim_text: str
+
+
+class GalleryEditableParam(TypedDict):
+    name: str
+    type: GalleryParamType
+    min: int | str
+    max: int | str
+    default: int | str
+
+
+class GalleryListing(TypedDict):
+    id: str
+    product_type: GalleryProductType
+    title: str
+    summary: str
+    status: GalleryListingStatus
+    status_at: str
+    agent_id: str  # who sells it
+    operator: str  # the agent's name
+    house: bool  # the house runs the agent that sells it
+    runner_agent_id: str  # whose record is shown with it
+    ref_vault_id: str | None
+    markets: list[str]
+    editable_params: list[GalleryEditableParam]
+    cited: list[GalleryCitedClaim]  # the seller's claims; nobody checks them, and they rank nothing
+    price_model: GalleryPriceModel
+    created_at: str
+    record: (
+        GalleryRecordStrip | None
+    )  # of runner_agent_id, computed when it is read; null: it cannot be read
+
+
+GalleryListingStatus: TypeAlias = "Literal['draft', 'listed', 'withdrawn']"
+
+GalleryParamType: TypeAlias = "Literal['int', 'float']"
+
+
+class GalleryPostingTier(TypedDict):
+    tier: str
+    source: str
+
+
+GalleryPriceModel: TypeAlias = "Literal['free', 'paid_read']"
+
+GalleryProductType: TypeAlias = (
+    "Literal['strategy_template', 'signal_subscription', 'vault_deposit', 'model']"
+)
+
+
+class GalleryRecordStrip(TypedDict):
+    ladder: GalleryStripLadder | None
+    agent_name: str
+    runner: bool  # the record is that of the agent that runs a listing
+    posting_tier: GalleryPostingTier | None  # of a single read alone
+    hall: GalleryStripHall | None
+    limits: GalleryStripLimits | None
+    work: GalleryStripWork | None
+    sources: GalleryStripSources
+    paper: None
+    paper_note: str
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
+
+
+class GalleryStripHall(TypedDict):
+    ranked: bool
+    rank: int | None  # by days live among ranked agents; null when unranked
+    days_live: int
+    trades: int
+    days_needed: int
+    trades_needed: int
+
+
+class GalleryStripLadder(TypedDict):
+    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
+    verified_count: int
+    next_tier_at: int | None
+
+
+class GalleryStripLimits(TypedDict):
+    refusals: int
+    mandates_kept: int
+    mandates_ended: int
+    violations: int
+
+
+class GalleryStripMandate(TypedDict):
+    id: str
+    status: Literal["stopped", "settled"]
+    ended_at: str
+    kept: bool
+    breaches: int
+
+
+class GalleryStripRefusal(TypedDict):
+    at: str
+    mandate_id: str | None  # null for a mandate that came by the open board
+    code: str
+    server_check: Literal["confirmed"]
+
+
+class GalleryStripSources(TypedDict):
+    ladder: str | None
+    work: str | None
+    work_kg: str | None
+    hall: str | None
+    limits: str | None
+    refusals: str | None
+    mandates: list[GalleryStripMandate] | None
+    refusal_events: list[GalleryStripRefusal] | None
+
+
+class GalleryStripWork(TypedDict):
+    verified_task_claims: int
+    finalized_kg_claims: int
+
+
+class GalleryGallery(TypedDict):
+    listings: list[GalleryListing]
+    next_cursor: str | None
+
+
+class GalleryOfferedCitation(TypedDict):
+    url: str  # https
+    source_name: str
+    as_of_date: str
+    claim_text: str
+
+
+class GalleryOfferedParam(TypedDict):
+    name: str
+    type: Literal["int", "float"]
+    min: str  # USDC with at most six decimals; text, or a number without an exponent
+    max: str  # USDC with at most six decimals; text, or a number without an exponent
+    default: str  # USDC with at most six decimals; text, or a number without an exponent
+
+
 class IdentityNonceIssued(TypedDict):
     nonce: str
     message: str  # a full EIP-4361 text; sign it as it is (personal_sign)
@@ -775,6 +918,10 @@ class MandatesTermsInQuestion(TypedDict):
     chain_id: NotRequired[int | None]
     market_mode: NotRequired[Literal["paper", "testnet"] | None]
     open_board: NotRequired[bool]
+    listing_id: NotRequired[str | None]
+    listing_params: NotRequired[
+        dict[str, str] | None
+    ]  # the listing's parameters by name, each within its range; what is left out has its default
 
 
 class MandatesReplayedActions(TypedDict):
@@ -2012,6 +2159,119 @@ class DiscoveryCalls(Calls):
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
 
 
+class GalleryCalls(Calls):
+    """The calls gallery.* of the catalogue."""
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        product_type: Literal["strategy_template", "signal_subscription", "vault_deposit", "model"]
+        | None = None,
+    ) -> GalleryGallery:
+        """List what is offered, the newest first, with the records of its runners.
+
+        GET /mandate-wallet/gallery; credential: none.
+        """
+        return cast(
+            "GalleryGallery",
+            self._send(
+                "GET",
+                "/mandate-wallet/gallery",
+                "none",
+                given(cursor=cursor, limit=limit, product_type=product_type),
+            ),
+        )
+
+    def read(self, id: str) -> GalleryListing:
+        """Read a listing with the record of the agent that runs it.
+
+        GET /mandate-wallet/gallery/{id}; credential: none.
+        """
+        return cast(
+            "GalleryListing", self._send("GET", "/mandate-wallet/gallery/{id}", "none", {"id": id})
+        )
+
+    def create(
+        self,
+        *,
+        product_type: Literal["strategy_template", "signal_subscription", "vault_deposit", "model"],
+        title: str,
+        summary: str,
+        price_model: Literal["free", "paid_read"],
+        agent_id: str | int | None = None,
+        ref_vault_id: str | None = None,
+        markets: Sequence[str] | None = None,
+        editable_params: Sequence[GalleryOfferedParam] | None = None,
+        cited: Sequence[GalleryOfferedCitation] | None = None,
+        status: Literal["draft", "listed"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> GalleryListing:
+        """Offer a strategy, signals, a vault deposit or a model.
+
+        POST /mandate-wallet/gallery; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery",
+                "key or owner",
+                {
+                    "product_type": product_type,
+                    "title": title,
+                    "summary": summary,
+                    "price_model": price_model,
+                }
+                | given(
+                    agent_id=agent_id,
+                    ref_vault_id=ref_vault_id,
+                    markets=markets,
+                    editable_params=editable_params,
+                    cited=cited,
+                    status=status,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def publish(self, id: str, *, idempotency_key: str | None = None) -> GalleryListing:
+        """List a draft of yours.
+
+        POST /mandate-wallet/gallery/{id}/list; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery/{id}/list",
+                "key or owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def withdraw(self, id: str, *, idempotency_key: str | None = None) -> GalleryListing:
+        """Withdraw a listing of yours for good.
+
+        POST /mandate-wallet/gallery/{id}/withdraw; credential: key or owner.
+        """
+        return cast(
+            "GalleryListing",
+            self._send(
+                "POST",
+                "/mandate-wallet/gallery/{id}/withdraw",
+                "key or owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class IdentityCalls(Calls):
     """The calls identity.* of the catalogue."""
 
@@ -2352,6 +2612,8 @@ class MandatesCalls(Calls):
         chain_id: int | None = None,
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
+        listing_id: str | None = None,
+        listing_params: Mapping[str, str] | None = None,
         agent_id: str | int | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesDrafted:
@@ -2382,6 +2644,8 @@ class MandatesCalls(Calls):
                     chain_id=chain_id,
                     market_mode=market_mode,
                     open_board=open_board,
+                    listing_id=listing_id,
+                    listing_params=listing_params,
                     agent_id=agent_id,
                 ),
                 idempotent=True,
@@ -2407,6 +2671,8 @@ class MandatesCalls(Calls):
         chain_id: int | None = None,
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
+        listing_id: str | None = None,
+        listing_params: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> MandatesDrafted:
         """Change a draft mandate.
@@ -2437,6 +2703,8 @@ class MandatesCalls(Calls):
                     chain_id=chain_id,
                     market_mode=market_mode,
                     open_board=open_board,
+                    listing_id=listing_id,
+                    listing_params=listing_params,
                 ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
@@ -3090,6 +3358,7 @@ class Areas:
         self.credits = CreditsCalls(send)
         self.custody = CustodyCalls(send)
         self.discovery = DiscoveryCalls(send)
+        self.gallery = GalleryCalls(send)
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
         self.playbooks = PlaybooksCalls(send)

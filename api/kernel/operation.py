@@ -40,6 +40,7 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
+from core.house import House
 from core.mandate.chain.reader import VaultReader
 
 
@@ -189,6 +190,7 @@ class Deps:
     pepper: bytes
     clock: Callable[[], datetime]
     limits: Limits = field(default_factory=Limits)
+    house: House = field(default_factory=House)
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False

@@ -28,6 +28,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
+from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
 from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
 
@@ -100,6 +101,15 @@ class DraftTerms(Command):
     chain_id: Int | None = None
     market_mode: Literal["paper", "testnet"] | None = None
     open_board: Flag = False
+    listing_id: (
+        Annotated[str, Field(max_length=64, description="of a listing that is in the gallery")]
+        | None
+    ) = None
+    listing_params: Annotated[dict[str, Usdc], Field(max_length=PARAMS_MOST)] | None = Field(
+        default=None,
+        description="the listing's parameters by name, each within its range; what is left out "
+        "has its default",
+    )
 
 
 class CreateDraft(DraftTerms):

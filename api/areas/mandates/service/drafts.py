@@ -18,6 +18,7 @@ from api.areas.mandates.schemas.commands import (
 )
 from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
+from api.areas.mandates.service.strategies import strategy_of
 from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
@@ -260,6 +261,7 @@ def _write(
     require_possible(call, command)
     # reads, so that it goes first: a read would flush what nobody has judged yet
     targets, listed = written_targets(call, command)
+    mandate.strategy = strategy_of(call, command)
     mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
     mandate.chain_id = call.deps.chain_id
     mandate.purpose = command.purpose

@@ -125,7 +125,9 @@ def test_the_door_and_the_open_board__need_no_key_and_every_other_call_does(stag
         for row in catalogue().operations
         if row.path.startswith("/mandate-wallet/") and row.auth is auth.ANYBODY
     }
-    assert open_to_all == {"/mandate-wallet/door", "/mandate-wallet/board"}
+    gallery = {"/mandate-wallet/gallery", "/mandate-wallet/gallery/{id}"}
+    records = {"/mandate-wallet/agents/records", "/mandate-wallet/agents/{id}/record"}
+    assert open_to_all == {"/mandate-wallet/door", "/mandate-wallet/board"} | gallery | records
     assert stage.call("GET", "/door", {}).status_code == 402
 
 

@@ -1,0 +1,163 @@
+"""Commands and answers of the gallery (docs/gallery.md)."""
+
+import re
+from datetime import date
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import WHOLE, AccountIdText, Usdc
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from api.kernel.record_strip import RecordStrip
+from core.gallery.rules import (
+    CITED_MOST,
+    MARKETS_MOST,
+    PARAMS_MOST,
+    URL_CHARACTERS_MOST,
+    ListingStatus,
+    ParamType,
+    PriceModel,
+    ProductType,
+)
+
+LISTING_ID_PATTERN = r"^l_[a-z2-7]{10}$"
+PAGE_MOST = 50  # records that are read at once
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def _refuse(kind: str, rule: str) -> NoReturn:
+    raise PydanticCustomError(kind, "{rule}", {"rule": rule})
+
+
+def _listing_id(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(LISTING_ID_PATTERN, value):
+        _refuse(
+            "not_found",
+            "no listing has this id; an id is l_ and 10 characters from a to z and 2 to 7",
+        )
+    return str(value)
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass  # a day that no calendar has
+    _refuse("invalid_parameter", "write a day, such as 2026-01-31")
+
+
+ListingId = Annotated[
+    str,
+    BeforeValidator(_listing_id),
+    WithJsonSchema(
+        {"type": "string", "pattern": LISTING_ID_PATTERN, "description": "the listing's id"}
+    ),
+]
+Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+ProductWord = Literal["strategy_template", "signal_subscription", "vault_deposit", "model"]
+Market = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class OfferedParam(Command):
+    """Numbers as text or JSON numbers, within plus or minus 1e12, with six decimals at most; of
+    an int whole ones.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    type: Literal["int", "float"]
+    min: Usdc
+    max: Usdc
+    default: Usdc
+
+
+class OfferedCitation(Command):
+    url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS_MOST, description="https")]
+    source_name: Annotated[str, Field(min_length=1, max_length=120)]
+    as_of_date: Day
+    claim_text: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class CreateListing(Command):
+    agent_id: AccountIdText | None = Field(
+        default=None,
+        description="who sells it: an owner names an agent of its own, an agent itself or nobody",
+    )
+    product_type: ProductWord
+    title: Annotated[str, Field(min_length=2, max_length=80)]
+    summary: Annotated[str, Field(max_length=140)]
+    price_model: Literal["free", "paid_read"]
+    ref_vault_id: (
+        Annotated[
+            str,
+            Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$", description="of a vault_deposit its vault"),
+        ]
+        | None
+    ) = None
+    markets: Annotated[list[Market], Field(max_length=MARKETS_MOST)] = Field(default_factory=list)
+    editable_params: Annotated[
+        list[OfferedParam],
+        Field(max_length=PARAMS_MOST, description="of a strategy_template alone"),
+    ] = Field(default_factory=list)
+    cited: Annotated[
+        list[OfferedCitation],
+        Field(max_length=CITED_MOST, description="your claims with their sources"),
+    ] = Field(default_factory=list)
+    status: Literal["draft", "listed"] = "draft"
+
+
+class GalleryQuery(Paged):
+    product_type: ProductWord | None = None
+    limit: Annotated[int, Field(ge=1, le=PAGE_MOST), WHOLE] = 20
+
+
+class ListingPath(Command):
+    id: ListingId
+
+
+class EditableParam(AnswerBody):
+    """Of an int whole numbers, of a float text with six decimals. Both bounds are inclusive."""
+
+    name: str
+    type: ParamType
+    min: int | str
+    max: int | str
+    default: int | str
+
+
+class CitedClaim(AnswerBody):
+    url: str
+    source_name: str
+    as_of_date: str
+    claim_text: str
+
+
+class Listing(AnswerBody):
+    id: str
+    product_type: ProductType
+    title: str
+    summary: str
+    status: ListingStatus
+    status_at: str
+    agent_id: str = Field(description="who sells it")
+    operator: str = Field(description="the agent's name")
+    house: bool = Field(description="the house runs the agent that sells it")
+    runner_agent_id: str = Field(description="whose record is shown with it")
+    ref_vault_id: str | None
+    markets: list[str]
+    editable_params: list[EditableParam]
+    cited: list[CitedClaim] = Field(
+        description="the seller's claims; nobody checks them, and they rank nothing"
+    )
+    price_model: PriceModel
+    created_at: str
+    record: RecordStrip | None = Field(
+        description="of runner_agent_id, computed when it is read; null: it cannot be read"
+    )
+
+
+class Gallery(AnswerBody):
+    listings: list[Listing]
+    next_cursor: str | None

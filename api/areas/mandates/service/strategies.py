@@ -1,0 +1,32 @@
+"""The strategy of a draft, read from the listing that it names
+(docs/gallery.md#a-draft-that-follows-a-listing).
+"""
+
+from typing import Any
+
+from api.areas.mandates.schemas.commands import DraftTerms
+from api.kernel.operation import Call, Refusal
+from core.errors import InvalidParameterError
+from core.gallery.rules import ListingStatus, strategy_row, values_of
+from core.gallery.views import find_listing
+
+
+def strategy_of(call: Call, command: DraftTerms) -> dict[str, Any] | None:
+    """What the draft keeps of the listing that it names.
+
+    Errors: InvalidParameterError, InvalidNumberError; Refusal invalid_parameter.
+    """
+    if command.listing_id is None:
+        if command.listing_params:
+            raise InvalidParameterError("listing_params", "send listing_id with it")
+        return None
+    listing = find_listing(call.db, command.listing_id)
+    if listing is None or listing.status is not ListingStatus.LISTED:
+        raise Refusal(
+            "invalid_parameter",
+            "listing_id: write the id of a listing that is in the gallery now, or leave it out.",
+            next_calls=("gallery.list",),
+        )
+    values = values_of(listing.offer.editable_params, command.listing_params or {})
+    runner = call.deps.house.runner_of(listing.agent_id)
+    return strategy_row(listing.public_id, listing.offer, listing.operator, runner, values)

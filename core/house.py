@@ -1,0 +1,43 @@
+"""Which agents the house runs, and whose record is shown with their rows (docs/gallery.md#the-house).
+
+core/settings.py reads it with all other settings, and api/main.py hands it down.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_settings import NoDecode
+
+AgentId = Annotated[int, Field(ge=1, lt=10**18)]
+
+
+class House(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    house_agents: Annotated[tuple[AgentId, ...], NoDecode] = Field(
+        default=(), max_length=1_000, description="user ids of the agents that the house runs"
+    )
+    house_runner: AgentId | None = Field(
+        default=None, description="user id of the agent that runs the house's listings"
+    )
+    record_runner: AgentId | None = Field(
+        default=None, description="the agent whose record is shown with them instead"
+    )
+
+    @field_validator("house_agents", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+
+    def is_house(self, agent_id: int) -> bool:
+        return agent_id in self.house_agents
+
+    def runner_of(self, agent_id: int) -> int:
+        """Whose record is shown with a row of that agent: its own, unless the house runs it; then
+        the record runner's, else the house runner's, else still its own.
+        """
+        if not self.is_house(agent_id):
+            return agent_id
+        return self.record_runner or self.house_runner or agent_id
