@@ -48,6 +48,7 @@ from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
+from core.perps.rules.leg import perps_terms
 from core.settings import Settings
 from core.startup import read_settings, refusals
 
@@ -133,6 +134,7 @@ def deps_of(settings: Settings) -> Deps:
         payment_config=payment_config,
         guard=_guard(settings),
         receipts=_receipts(settings),
+        perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
     )
 
 

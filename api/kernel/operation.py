@@ -41,6 +41,7 @@ from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
 from core.mandate.chain.reader import VaultReader
+from core.perps.rules.leg import PerpsTerms
 
 
 class Command(BaseModel):
@@ -203,6 +204,7 @@ class Deps:
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
+    perps: PerpsTerms | None = None  # None: the perpetuals leg is off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
