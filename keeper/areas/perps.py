@@ -5,11 +5,12 @@ key (docs/perpetuals.md).
 
 Laws
 - A leg that cannot be read holds up no other: it is asked for less and less often.
-- A venue that is down is not asked for every leg: after MOST_UNREADABLE in a row the run ends, and
-  the rest is due at the next one.
+- A venue that is down or slow is not asked for every leg: after MOST_UNREADABLE in a row, or RUN_S,
+  the run ends, and the rest is due at the next one.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +29,7 @@ from keeper.schedule import Job, JobPlace, JobSkippedError
 NAME = "perps"
 A_RUN = 50
 MOST_UNREADABLE = 5
+RUN_S = 20.0
 
 log = structlog.get_logger("keeper")
 
@@ -37,10 +39,11 @@ def jobs(place: JobPlace) -> tuple[Job, ...]:
 
 
 class LegReadings:
-    """Give `run` to a Job."""
+    """Give `run` to a Job. `clock`: seconds, for the length of a run."""
 
-    def __init__(self, place: JobPlace) -> None:
+    def __init__(self, place: JobPlace, clock: Callable[[], float] = time.monotonic) -> None:
         self._place = place
+        self._clock = clock
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many legs were read, and how many of them were degraded.
@@ -54,12 +57,13 @@ class LegReadings:
             self._place.fence(session)
             due = legs.claim_due(session, now, A_RUN)
         read = degraded = unreadable = 0
+        until = self._clock() + RUN_S
         for leg in due:
             reading = _reading(venue, leg)
             self._save(leg, reading, venue.source, now)
             read, degraded = read + 1, degraded + (reading.reason is not None)
             unreadable = unreadable + 1 if reading.reason is Degraded.UNREADABLE else 0
-            if unreadable == MOST_UNREADABLE:
+            if unreadable == MOST_UNREADABLE or self._clock() >= until:
                 break
         return {"due": len(due), "read": read, "degraded": degraded}
 

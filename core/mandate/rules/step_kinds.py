@@ -225,9 +225,6 @@ _CHAIN_NOTES: Mapping[str, tuple[StepKind, str, tuple[int, ...], bool]] = {
     "cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
     "hl_leg_bound": (StepKind.CONTROL, "control_hllegbound", (), False),
     "hl_leg_unbound": (StepKind.CONTROL, "control_hllegunbound", (), False),
-    "hl_order": (StepKind.ACTION, "action_hlorder", (3,), False),
-    "hl_order_result": (StepKind.OUTCOME, "outcome_hlorder", (), False),
-    "hl_stop_line": (StepKind.OUTCOME, "outcome_hlstopline", (4, 7), False),
 }
 _PAUSE_NOTES = {
     "paused": "Paused: agent removed on chain",

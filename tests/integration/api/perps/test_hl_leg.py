@@ -1,5 +1,6 @@
 """The leg, from the owner's call to the record, and what readings make of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.money import UsdcE6
 from core.perps.rules.leg import AccountReading, Degraded
-from keeper.areas.perps import MOST_UNREADABLE, LegReadings
+from keeper.areas.perps import MOST_UNREADABLE, RUN_S, LegReadings
 from keeper.schedule import JobSkippedError
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import Stage, address, reason
@@ -55,9 +56,11 @@ def unbind(stage: Stage, mandate_id: str) -> Any:
     return stage.call("DELETE", path(mandate_id), stage.owner)
 
 
-def readings(stage: Stage, venue: Readings | None) -> LegReadings:
+def readings(
+    stage: Stage, venue: Readings | None, clock: Callable[[], float] = lambda: 0.0
+) -> LegReadings:
     place: Any = SimpleNamespace(database=stage.database, fence=lambda _: None, perps=venue)
-    return LegReadings(place)
+    return LegReadings(place, clock)
 
 
 def sound(usdc_e6: int) -> AccountReading:
@@ -306,11 +309,22 @@ def many_legs(stage: Stage, count: int) -> list[str]:
 
 
 def test_a_leg_that_cannot_be_read__holds_up_no_other(stage: Stage) -> None:
-    first, second, third = many_legs(stage, 3)
-    venue = Readings({first: sound(1), third: sound(3)})
+    first, second = many_legs(stage, 2)
+    venue = Readings({second: sound(3)})
     did = readings(stage, venue).run(stage.clock.now)
-    assert did == {"due": 3, "read": 3, "degraded": 1}
-    assert second in venue.asked
+    assert did == {"due": 2, "read": 2, "degraded": 1}
+    assert venue.asked == [first, second]
+
+
+def test_a_slow_venue__ends_the_run_and_the_rest_is_read_by_the_next(stage: Stage) -> None:
+    first, second = many_legs(stage, 2)
+    venue, ticks = Readings({first: sound(1), second: sound(2)}), iter([0.0, RUN_S, 60.0, 61.0])
+    job, now = readings(stage, venue, lambda: next(ticks)), stage.clock.now
+    assert job.run(now) == {"due": 2, "read": 1, "degraded": 0}
+    assert job.run(now + timedelta(seconds=29)) == {"due": 0, "read": 0, "degraded": 0}
+    ticks = iter([60.0, 61.0, 62.0])
+    job.run(now + timedelta(seconds=30))
+    assert set(venue.asked) == {first, second}
 
 
 @pytest.mark.story
