@@ -49,6 +49,7 @@ from core.errors import InvalidParameterError
 from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
+from core.perps.rules.leg import perps_terms
 from core.settings import Settings
 from core.startup import read_settings, refusals
 
@@ -135,6 +136,7 @@ def deps_of(settings: Settings) -> Deps:
         payment_config=payment_config,
         guard=_guard(settings),
         receipts=_receipts(settings),
+        perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
     )
 
 

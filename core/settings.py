@@ -25,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from core.errors import InvalidParameterError
 from core.house import House
 from core.limits import CallerLimits, count
+from core.perps_settings import PerpsSettings
 from core.times import DAY_S
 
 DRIVER = "postgresql+psycopg"
@@ -160,7 +161,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House):
+class Settings(BaseSettings, CallerLimits, House, PerpsSettings):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

@@ -40,6 +40,7 @@ from keeper import funds, seals, status
 from keeper.anchoring import Anchoring
 from keeper.drafts import Caps
 from keeper.funds import Funds
+from keeper.hyperliquid_venue import HyperliquidVenue
 from keeper.market import GWEI
 from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
@@ -419,6 +420,7 @@ def work() -> None:
             clock=now_utc,
             mark_retention_days=settings.keeper_mark_retention_days,
             intent_retention_days=settings.keeper_intent_retention_days,
+            perps=None if settings.hl_url is None else HyperliquidVenue(settings.hl_url),
         )
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: worker.end())

@@ -31,6 +31,7 @@ from core.db.leadership import LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.jobs import queries as rows
 from core.mandate.chain.reader import VaultReader
+from core.perps.venue import PerpsVenue
 
 ERROR_CHARACTERS = 300
 
@@ -60,7 +61,8 @@ class Job:
 class JobPlace:
     """What the jobs of contexts work with.
 
-    `fence`: of the leader's epoch, to be called first in each writing transaction.
+    `fence`: of the leader's epoch, to be called first in each writing transaction. `perps`: None
+    while the perpetuals leg is off.
     """
 
     database: Database
@@ -68,6 +70,7 @@ class JobPlace:
     fence: Callable[[Session], None]
     mark_retention_days: int
     intent_retention_days: int
+    perps: PerpsVenue | None = None
 
 
 class Schedule:

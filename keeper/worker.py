@@ -27,6 +27,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.jobs import queries as job_runs
 from core.mandate.chain.reader import VaultReader
+from core.perps.venue import PerpsVenue
 from core.watchdog import Watchdog
 from keeper import funds
 from keeper.schedule import Job, JobPlace, Schedule
@@ -76,6 +77,7 @@ class Worker:
         clock: Callable[[], datetime],
         mark_retention_days: int,
         intent_retention_days: int,
+        perps: PerpsVenue | None = None,
     ) -> None:
         self._clock = clock
         self._chain_id = chain_id
@@ -88,6 +90,7 @@ class Worker:
             fence=self._leadership.fence_beside,
             mark_retention_days=mark_retention_days,
             intent_retention_days=intent_retention_days,
+            perps=perps,
         )
         self._watchdog = Watchdog(WATCHDOG_S)
         self._schedule: Schedule | None = None

@@ -1691,6 +1691,37 @@ class MandatesAllStatements(TypedDict):
     disclosures: list[MandatesDisclosure]
 
 
+PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
+
+PerpsLegStatus: TypeAlias = "Literal['bound', 'unbound']"
+
+
+class PerpsLegView(TypedDict):
+    status: PerpsLegStatus
+    owner_address: str
+    agent_address: str
+    bound_at: str
+    unbound_at: str | None
+    dex: str
+    last_worth_usdc: str | None
+    last_read_at: str | None
+    last_reason: PerpsDegraded | None
+    degraded_ticks: int
+    source: str | None
+
+
+class PerpsLegAnswer(TypedDict):
+    enabled: Literal[True]
+    mandate: str
+    mandate_status: str
+    network: str
+    hl_market_on: bool
+    agent_address: str | None
+    leg: PerpsLegView | None
+    exit_allowance_bps: int
+    note: str
+
+
 class RecordsPostingTier(TypedDict):
     tier: str
     source: str
@@ -3162,6 +3193,63 @@ class MandatesCalls(Calls):
         )
 
 
+class PerpsCalls(Calls):
+    """The calls perps.* of the catalogue."""
+
+    def leg(self, id: str) -> PerpsLegAnswer:
+        """Read the mandate's perpetuals leg: the bound account, its worth and when it was read.
+
+        GET /mandate-wallet/mandates/{id}/hl-leg; credential: owner.
+        """
+        return cast(
+            "PerpsLegAnswer",
+            self._send("GET", "/mandate-wallet/mandates/{id}/hl-leg", "owner", {"id": id}),
+        )
+
+    def bind(
+        self,
+        id: str,
+        *,
+        owner_address: str,
+        agent_address: str,
+        dex: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PerpsLegAnswer:
+        """Bind your account at the perpetuals venue to the mandate.
+
+        POST /mandate-wallet/mandates/{id}/hl-leg; credential: owner.
+        """
+        return cast(
+            "PerpsLegAnswer",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/hl-leg",
+                "owner",
+                {"id": id, "owner_address": owner_address, "agent_address": agent_address}
+                | given(dex=dex),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def unbind(self, id: str, *, idempotency_key: str | None = None) -> PerpsLegAnswer:
+        """Unbind the mandate's account at the perpetuals venue; it is not read any more.
+
+        DELETE /mandate-wallet/mandates/{id}/hl-leg; credential: owner.
+        """
+        return cast(
+            "PerpsLegAnswer",
+            self._send(
+                "DELETE",
+                "/mandate-wallet/mandates/{id}/hl-leg",
+                "owner",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class PlaybooksCalls(Calls):
     """The calls playbooks.* of the catalogue."""
 
@@ -3361,6 +3449,7 @@ class Areas:
         self.gallery = GalleryCalls(send)
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
+        self.perps = PerpsCalls(send)
         self.playbooks = PlaybooksCalls(send)
         self.records = RecordsCalls(send)
         self.safety = SafetyCalls(send)

@@ -42,6 +42,7 @@ from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
 from core.house import House
 from core.mandate.chain.reader import VaultReader
+from core.perps.rules.leg import PerpsTerms
 
 
 class Command(BaseModel):
@@ -205,6 +206,7 @@ class Deps:
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
+    perps: PerpsTerms | None = None  # None: the perpetuals leg is off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

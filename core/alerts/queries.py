@@ -28,6 +28,7 @@ PUBLIC_STOP_OFF = "public_stop_off"
 RECORD_HELD = "record_held"
 AGENT_WALLET_LINKED = "agent_wallet_linked"
 AGENT_RECOVERED = "agent_recovered"
+HL_KEY_LOST = "hl_key_lost"
 PUBLIC_STOP_OFF_EVERY = timedelta(hours=24)
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
@@ -157,6 +158,37 @@ def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: date
         text(STANDING_OF_AGENT),
         literal_column(PAYLOAD_AGENT_ID) == str(agent_id),
         OwnerAlert.kind == kind,
+    )
+    session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
+
+
+def add_hl_key_lost(
+    session: WriteSession, owner_id: int, public_id: str, args: Mapping[str, Any], now: datetime
+) -> None:
+    """Tell the owner that the venue no longer takes the key of a mandate's perpetuals leg.
+
+    The caller holds the leg's row, and calls once for each time that the key is lost.
+    """
+    payload = {"mandate_id": public_id, "event": None, "args": dict(args)}
+    values = {
+        "owner_id": owner_id,
+        "kind": HL_KEY_LOST,
+        "payload": payload,
+        "occurred_at": now,
+        "created_at": now,
+    }
+    session.execute(insert(OwnerAlert).values(values))
+
+
+def withdraw_hl_key_lost(
+    session: WriteSession, owner_id: int, public_id: str, now: datetime
+) -> None:
+    """The venue takes the key again, or the leg is unbound."""
+    mine = (
+        OwnerAlert.owner_id == owner_id,
+        OwnerAlert.kind == HL_KEY_LOST,
+        OwnerAlert.withdrawn_at.is_(None),
+        literal_column(PAYLOAD_MANDATE_ID) == public_id,
     )
     session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
 

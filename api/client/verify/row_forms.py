@@ -14,6 +14,7 @@ writer writes is of no declared form.
 | refusal:{transaction, or 32 hex digits}, refusal:guard:{resource}:{hour} | agent | both |
 | stop_request:{32 hex digits} | agent | testnet |
 | mark:{block} | keeper | testnet |
+| hl_leg_bound:{leg}, hl_leg_unbound:{leg} | owner | testnet |
 """
 
 import re
@@ -33,6 +34,7 @@ from core.mandate.rules.agent_rows import (
 )
 from core.mandate.rules.chain_rows import expired_note, mark_note
 from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
+from core.mandate.rules.perps_notes import BOUND, UNBOUND, leg_note
 from core.mandate.rules.refusals import refusal_report
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.money import usdc_e6_from_text, usdc_text
@@ -45,6 +47,7 @@ EXPIRED: Final = "expired"
 HOUR_S: Final = 3_600
 TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 _FACT: Final = re.compile("[0-9a-f]{32}")
+_LEG: Final = re.compile("[1-9][0-9]{0,17}")
 _GUARD: Final = re.compile("guard:0x[0-9a-f]{64}:([0-9]{1,12})")
 
 
@@ -176,6 +179,16 @@ def _mark(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     )
 
 
+def _leg(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    if not _LEG.fullmatch(fact):
+        raise InvalidParameterError("base_key", "end it with the number of a leg")
+    word = row.base_key.partition(":")[0]
+    leg = _fact(row, word)
+    parties = {name: _text(leg, name) for name in ("agent_address", "dex")}
+    parties["owner_address"] = subject.terms.owner
+    return leg_note(word, int(fact), parties, row.occurred_at)
+
+
 _Write = Callable[[LedgerRow, RecordSubject, str], NewRow]
 # By key up to the colon: (on paper, on testnet).
 _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
@@ -188,6 +201,8 @@ _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
     "refusal": (_refusal, _refusal),
     "stop_request": (None, _stop_request),
     "mark": (None, _mark),
+    BOUND: (None, _leg),
+    UNBOUND: (None, _leg),
 }
 
 

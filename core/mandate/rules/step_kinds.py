@@ -223,6 +223,8 @@ _CHAIN_NOTES: Mapping[str, tuple[StepKind, str, tuple[int, ...], bool]] = {
     "terms_cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
     "terms_expired": (StepKind.CONTROL, "control_expired", (), False),
     "cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
+    "hl_leg_bound": (StepKind.CONTROL, "control_hllegbound", (), False),
+    "hl_leg_unbound": (StepKind.CONTROL, "control_hllegunbound", (), False),
 }
 _PAUSE_NOTES = {
     "paused": "Paused: agent removed on chain",

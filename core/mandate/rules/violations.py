@@ -61,6 +61,11 @@ RESERVED_KEYS = frozenset(
         "stop_requested",
         "positions_void",
         "paper",
+        "hl_leg_bound",
+        "hl_leg_unbound",
+        "hl_order",
+        "hl_order_result",
+        "hl_stop_line",
     }
 )
 

@@ -10,6 +10,7 @@ from api.kernel.pagination import page_of
 from core.alerts.queries import (
     AGENT_RECOVERED,
     AGENT_WALLET_LINKED,
+    HL_KEY_LOST,
     KEEPER_CHANGE,
     PUBLIC_STOP_OFF,
     RECORD_HELD,
@@ -44,6 +45,13 @@ SAID = {
             "withdraw."
         ),
         "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
+    },
+    HL_KEY_LOST: {
+        "message": "The perpetuals venue no longer takes the key of this mandate's leg: nobody but you "
+        "can change or close its positions.",
+        "next_step": "Approve args.agent_address again at the venue, from args.owner_address; the alert "
+        "is then withdrawn. Or close the positions yourself, and DELETE "
+        "/mandate-wallet/mandates/{id}/hl-leg.",
     },
 }
 # The same of an agent's account, with its `args` filled in.

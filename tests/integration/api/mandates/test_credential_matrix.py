@@ -35,6 +35,7 @@ PATHS = {
 # their path names what there is not: that it is not found says that the caller came in
 MADE_UP = ("safety.case_close",)
 RPC = {"Accept": "application/json, text/event-stream"}
+OWN = Account.from_key("0x" + "22" * 32).address  # the stage's owner
 # What a call needs beside its path to reach its service.
 FIELDS: dict[str, dict[str, Any]] = {
     "identity.nonce": {"wallet_address": WALLET},
@@ -58,6 +59,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "mandates.report_event": {"kind": "note"},
     "mandates.report_refusal": {"reason": "OverPerTxCap"},
     "mandates.execute_call": {"target": ADAPTER, "selector": BUY, "amount_usdc": "1"},
+    "perps.bind": {"owner_address": OWN, "agent_address": ADAPTER},
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
         "direction": "in",

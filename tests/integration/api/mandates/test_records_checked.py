@@ -1,5 +1,7 @@
 """Every row that the API writes is of its declared form, and flagged as the verifier judges it."""
 
+from dataclasses import replace
+
 import pytest
 
 from api.client.verify.findings import Report
@@ -107,3 +109,23 @@ def test_reports_on_the_chain__are_of_their_forms_and_judged_alike(
     flags.end()
     assert found.findings == []
     assert sum("unseen" in row.payload for row in record.rows) > 1
+
+
+def test_a_leg_that_was_bound_and_unbound__is_of_its_forms(stage: Stage, mandate_id: str) -> None:
+    body = {"owner_address": stage.owner_wallet.address, "agent_address": address(7), "dex": "xyz"}
+    stage.post(f"/mandates/{mandate_id}/hl-leg", stage.owner, body, status=201)
+    stage.call("DELETE", f"/mandates/{mandate_id}/hl-leg", stage.owner)
+    record, subject = read(stage, mandate_id, Report())
+    _assert_declared(record.rows, subject)
+    words = [row.base_key.partition(":")[0] for row in record.rows]
+    assert words[-2:] == ["hl_leg_bound", "hl_leg_unbound"]
+
+
+def test_a_leg_of_another_address__is_of_no_form(stage: Stage, mandate_id: str) -> None:
+    body = {"owner_address": stage.owner_wallet.address, "agent_address": address(7)}
+    stage.post(f"/mandates/{mandate_id}/hl-leg", stage.owner, body, status=201)
+    record, subject = read(stage, mandate_id, Report())
+    leg = record.rows[-1].payload["hl_leg_bound"] | {"owner_address": address(8)}
+    wanted = declared(replace(record.rows[-1], payload={"hl_leg_bound": leg}), subject)
+    assert wanted is not None
+    assert wanted.payload["hl_leg_bound"] != leg

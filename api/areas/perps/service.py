@@ -1,0 +1,173 @@
+"""The leg of a mandate at the perpetuals venue: bind, unbind, read (docs/perpetuals.md).
+
+Laws
+- While the service has no venue every call answers tw_feature_disabled, whatever it asks for.
+- An owner binds the account that it signs in with and no other: nobody can take the place of
+  somebody else's address.
+- No key is taken, kept or answered. Each binding and unbinding is a row of the mandate's record.
+"""
+
+from api.areas.perps.schemas import BindLeg, LegAnswer, LegPath, LegView
+from api.kernel.caller import OwnerCaller
+from api.kernel.operation import Answer, Call, Refusal, WriteCall
+from core.alerts.queries import withdraw_hl_key_lost
+from core.mandate import queries as mandates
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.perps_notes import BOUND, UNBOUND, leg_note
+from core.mandate.tables import Mandate
+from core.money import usdc_text_or_none
+from core.perps import queries as legs
+from core.perps.queries import Leg
+from core.perps.rules.leg import Degraded, LegStatus, PerpsTerms, may_bind
+from core.times import instant_text, instant_text_or_none
+
+NOTES = {
+    None: "No account is bound: bind the wallet that you sign in with, after you approved an API "
+    "wallet at the venue.",
+    LegStatus.UNBOUND: "The account is not read any more; its positions are yours, at the venue.",
+    LegStatus.BOUND: "The account is read about every 30 s. Its worth is shown here alone: it is no "
+    "part of the vault's worth, floor or record of money.",
+}
+DEGRADED = {
+    Degraded.UNREADABLE: "The venue did not answer, or not as it documents; the figures are those of "
+    "last_read_at.",
+    Degraded.ACCOUNT_MODE: "The account is not a plain one (sub-account, vault, or unified with spot), "
+    "so that its perpetual worth cannot be read by itself.",
+    Degraded.KEY_LOST: "The venue does not take the agent's key for this account: approve "
+    "agent_address there again, or unbind.",
+}
+
+
+def read(call: Call, caller: OwnerCaller, command: LegPath) -> Answer[LegAnswer]:
+    """Errors: Refusal tw_feature_disabled, not_found."""
+    terms = _terms(call)
+    mandate = _owned(mandates.find_mandate(call.db, command.id), caller, command.id)
+    return Answer(_shown(terms, mandate, legs.newest_leg(call.db, mandate.id)))
+
+
+def bind(call: WriteCall, caller: OwnerCaller, command: BindLeg) -> Answer[LegAnswer]:
+    """Errors: Refusal tw_feature_disabled, not_found, not_owner, invalid_parameter, wrong_status,
+    leg_bound.
+    """
+    terms = _terms(call)
+    mandate = _locked(call, caller, command.id)
+    _require_bindable(mandate)
+    _require_addresses(caller, command)
+    leg = legs.bind(
+        call.db,
+        mandate.id,
+        owner_address=command.owner_address,
+        agent_address=command.agent_address,
+        dex=command.dex,
+        now=call.now,
+    )
+    if leg is None:
+        raise Refusal(
+            "leg_bound",
+            f"{command.owner_address} or this mandate has a live leg already, and there is one of "
+            "each: DELETE /mandate-wallet/mandates/{id}/hl-leg of the mandate that has it first.",
+        )
+    note = leg_note(BOUND, leg.id, leg.parties, call.now)
+    mandate_ledger.append(call.db, mandate.id, note, call.now)
+    return Answer(_shown(terms, mandate, leg), 201)
+
+
+def unbind(call: WriteCall, caller: OwnerCaller, command: LegPath) -> Answer[LegAnswer]:
+    """Errors: Refusal tw_feature_disabled, not_found, wrong_status."""
+    terms = _terms(call)
+    mandate = _locked(call, caller, command.id)
+    leg = legs.unbind(call.db, mandate.id, call.now)
+    if leg is None:
+        raise Refusal("wrong_status", "The mandate has no live leg; there is nothing to unbind.")
+    withdraw_hl_key_lost(call.db, caller.account_id, mandate.public_id, call.now)
+    note = leg_note(UNBOUND, leg.id, leg.parties, call.now)
+    mandate_ledger.append(call.db, mandate.id, note, call.now)
+    return Answer(_shown(terms, mandate, leg))
+
+
+# What is refused
+
+
+def _terms(call: Call) -> PerpsTerms:
+    if call.deps.perps is None:
+        detail = (
+            "The perpetuals leg is off: the operator of this service has to set HL_URL. Mandates "
+            "work without it."
+        )
+        raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
+    return call.deps.perps
+
+
+def _locked(call: WriteCall, caller: OwnerCaller, public_id: str) -> Mandate:
+    """Nobody else moves the mandate until the transaction ends."""
+    mandate = _owned(mandates.find_mandate(call.db, public_id), caller, public_id)
+    return _owned(mandates.lock_mandate(call.db, mandate.id), caller, public_id)
+
+
+def _owned(mandate: Mandate | None, caller: OwnerCaller, public_id: str) -> Mandate:
+    if mandate is None or mandate.owner_id != caller.account_id:
+        raise Refusal("not_found", f"You have no mandate {public_id}.")
+    return mandate
+
+
+def _require_bindable(mandate: Mandate) -> None:
+    if not may_bind(Status(mandate.status), MarketMode(mandate.market_mode)):
+        raise Refusal(
+            "wrong_status",
+            f"The mandate is {mandate.status} ({mandate.market_mode}); a leg is bound while a "
+            "testnet mandate is signed or working.",
+        )
+
+
+def _require_addresses(caller: OwnerCaller, command: BindLeg) -> None:
+    if command.owner_address.lower() != caller.wallet_address.lower():
+        raise Refusal(
+            "not_owner",
+            f"owner_address: write {caller.wallet_address}, the wallet that you sign in with; to "
+            "bind another account, sign in with its wallet.",
+        )
+    if command.agent_address == command.owner_address:
+        raise Refusal(
+            "invalid_parameter",
+            "agent_address: write the address of the API wallet that owner_address approved at the "
+            "venue; it is another one than owner_address.",
+        )
+
+
+# What is shown
+
+
+def _shown(terms: PerpsTerms, mandate: Mandate, leg: Leg | None) -> LegAnswer:
+    is_live = leg is not None and leg.status is LegStatus.BOUND
+    return LegAnswer(
+        enabled=True,
+        mandate=mandate.public_id,
+        mandate_status=mandate.status,
+        network=terms.network,
+        hl_market_on=is_live and mandate.status == Status.WORKING,
+        agent_address=leg.agent_address if leg is not None and is_live else None,
+        leg=None if leg is None else _view(leg),
+        exit_allowance_bps=terms.exit_allowance_bps,
+        note=_note(leg),
+    )
+
+
+def _note(leg: Leg | None) -> str:
+    if leg is not None and leg.status is LegStatus.BOUND and leg.state.last_reason is not None:
+        return DEGRADED[leg.state.last_reason]
+    return NOTES[None if leg is None else leg.status]
+
+
+def _view(leg: Leg) -> LegView:
+    return LegView(
+        status=leg.status,
+        **leg.parties,
+        bound_at=instant_text(leg.bound_at),
+        unbound_at=instant_text_or_none(leg.unbound_at),
+        last_worth_usdc=usdc_text_or_none(leg.state.last_worth_usdc_e6),
+        last_read_at=instant_text_or_none(leg.state.last_read_at),
+        last_reason=leg.state.last_reason,
+        degraded_ticks=leg.state.degraded_ticks,
+        source=leg.source,
+    )

@@ -1,0 +1,99 @@
+"""The slow job `perps`: reads the bound accounts at the perpetuals venue that are due, without a
+key (docs/perpetuals.md).
+
+    claim those that are due --> commit --> ask the venue, one by one --> the leg, and the owner's alert
+
+Laws
+- A leg that cannot be read holds up no other: it is asked for less and less often.
+- A venue that is down or slow is not asked for every leg: after MOST_UNREADABLE in a row, or RUN_S,
+  the run ends, and the rest is due at the next one.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from core.alerts.queries import add_hl_key_lost, withdraw_hl_key_lost
+from core.db.engine import WriteSession
+from core.errors import OutsideError, text_of
+from core.perps import queries as legs
+from core.perps.queries import Leg
+from core.perps.rules.leg import READ_S, AccountReading, Degraded, LegState, after_reading
+from core.perps.venue import PerpsVenue
+from core.perps.views import owner_and_public_id
+from keeper.schedule import Job, JobPlace, JobSkippedError
+
+NAME = "perps"
+A_RUN = 50
+MOST_UNREADABLE = 5
+RUN_S = 20.0
+
+log = structlog.get_logger("keeper")
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    return (Job(NAME, READ_S, LegReadings(place).run),)
+
+
+class LegReadings:
+    """Give `run` to a Job. `clock`: seconds, for the length of a run."""
+
+    def __init__(self, place: JobPlace, clock: Callable[[], float] = time.monotonic) -> None:
+        self._place = place
+        self._clock = clock
+
+    def run(self, now: datetime) -> Mapping[str, Any]:
+        """How many legs were read, and how many of them were degraded.
+
+        Errors: JobSkippedError; LeadershipLostError, the database's.
+        """
+        venue = self._place.perps
+        if venue is None:
+            raise JobSkippedError("HL_URL is not set: the perpetuals leg is off")
+        with self._place.database.write() as session:
+            self._place.fence(session)
+            due = legs.claim_due(session, now, A_RUN)
+        read = degraded = unreadable = 0
+        until = self._clock() + RUN_S
+        for leg in due:
+            reading = _reading(venue, leg)
+            self._save(leg, reading, venue.source, now)
+            read, degraded = read + 1, degraded + (reading.reason is not None)
+            unreadable = unreadable + 1 if reading.reason is Degraded.UNREADABLE else 0
+            if unreadable == MOST_UNREADABLE or self._clock() >= until:
+                break
+        return {"due": len(due), "read": read, "degraded": degraded}
+
+    def _save(self, leg: Leg, reading: AccountReading, source: str, now: datetime) -> None:
+        """One that was unbound meanwhile stays as it was."""
+        with self._place.database.write() as session:
+            self._place.fence(session)
+            found = legs.lock_live(session, leg.id)
+            if found is None:
+                return
+            after = after_reading(found.state, reading, now)
+            legs.save_reading(session, leg.id, after, source, now)
+            _tell(session, found, after, now)
+
+
+def _reading(venue: PerpsVenue, leg: Leg) -> AccountReading:
+    try:
+        return venue.read_account(leg.owner_address, leg.agent_address, leg.dex)
+    except OutsideError as error:
+        log.warning("leg not read", leg=leg.id, error=text_of(error))
+        return AccountReading(worth_usdc_e6=None, reason=Degraded.UNREADABLE)
+
+
+def _tell(session: WriteSession, leg: Leg, after: LegState, now: datetime) -> None:
+    """The owner's alert, once for each time that the key is lost; a leg that is unreadable
+    meanwhile says nothing of it.
+    """
+    if after.last_reason is leg.state.last_reason or after.last_reason is Degraded.UNREADABLE:
+        return
+    owner_id, public_id = owner_and_public_id(session, leg.mandate_id)
+    withdraw_hl_key_lost(session, owner_id, public_id, now)
+    if after.last_reason is Degraded.KEY_LOST:
+        add_hl_key_lost(session, owner_id, public_id, leg.parties, now)

@@ -1,0 +1,148 @@
+"""The perpetuals venue through its official SDK (hyperliquid-python-sdk), read without a key.
+
+Laws
+- The SDK's HTTP session is replaced by one that ends each request within ANSWER_S, whatever the
+  venue does (a slow head, a byte a second, a body without end), follows no redirect and takes
+  ANSWER_BYTES at most.
+- What the SDK raises is one OutsideError, which carries no text of the venue's.
+- Nothing is asked for when it is built: the SDK's lists of markets are given empty.
+"""
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from hyperliquid.info import Info
+from hyperliquid.utils.error import ClientError, ServerError
+
+from core.errors import OutsideError
+from core.perps.rules.answers import reading_of
+from core.perps.rules.leg import NETWORKS, AccountReading
+
+ANSWER_S = 2.0
+ANSWER_BYTES = 1_000_000
+TLS = ssl.create_default_context()
+# what the SDK lets through, of its own and of what it stands on
+FAILURES = (
+    ClientError,
+    ServerError,
+    OSError,
+    http.client.HTTPException,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+
+
+class VenueUnreachableError(OutsideError):
+    """The venue did not answer in time, too much, or with an error."""
+
+
+class HyperliquidVenue:
+    """Errors of its reads: VenueUnreachableError, VenueAnswerError."""
+
+    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
+        self._info = Info(
+            url, skip_ws=True, meta={"universe": []}, spot_meta={"universe": [], "tokens": []}
+        )
+        self._info.session = BoundedSession(answer_s)
+        self._source = f"hyperliquid:{NETWORKS.get(url, 'simulated')}"
+
+    @property
+    def source(self) -> str:
+        return self._source
+
+    def read_account(self, owner: str, agent: str, dex: str) -> AccountReading:
+        """Four requests; the first that fails ends the reading."""
+        info = self._info
+        try:
+            answers = {
+                "owner_role": info.user_role(owner),
+                "mode": info.query_user_abstraction_state(owner),
+                "agent_role": info.user_role(agent),
+                "state": info.user_state(owner, dex),
+            }
+        except FAILURES as error:
+            raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
+        return reading_of(**answers, owner=owner)
+
+
+class BoundedAnswer:
+    """What the SDK reads of a response."""
+
+    def __init__(self, status_code: int, headers: Mapping[str, str], raw: bytes) -> None:
+        self.status_code = status_code
+        self.headers = headers
+        self.text = raw.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Errors: ValueError for NaN and infinities too."""
+        return json.loads(self.text, parse_float=str, parse_constant=_refuse_constant)
+
+
+class BoundedSession:
+    """Stands in for the SDK's requests.Session: one connection a request, closed when its time is
+    over.
+    """
+
+    def __init__(self, answer_s: float) -> None:
+        self._answer_s = answer_s
+
+    def post(self, url: str, json: Any = None, timeout: float | None = None) -> BoundedAnswer:
+        """Errors: OSError, http.client.HTTPException. `timeout` is the SDK's, and not used."""
+        parts = urlsplit(url)
+        connection = _connection(parts.scheme, parts.hostname or "", parts.port, self._answer_s)
+        is_over = threading.Event()
+        timer = threading.Timer(self._answer_s, _cut, (connection, is_over))
+        timer.daemon = True
+        timer.start()
+        try:
+            connection.connect()
+            if is_over.is_set():
+                raise TimeoutError("too late")
+            return _asked(connection, parts.path, json, is_over)
+        finally:
+            timer.cancel()
+            connection.close()
+
+
+def _asked(
+    connection: http.client.HTTPConnection, path: str, body: Any, is_over: threading.Event
+) -> BoundedAnswer:
+    encoded = json.dumps(body).encode()
+    connection.request("POST", path, encoded, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    raw = response.read(ANSWER_BYTES + 1)
+    if is_over.is_set():
+        raise TimeoutError("too late")
+    if len(raw) > ANSWER_BYTES or 300 <= response.status < 400:
+        raise OSError("too large, or a redirect")
+    return BoundedAnswer(response.status, dict(response.getheaders()), raw)
+
+
+def _connection(
+    scheme: str, host: str, port: int | None, answer_s: float
+) -> http.client.HTTPConnection:
+    if scheme == "https":
+        return http.client.HTTPSConnection(host, port, timeout=answer_s, context=TLS)
+    return http.client.HTTPConnection(host, port, timeout=answer_s)
+
+
+def _cut(connection: http.client.HTTPConnection, is_over: threading.Event) -> None:
+    """Wake whoever waits for a byte of it."""
+    is_over.set()
+    if connection.sock is not None:
+        with suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
