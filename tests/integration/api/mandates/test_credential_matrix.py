@@ -34,6 +34,7 @@ PATHS = {
 }
 # their path names what there is not: that it is not found says that the caller came in
 MADE_UP = ("safety.case_close",)
+LISTING = {"product_type": "model", "title": "A model", "summary": "", "price_model": "free"}
 RPC = {"Accept": "application/json, text/event-stream"}
 # What a call needs beside its path to reach its service.
 FIELDS: dict[str, dict[str, Any]] = {
@@ -58,6 +59,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "mandates.report_event": {"kind": "note"},
     "mandates.report_refusal": {"reason": "OverPerTxCap"},
     "mandates.execute_call": {"target": ADAPTER, "selector": BUY, "amount_usdc": "1"},
+    "gallery.create": LISTING,
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
         "direction": "in",
@@ -72,6 +74,7 @@ class Callers(Stage):
     """
 
     headers: dict[Who, dict[str, str]] = field(default_factory=dict)
+    listing_id: str = ""
 
 
 @pytest.fixture
@@ -82,7 +85,8 @@ def people(scenes: Scenes, template: str) -> Scene:
 def _callers(stage: Stage) -> Callers:
     stage.enter()
     stage.mandate_id = stage.working()
-    return Callers(**vars(stage), headers=_headers(stage))
+    listing = stage.post("/gallery", stage.agent, LISTING, status=201)
+    return Callers(**vars(stage), headers=_headers(stage), listing_id=listing["id"])
 
 
 def _headers(stage: Stage) -> dict[Who, dict[str, str]]:
@@ -128,6 +132,7 @@ def test_each_credential__gets_what_the_matrix_says(stage: Callers, row: Operati
     path = row.path.replace("/mandates/{id}", f"/mandates/{stage.mandate_id}").replace(
         "/agents/{id}", f"/agents/{stage.agent_id}"
     )
+    path = path.replace("/gallery/{id}", f"/gallery/{stage.listing_id}")
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
     assert "{" not in path, "say here what fills this path"
