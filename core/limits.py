@@ -94,7 +94,7 @@ class CallerLimits(BaseModel):
 
     # The gallery
     open_listings: int = count(20, "listings of an agent that are not withdrawn", 1)
-    listings_per_day: int = count(20, "listings that an agent makes in 24 hours", 1)
+    listings_in_24_hours: int = count(20, "listings that an agent makes in 24 hours", 1)
 
     # Named by the specification without a figure; GET /prices shows them
     new_account_payout_credits_per_day: int = count(

@@ -14,5 +14,5 @@ class PerpsSettings(BaseModel):
         description="http(s)://host:port of the perpetuals venue's API; none: the leg is off",
     )
     hl_exit_allowance_bps: int = count(
-        100, "how far from the mid price a closing order may fill, basis points", 0, 2_000
+        100, "how far from the mid price a closing order may fill, basis points", 1, 2_000
     )

@@ -150,13 +150,13 @@ def _require_room(call: WriteCall, agent_id: int) -> None:
             remaining={"open_listings": 0},
             next_calls=(NextCall("gallery.withdraw", {"id": open_ids[0]}),) if open_ids else (),
         )
-    nth_at = gallery.nth_newest_at(call.db, agent_id, limits.listings_per_day)
+    nth_at = gallery.nth_newest_at(call.db, agent_id, limits.listings_in_24_hours)
     if nth_at is None or nth_at <= call.now - CREATION_WINDOW:
         return
     again = whole_second(nth_at + CREATION_WINDOW)
     raise Refusal(
         "rate_limited",
-        f"Agent {agent_id} made {limits.listings_per_day} listings in 24 hours, the most; make "
+        f"Agent {agent_id} made {limits.listings_in_24_hours} listings in 24 hours, the most; make "
         f"the next from {instant_text(again)} on.",
         remaining={"listings": 0},
         retry_at=again,

@@ -94,7 +94,8 @@ def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
         return SERVED
     if row.key == "mandates.accept":
         return "agent_not_designated"
-    return "not_owner" if "/agents/{id}" in row.path else "not_found"
+    of_agents = ("/agents/{id}", "/gallery/{id}")  # which are public
+    return "not_owner" if any(path in row.path for path in of_agents) else "not_found"
 
 
 def page() -> str:

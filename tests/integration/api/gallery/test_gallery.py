@@ -299,7 +299,7 @@ def test_open_listings_of_an_agent__are_bounded_and_the_refusal_says_which_to_wi
 def test_listings_of_24_hours__are_bounded_until_the_oldest_is_a_day_old(
     limited: Limit, clock: Clock
 ) -> None:
-    client = limited(listings_per_day=2)
+    client = limited(listings_in_24_hours=2)
     who = key(connect(client))
     made(client, who)
     clock.pass_(hours=1)

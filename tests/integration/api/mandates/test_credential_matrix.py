@@ -34,6 +34,7 @@ PATHS = {
 }
 # their path names what there is not: that it is not found says that the caller came in
 MADE_UP = ("safety.case_close",)
+LISTING = {"product_type": "model", "title": "A model", "summary": "", "price_model": "free"}
 RPC = {"Accept": "application/json, text/event-stream"}
 OWN = Account.from_key("0x" + "22" * 32).address  # the stage's owner
 # What a call needs beside its path to reach its service.
@@ -60,6 +61,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "mandates.report_refusal": {"reason": "OverPerTxCap"},
     "mandates.execute_call": {"target": ADAPTER, "selector": BUY, "amount_usdc": "1"},
     "perps.bind": {"owner_address": OWN, "agent_address": ADAPTER},
+    "gallery.create": LISTING,
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
         "direction": "in",
@@ -74,6 +76,7 @@ class Callers(Stage):
     """
 
     headers: dict[Who, dict[str, str]] = field(default_factory=dict)
+    listing_id: str = ""
 
 
 @pytest.fixture
@@ -84,7 +87,8 @@ def people(scenes: Scenes, template: str) -> Scene:
 def _callers(stage: Stage) -> Callers:
     stage.enter()
     stage.mandate_id = stage.working()
-    return Callers(**vars(stage), headers=_headers(stage))
+    listing = stage.post("/gallery", stage.agent, LISTING, status=201)
+    return Callers(**vars(stage), headers=_headers(stage), listing_id=listing["id"])
 
 
 def _headers(stage: Stage) -> dict[Who, dict[str, str]]:
@@ -130,6 +134,7 @@ def test_each_credential__gets_what_the_matrix_says(stage: Callers, row: Operati
     path = row.path.replace("/mandates/{id}", f"/mandates/{stage.mandate_id}").replace(
         "/agents/{id}", f"/agents/{stage.agent_id}"
     )
+    path = path.replace("/gallery/{id}", f"/gallery/{stage.listing_id}")
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
     assert "{" not in path, "say here what fills this path"
