@@ -8,6 +8,8 @@ const DOCUMENT = new URL("../docs/openapi.json", import.meta.url);
 // The door answers 402 to everybody: that is its purpose, and there is no success to declare.
 const DOOR = /mandate-wallet(\/|~1)door/;
 const ABOUT_THE_DOOR = ["operation-2xx-response", "operation-success-response"];
+// An object in an example that has the words "type" and "default" is taken for a schema; what examples say is held to the real schemas by tests.
+const IN_AN_EXAMPLE = /\/example\/.*\/default$/;
 const SEVERITIES = ["error", "warning", "information", "hint"];
 
 async function byRedocly() {
@@ -24,7 +26,8 @@ async function bySpectral() {
 }
 
 const found = [...(await byRedocly()), ...(await bySpectral())];
-const standing = found.filter((one) => !(ABOUT_THE_DOOR.includes(one.rule) && DOOR.test(one.where)));
+const isKnown = (one) => (ABOUT_THE_DOOR.includes(one.rule) && DOOR.test(one.where)) || (one.rule === "oas3-valid-schema-example" && IN_AN_EXAMPLE.test(one.where));
+const standing = found.filter((one) => !isKnown(one));
 for (const one of standing) console.error(`${one.by} ${one.severity} ${one.rule} at ${one.where}: ${one.says}`);
 console.log(`docs/openapi.json: ${standing.length} findings of Redocly and Spectral`);
 process.exit(standing.length === 0 ? 0 : 1);

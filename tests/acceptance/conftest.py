@@ -21,7 +21,7 @@ import pytest
 from scripts.devstack import Ports
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHIN_S = 120  # whatever else the machine does
+WITHIN_S = 300  # whatever else the machine does
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from tests.acceptance.stacks.conftest import Pair
 pytestmark = pytest.mark.story
 
 BUDGET_USDC_E6 = 1_000_000_000
-WITHIN_S = 120
+WITHIN_S = 300
 
 
 @pytest.fixture(scope="module")
