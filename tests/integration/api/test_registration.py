@@ -102,7 +102,7 @@ def test_register__a_wallet_not_yet_created__is_asked_by_erc_6492(
     monkeypatch.setattr(
         chain,
         "is_erc6492_signature",
-        lambda _, __, signature: signature == carries_creation,
+        lambda _, __, signature, at: signature == carries_creation,
         raising=False,
     )
     assert reason(register(client, wallet, signature="0xabce" + "6492" * 16)) == (
