@@ -2,6 +2,7 @@
 not in the block.
 """
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -280,11 +281,22 @@ def test_when_the_day_is_used_up__free_reads_and_credits_go_on(shop: Shop) -> No
     assert shop.get(shop.payment(validBefore=str(tomorrow))).status_code == 200
 
 
+SHORTLY_S = 60
+
+
+def last_second_of_the_day() -> int:
+    """Unix seconds; shortly before midnight, of the next day, once it has begun."""
+    if (left := DAY_S - datetime.now(UTC).timestamp() % DAY_S) < SHORTLY_S:
+        time.sleep(left)
+    now = int(datetime.now(UTC).timestamp())
+    return now - now % DAY_S + DAY_S - 1
+
+
 def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop: Shop) -> None:
     """It was called safe to send again, at an hour at which it had ended."""
     replace_gas(shop, replace(GAS, wei_per_day=0))
     shop.open(free_reads_per_day=0, welcome_credits=0)
-    refused = shop.get(shop.payment()).json()
+    refused = shop.get(shop.payment(validBefore=str(last_second_of_the_day()))).json()
     assert refused["service"]["retry_safe"] is False
     assert (
         f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends "
