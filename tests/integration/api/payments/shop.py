@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from eth_account import Account
@@ -23,6 +24,7 @@ from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
 from core.payments.tables import X402Payment
+from core.times import DAY_S
 from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.personas import STRANGER
@@ -217,3 +219,14 @@ def reason(answer: Response) -> tuple[int, str]:
 def said(**fields: Any) -> SettleResponse:
     """A facilitator's answer to settle: failed, unless the fields say otherwise."""
     return SettleResponse(**{"success": False, "transaction": "", "network": NETWORK, **fields})
+
+
+SHORTLY_S = 60
+
+
+def last_second_of_the_day() -> int:
+    """Unix seconds; shortly before midnight, of the next day, once it has begun."""
+    if (left := DAY_S - datetime.now(UTC).timestamp() % DAY_S) < SHORTLY_S:
+        time.sleep(left)
+    now = int(datetime.now(UTC).timestamp())
+    return now - now % DAY_S + DAY_S - 1

@@ -2,7 +2,6 @@
 not in the block.
 """
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -24,7 +23,16 @@ from core.payments import settlements
 from core.payments.tables import X402Settlement
 from core.times import DAY_S
 from keeper.areas.payments import Settlements
-from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
+from tests.integration.api.payments.shop import (
+    GAS,
+    NETWORK,
+    PRICE,
+    Shop,
+    last_second_of_the_day,
+    reason,
+    said,
+    shop_on,
+)
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER
 
@@ -279,17 +287,6 @@ def test_when_the_day_is_used_up__free_reads_and_credits_go_on(shop: Shop) -> No
     replace_gas(shop, GAS)
     tomorrow = int((datetime.now(UTC) + timedelta(days=1, minutes=1)).timestamp())
     assert shop.get(shop.payment(validBefore=str(tomorrow))).status_code == 200
-
-
-SHORTLY_S = 60
-
-
-def last_second_of_the_day() -> int:
-    """Unix seconds; shortly before midnight, of the next day, once it has begun."""
-    if (left := DAY_S - datetime.now(UTC).timestamp() % DAY_S) < SHORTLY_S:
-        time.sleep(left)
-    now = int(datetime.now(UTC).timestamp())
-    return now - now % DAY_S + DAY_S - 1
 
 
 def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop: Shop) -> None:
