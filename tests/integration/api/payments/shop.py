@@ -29,6 +29,7 @@ from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.personas import STRANGER
 
+SHORTLY_S = 60
 PAGE = "/playbooks/agent/loop.md"
 OTHER_PAGE = "/playbooks/agent/limits.md"
 PRICE = 10_000
@@ -176,6 +177,13 @@ class Shop:
         with self.database.read() as session:
             return sorted(row.state for row in session.query(X402Payment))
 
+    def last_second_of_the_day(self) -> int:
+        """Unix seconds; shortly before midnight, of the next day, once it has begun."""
+        if (left := DAY_S - datetime.now(UTC).timestamp() % DAY_S) < SHORTLY_S:
+            time.sleep(left)
+        now = int(datetime.now(UTC).timestamp())
+        return now - now % DAY_S + DAY_S - 1
+
 
 def encoded(payment: Mapping[str, Any]) -> str:
     return base64.b64encode(json.dumps(payment).encode()).decode()
@@ -219,14 +227,3 @@ def reason(answer: Response) -> tuple[int, str]:
 def said(**fields: Any) -> SettleResponse:
     """A facilitator's answer to settle: failed, unless the fields say otherwise."""
     return SettleResponse(**{"success": False, "transaction": "", "network": NETWORK, **fields})
-
-
-SHORTLY_S = 60
-
-
-def last_second_of_the_day() -> int:
-    """Unix seconds; shortly before midnight, of the next day, once it has begun."""
-    if (left := DAY_S - datetime.now(UTC).timestamp() % DAY_S) < SHORTLY_S:
-        time.sleep(left)
-    now = int(datetime.now(UTC).timestamp())
-    return now - now % DAY_S + DAY_S - 1

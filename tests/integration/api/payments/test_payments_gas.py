@@ -23,16 +23,7 @@ from core.payments import settlements
 from core.payments.tables import X402Settlement
 from core.times import DAY_S
 from keeper.areas.payments import Settlements
-from tests.integration.api.payments.shop import (
-    GAS,
-    NETWORK,
-    PRICE,
-    Shop,
-    last_second_of_the_day,
-    reason,
-    said,
-    shop_on,
-)
+from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER
 
@@ -293,7 +284,7 @@ def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop:
     """It was called safe to send again, at an hour at which it had ended."""
     replace_gas(shop, replace(GAS, wei_per_day=0))
     shop.open(free_reads_per_day=0, welcome_credits=0)
-    refused = shop.get(shop.payment(validBefore=str(last_second_of_the_day()))).json()
+    refused = shop.get(shop.payment(validBefore=str(shop.last_second_of_the_day()))).json()
     assert refused["service"]["retry_safe"] is False
     assert (
         f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends "
