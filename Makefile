@@ -118,7 +118,7 @@ mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each n
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
 
-bench: bench-indexer bench-keeper bench-api bench-verify ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-keeper bench-api bench-verify bench-hall ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
@@ -132,6 +132,9 @@ bench-api: build ## reads, payments, long books and a hostile caller, each besid
 bench-verify: build ## a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
 	@$(PY) -m tests.bench.verify
 	@$(PY) -m tests.bench.anchors
+
+bench-hall: build ## the Hall of 2,000 agents and a million rows: a build, one after 1,000 new rows, reads, strips, what-ifs
+	@$(PY) -m tests.bench.hall
 
 client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client

@@ -34,6 +34,11 @@ class House(BaseModel):
     def is_house(self, agent_id: int) -> bool:
         return agent_id in self.house_agents
 
+    @property
+    def book_runner(self) -> int | None:
+        """Whose record stands on the house's own row; None: the house runs no agent."""
+        return self.record_runner or self.house_runner or next(iter(self.house_agents), None)
+
     def runner_of(self, agent_id: int) -> int:
         """Whose record is shown with a row of that agent: its own, unless the house runs it; then
         the record runner's, else the house runner's, else still its own.

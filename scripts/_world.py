@@ -233,6 +233,16 @@ class _Life:
         }
 
 
+def marked(worth_usdc_e6: int, at: datetime, number: int) -> NewRow:
+    """A mark of the keeper as a row; `number` tells it from others of the world."""
+    tx_hash = "0x" + keccak(f"{SIMULATED} mark {number}".encode()).hex()
+    ref = ev.LogRef(84532, BLOCK, BLOCK_HASH, int(at.timestamp()), tx_hash, 0, address("vault"))
+    said = ev.Marked(worth_usdc_e6, BLOCK, EVIDENCE)
+    row = row_from_event(said, ref, address("keeper"), address("owner"), None, usdc=address("usdc"))
+    assert row is not None
+    return row
+
+
 def _public_id(agent: int, turn: int) -> str:
     """m_sim, the agent in base 32 and its turn; ten characters in all."""
     digits = "abcdefghijklmnopqrstuvwxyz234567"

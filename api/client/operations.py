@@ -508,6 +508,187 @@ class GalleryOfferedParam(TypedDict):
     default: str  # USDC with at most six decimals; text, or a number without an exponent
 
 
+class HallHallDelegators(TypedDict):
+    total: int
+    working: int  # with a mandate that works now
+    net_7d_usdc: str | None
+    net_30d_usdc: str | None
+
+
+class HallHallRow(TypedDict):
+    agent_id: str
+    name: str
+    days_live: int  # UTC days with a funded mandate that had not ended
+    trades_total: int
+    ranked: bool
+    rank: int | None  # by days live among ranked agents
+    unranked_reason: (
+        Literal["days_live", "trades", "days_live_and_trades", "record_incomplete"] | None
+    )
+    rank_requirements: HallRankRequirements | None  # null for a ranked agent
+    accepts_mandates: bool
+    address_ready: bool  # it has linked a wallet, so that it can be designated
+    house: bool  # the house runs it
+    as_of: str | None  # of the newest row of its ledgers
+    windows: HallHallWindows
+    delegators: HallHallDelegators
+    mandates_total: int
+    floor_stops: int
+    self_stops: int
+    violations: int
+    operator_stake_usdc: None
+    operator_stake_reason: str
+    self_reported: HallHallSelfReported
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
+
+
+class HallHallSelfReported(TypedDict):
+    trades_total: int
+    net_30d_usdc: str
+    net_since_usdc: str
+    fees_usdc: str
+    note: str
+
+
+class HallHallWindow(TypedDict):
+    net_usdc: str  # result after the agent's fee; deposits are none
+    twr_bps: int | None  # time-weighted return; null without capital
+    max_drawdown_bps: int | None  # of the mandate that fell deepest
+    trades: int
+
+
+HallHallWindows = TypedDict(
+    "HallHallWindows",
+    {
+        "7d": "HallHallWindow | None",
+        "30d": "HallHallWindow | None",
+        "90d": "HallHallWindow | None",
+        "since": "HallHallWindow | None",
+    },
+)
+
+
+class HallHouseBook(TypedDict):
+    name: str
+    agent_id: str
+    record: HallRecordStrip | None
+
+
+class HallPostingTier(TypedDict):
+    tier: str
+    source: str
+
+
+class HallRankRequirements(TypedDict):
+    days_live: int
+    days_needed: int
+    trades: int
+    trades_needed: int
+
+
+class HallRecordStrip(TypedDict):
+    ladder: HallStripLadder | None
+    agent_name: str
+    runner: bool  # the record is that of the agent that runs a listing
+    posting_tier: HallPostingTier | None  # of a single read alone
+    hall: HallStripHall | None
+    limits: HallStripLimits | None
+    work: HallStripWork | None
+    sources: HallStripSources
+    paper: None
+    paper_note: str
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # there when the record is of a simulated world, not of a chain
+
+
+class HallStripHall(TypedDict):
+    ranked: bool
+    rank: int | None  # by days live among ranked agents; null when unranked
+    days_live: int
+    trades: int
+    days_needed: int
+    trades_needed: int
+
+
+class HallStripLadder(TypedDict):
+    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
+    verified_count: int
+    next_tier_at: int | None
+
+
+class HallStripLimits(TypedDict):
+    refusals: int
+    mandates_kept: int
+    mandates_ended: int
+    violations: int
+
+
+class HallStripMandate(TypedDict):
+    id: str
+    status: Literal["stopped", "settled"]
+    ended_at: str
+    kept: bool
+    breaches: int
+
+
+class HallStripRefusal(TypedDict):
+    at: str
+    mandate_id: str | None  # null for a mandate that came by the open board
+    code: str
+    server_check: Literal["confirmed"]
+
+
+class HallStripSources(TypedDict):
+    ladder: str | None
+    work: str | None
+    work_kg: str | None
+    hall: str | None
+    limits: str | None
+    refusals: str | None
+    mandates: list[HallStripMandate] | None
+    refusal_events: list[HallStripRefusal] | None
+
+
+class HallStripWork(TypedDict):
+    verified_task_claims: int
+    finalized_kg_claims: int
+
+
+class HallHall(TypedDict):
+    agents: list[HallHallRow]
+    house_book: HallHouseBook | None  # null where the house runs no agent
+    computed_at: str | None
+    stale: bool
+    pending: bool  # there was no build yet
+    next_cursor: str | None
+
+
+class HallHallPolicyChange(TypedDict):
+    at: str
+    changes: dict[str, Any]  # {field: {from, to}}
+
+
+class HallProofMandate(TypedDict):
+    mandate_id: str
+    seq: int
+    row_hash: str
+    net_usdc: str
+    trades: int
+
+
+class HallHallProfile(TypedDict):
+    agent: HallHallRow | None
+    record: HallRecordStrip | None  # the strip that stands on listings too
+    policy_changelog: list[HallHallPolicyChange]  # the last ten, newest first
+    proof: list[HallProofMandate] | None  # with proof=1, the newest 200 mandates on the chain
+    computed_at: str | None
+    stale: bool
+    pending: bool
+
+
 class IdentityNonceIssued(TypedDict):
     nonce: str
     message: str  # a full EIP-4361 text; sign it as it is (personal_sign)
@@ -2303,6 +2484,49 @@ class GalleryCalls(Calls):
         )
 
 
+class HallCalls(Calls):
+    """The calls hall.* of the catalogue."""
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        accepting: bool | None = None,
+        sort: Literal["days_live", "net_usdc", "twr_bps", "max_drawdown_bps", "trades"]
+        | None = None,
+        window: Literal["7d", "30d", "90d", "since"] | None = None,
+    ) -> HallHall:
+        """List agents by their records; with accepting=1 those that take mandates.
+
+        GET /mandate-wallet/hall; credential: none.
+        """
+        return cast(
+            "HallHall",
+            self._send(
+                "GET",
+                "/mandate-wallet/hall",
+                "none",
+                given(cursor=cursor, limit=limit, accepting=accepting, sort=sort, window=window),
+            ),
+        )
+
+    def agent(self, agent_id: str | int, *, proof: bool | None = None) -> HallHallProfile:
+        """Read an agent's record, its policy's last changes and, with proof=1, the mandates behind the figures.
+
+        GET /mandate-wallet/hall/{agent_id}; credential: none.
+        """
+        return cast(
+            "HallHallProfile",
+            self._send(
+                "GET",
+                "/mandate-wallet/hall/{agent_id}",
+                "none",
+                {"agent_id": agent_id} | given(proof=proof),
+            ),
+        )
+
+
 class IdentityCalls(Calls):
     """The calls identity.* of the catalogue."""
 
@@ -3447,6 +3671,7 @@ class Areas:
         self.custody = CustodyCalls(send)
         self.discovery = DiscoveryCalls(send)
         self.gallery = GalleryCalls(send)
+        self.hall = HallCalls(send)
         self.identity = IdentityCalls(send)
         self.mandates = MandatesCalls(send)
         self.perps = PerpsCalls(send)

@@ -9,9 +9,10 @@ from typing import Final, Literal
 from pydantic import Field
 
 from api.kernel.operation import AnswerBody, Call
+from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 from core.mandate.rules.refusals import reason_code
-from core.records.rules import DAYS_NEEDED, TRADES_NEEDED, HallStanding, StripFacts
+from core.records.rules import HallStanding, StripFacts
 from core.records.views import strip_facts
 from core.times import instant_text
 

@@ -11,8 +11,6 @@ from typing import Final
 
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 
-DAYS_NEEDED: Final = 30  # live, for a rank in the Hall
-TRADES_NEEDED: Final = 20
 ENDED_SHOWN: Final = 10
 REFUSALS_SHOWN: Final = 10
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy.orm import Session
 
+from core.hall import queries as hall
 from core.identity.names import names_of_agents
 from core.mandate import agent_records
 from core.mandate.rules.conduct import Conduct
@@ -23,7 +24,7 @@ def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, Strip
     conduct = agent_records.conduct_of(session, names.keys())
     ended = agent_records.ended_of(session, names.keys(), ENDED_SHOWN)
     refusals = agent_records.confirmed_refusals_of(session, names.keys(), REFUSALS_SHOWN)
-    hall = hall_standings(session, names.keys())
+    standings = hall_standings(session, names.keys())
     return {
         agent_id: StripFacts(
             agent_id=agent_id,
@@ -32,7 +33,7 @@ def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, Strip
             conduct=conduct.get(agent_id, Conduct()),
             ended=ended.get(agent_id, ()),
             refusals=refusals.get(agent_id, ()),
-            hall=None if hall is None else hall.get(agent_id, HallStanding()),
+            hall=None if standings is None else standings.get(agent_id, HallStanding()),
         )
         for agent_id, name in names.items()
     }
@@ -42,4 +43,11 @@ def hall_standings(
     session: Session, agent_ids: Collection[int]
 ) -> Mapping[int, HallStanding] | None:
     """By agent its row of the Hall's snapshot; None: there is no snapshot to read."""
-    return None
+    if hall.build_of(session) is None:
+        return None
+    return {
+        row.agent_id: HallStanding(
+            ranked=row.ranked, rank=row.rank, days_live=row.days_live, trades=row.trades
+        )
+        for row in hall.standings_of(session, agent_ids)
+    }

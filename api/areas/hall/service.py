@@ -1,0 +1,179 @@
+"""Reads of the Hall's snapshot (docs/hall.md)."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from api.areas.hall.schemas import (
+    Hall,
+    HallDelegators,
+    HallPolicyChange,
+    HallProfile,
+    HallQuery,
+    HallRow,
+    HallSelfReported,
+    HallWindow,
+    HallWindows,
+    HouseBook,
+    ProfileQuery,
+    ProofMandate,
+    RankRequirements,
+)
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, ReadCall, Refusal
+from api.kernel.pagination import page_of
+from api.kernel.record_strip import strips_of
+from core.hall import queries, views
+from core.hall.records import groups_of
+from core.hall.rules.shown import SORTS, record_to_json
+from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, WINDOWS, AgentRecord, Window
+from core.hall.views import ShownAgent
+from core.identity import policies
+from core.money import usdc_text
+from core.times import instant_text
+
+STALE_AFTER: Final = timedelta(minutes=10)
+CHANGES_SHOWN, PROOF_MOST = 10, 200
+NO_STAKE: Final = "Nobody stakes on an agent here: no contract takes an operator's stake."
+SAID_NOTE: Final = "The agent's own words, of paper too; nothing on the chain bears them out."
+HOUSE_BOOK: Final = "House book"
+NEVER: Final = record_to_json(
+    AgentRecord(
+        windows={
+            name: Window(net_usdc_e6=0, twr_bps=None, max_drawdown_bps=None, trades=0)
+            for name in WINDOWS
+        }
+    )
+)
+
+
+def browse(call: ReadCall, caller: Nobody, command: HallQuery) -> Answer[Hall]:
+    """A page of the list."""
+    page = page_of(call, "hall.list", command)
+    sort = None
+    if command.sort != "days_live":
+        sort = SORTS.index(f"{command.sort}.{command.window}")
+    found = views.listed_agents(
+        call.db, sort=sort, accepting=command.accepting, before=page.before, limit=page.limit + 1
+    )
+    shown, next_cursor = page.cut(found, lambda agent: agent.agent_id)
+    computed_at = _computed_at(call)
+    return Answer(
+        Hall(
+            agents=[_row(call, agent) for agent in shown],
+            house_book=_house_book(call) if page.before is None else None,
+            next_cursor=next_cursor,
+            **_build(call, computed_at),
+        )
+    )
+
+
+def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[HallProfile]:
+    """One agent, listed or not.
+
+    Errors: Refusal not_found; not before the first build.
+    """
+    agent_id, computed_at = int(command.agent_id), _computed_at(call)
+    if computed_at is None:
+        empty = HallProfile(
+            agent=None, record=None, policy_changelog=[], proof=None, **_build(call, None)
+        )
+        return Answer(empty)
+    agent = views.shown_agent(call.db, agent_id)
+    if agent is None:
+        raise Refusal(
+            "not_found",
+            f"The Hall has no agent {agent_id}; one that has just registered is there after the "
+            "next build, within about two minutes.",
+            next_calls=("hall.list",),
+        )
+    return Answer(
+        HallProfile(
+            agent=_row(call, agent),
+            record=strips_of(call, [agent_id]).get(agent_id),
+            policy_changelog=[
+                HallPolicyChange(at=instant_text(one.at), changes=one.changes)
+                for one in policies.newest_changes(call.db, agent_id, CHANGES_SHOWN)
+            ],
+            proof=_proof(call, agent_id) if command.proof else None,
+            **_build(call, computed_at),
+        )
+    )
+
+
+def _computed_at(call: ReadCall) -> datetime | None:
+    build = queries.build_of(call.db)
+    return None if build is None else build.computed_at
+
+
+def _build(call: ReadCall, computed_at: datetime | None) -> dict[str, Any]:
+    return {
+        "computed_at": None if computed_at is None else instant_text(computed_at),
+        "stale": computed_at is None or call.now - computed_at > STALE_AFTER,
+        "pending": computed_at is None,
+    }
+
+
+def _house_book(call: ReadCall) -> HouseBook | None:
+    runner_id = call.deps.house.book_runner
+    if runner_id is None:
+        return None
+    record = strips_of(call, [runner_id], is_runner=True).get(runner_id)
+    return HouseBook(name=HOUSE_BOOK, agent_id=str(runner_id), record=record)
+
+
+def _proof(call: ReadCall, agent_id: int) -> list[ProofMandate]:
+    [group] = groups_of(call.db, [agent_id])
+    accounts = [one.agent_id for one in group.accounts]
+    return [
+        ProofMandate(
+            mandate_id=one.public_id,
+            seq=one.seq,
+            row_hash="0x" + one.row_hash.hex(),
+            net_usdc=usdc_text(one.net_usdc_e6),
+            trades=one.trades,
+        )
+        for one in views.counted_mandates(call.db, accounts, PROOF_MOST)
+    ]
+
+
+def _row(call: ReadCall, agent: ShownAgent) -> HallRow:
+    record = agent.record or NEVER
+    return HallRow(
+        agent_id=str(agent.agent_id),
+        name=agent.name or f"agent-{agent.agent_id}",
+        days_live=agent.days_live,
+        trades_total=agent.trades,
+        ranked=agent.ranked,
+        rank=agent.rank,
+        unranked_reason=record["unranked_reason"],
+        rank_requirements=None if agent.ranked else _requirements(agent),
+        accepts_mandates=agent.accepts_mandates,
+        address_ready=agent.has_wallet,
+        house=call.deps.house.is_house(agent.agent_id),
+        as_of=None if agent.as_of is None else instant_text(agent.as_of),
+        windows=_windows(record["windows"]),
+        delegators=HallDelegators(**record["delegators"]),
+        mandates_total=record["mandates_total"],
+        floor_stops=record["floor_stops"],
+        self_stops=record["self_stops"],
+        violations=record["violations"],
+        operator_stake_usdc=None,
+        operator_stake_reason=NO_STAKE,
+        self_reported=HallSelfReported(**record["self_reported"], note=SAID_NOTE),
+        **({"simulated": True} if agent.is_simulated else {}),
+    )
+
+
+def _requirements(agent: ShownAgent) -> RankRequirements:
+    return RankRequirements(
+        days_live=agent.days_live,
+        days_needed=DAYS_NEEDED,
+        trades=agent.trades,
+        trades_needed=TRADES_NEEDED,
+    )
+
+
+def _windows(windows: Mapping[str, Any]) -> HallWindows:
+    known = {name: None if one is None else HallWindow(**one) for name, one in windows.items()}
+    return HallWindows(d7=known["7d"], d30=known["30d"], d90=known["90d"], since=known["since"])

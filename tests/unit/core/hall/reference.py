@@ -1,0 +1,131 @@
+"""The figures of one mandate, told slowly and with fractions: each row's effect from the words of
+docs/hall.md, each window from all rows.
+
+It shares no code with core.hall but the shape of rows.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+
+USDC = 1_000_000
+
+
+@dataclass
+class Point:
+    """After one row: the worth before and after it, and what of the change came from outside."""
+
+    day: date
+    before: int
+    after: int
+    flow: int
+
+    @property
+    def result(self) -> int:
+        return self.after - self.before - self.flow
+
+    @property
+    def share(self) -> Fraction:
+        left = max(0, self.before + self.result)
+        return Fraction(left, self.before) if self.before > 0 else Fraction(1)
+
+
+class Reference:
+    def __init__(
+        self, rows: list[NewRow], listed: str, position_targets: set[str], fee_bps: int
+    ) -> None:
+        self.listed, self.position_targets, self.fee_bps = listed, position_targets, fee_bps
+        self.cash = self.at_listed = self.elsewhere = self.written_off = 0
+        self.put_in = self.taken = self.fees = 0
+        self.over = False
+        self.points: list[Point] = []
+        for row in rows:
+            if row.reported_by is not ReportedBy.AGENT or row.block_hash is not None:
+                before = self.worth()
+                flow = self.take(row)
+                gift = self.gift(row)
+                if gift:
+                    self.cash -= gift
+                    without = self.worth()
+                    self.cash += gift
+                    flow += self.worth() - without
+                at = row.occurred_at.date()
+                last = self.points[-1].day if self.points else at
+                self.points.append(Point(max(at, last), before, self.worth(), flow))
+
+    def worth(self) -> int:
+        gross = max(0, self.cash) + self.at_listed + self.elsewhere
+        gain = gross + self.taken + self.fees - self.put_in
+        owed = gain * self.fee_bps // 10_000 if gain > 0 else 0
+        return max(0, gross - max(0, owed - self.fees))
+
+    def take(self, row: NewRow) -> int:
+        self.cash += row.cash_delta_usdc_e6
+        payload: Any = row.payload
+        if row.kind is RowKind.DEPOSIT:
+            self.put_in += row.cash_delta_usdc_e6
+            return row.cash_delta_usdc_e6
+        if row.kind is RowKind.WITHDRAW:
+            self.taken -= row.cash_delta_usdc_e6
+            return row.cash_delta_usdc_e6
+        if row.kind is RowKind.PAYOUT:
+            self.fees -= row.cash_delta_usdc_e6
+        if row.kind in (RowKind.PAYOUT, RowKind.STOP) and not self.over:
+            self.over, self.written_off, self.elsewhere = True, self.elsewhere, 0
+        if "mark" in payload:
+            worth = int(payload["mark"]["worth_usdc"].replace(".", ""))
+            self.at_listed = max(0, worth - self.cash - self.elsewhere - self.written_off)
+        return 0
+
+    def gift(self, row: NewRow) -> int:
+        payload: Any = row.payload
+        if "executed" in payload or "proceeds" in payload:
+            called = payload.get("executed") or payload["proceeds"]
+            return self.trade(called.get("target") or called["adapter"], row.cash_delta_usdc_e6)
+        return 0
+
+    def trade(self, target: str, change: int) -> int:
+        """Of a call: income that no listed adapter bears out."""
+        target = target.lower()
+        if target == self.listed:
+            self.at_listed = max(0, self.at_listed - change)
+            return 0
+        if change < 0:
+            self.elsewhere -= change if target in self.position_targets else 0
+            return 0
+        back = min(change, self.elsewhere)
+        self.elsewhere -= back
+        found = min(change - back, self.written_off)
+        self.written_off -= found
+        return change - back - found
+
+    # Windows: the points after a day, all of them
+
+    def net(self, after: date) -> int:
+        return sum(point.result for point in self.points if point.day > after) - self.elsewhere
+
+    def path(self, after: date) -> list[Fraction]:
+        """The value of 1 after each row, and at last without what is elsewhere."""
+        values = [Fraction(1)]
+        for point in self.points:
+            if point.day > after:
+                values.append(values[-1] * point.share)
+        if self.elsewhere and self.worth() > 0:
+            left = max(0, self.worth() - self.elsewhere)
+            values.append(values[-1] * Fraction(left, self.worth()))
+        return values
+
+    def fall(self, after: date) -> Fraction:
+        values = self.path(after)
+        return max(
+            (
+                1 - later / earlier
+                for place, earlier in enumerate(values)
+                for later in values[place:]
+                if earlier > 0
+            ),
+            default=Fraction(0),
+        )

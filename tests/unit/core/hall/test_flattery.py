@@ -1,0 +1,163 @@
+"""What must not make a record better than it is. Each test plays the flatterer."""
+
+import pytest
+
+from core.hall.rules.standing import record_of
+from core.hall.rules.wash import DayOfOwner, Washed, washed
+from core.mandate.rules.ledger import RowKind
+from tests.unit.core.hall.told import AGENT, LISTED, OTHER, SERVICE, USDC, Told, on
+
+
+def test_a_deposit__is_no_gain() -> None:
+    record = Told().on(0).deposit(1_000).on(1).deposit(500).of_agent(today=1)
+
+    since = record.windows["since"]
+    assert (since.net_usdc_e6, since.twr_bps) == (0, 0)
+
+
+def test_a_deposit_after_a_loss__does_not_thin_the_loss() -> None:
+    """Half of 1,000 is lost at noon; 1,000,000 come in an hour later."""
+    one = Told().on(0).deposit(1_000).on(1, 12).buy(500).mark(500).on(1, 13).deposit(1_000_000)
+
+    since = one.of_agent(today=1).windows["since"]
+    assert (since.twr_bps, since.max_drawdown_bps) == (-5_000, 5_000)
+
+
+def test_a_withdrawal__hides_no_loss() -> None:
+    """The loss is a tenth of what there was, whatever is taken out afterwards."""
+    lost = Told().on(0).deposit(1_000).on(1).buy(500).mark(900).sell(400)
+    taken = lost.on(2).stop().withdraw(900)
+
+    since = taken.of_agent(today=2).windows["since"]
+    assert (since.net_usdc_e6, since.twr_bps, since.max_drawdown_bps) == (
+        -100 * USDC,
+        -1_000,
+        1_000,
+    )
+
+
+def test_many_small_wins__do_not_hide_an_open_loser() -> None:
+    one = Told().on(0).deposit(1_000).buy(500)
+    for day in range(1, 21):
+        one.on(day).buy(10).sell(11)
+    one.on(21).mark(600)
+
+    since = one.of_agent(today=21).windows["since"]
+    assert since.net_usdc_e6 == -400 * USDC
+
+
+@pytest.mark.parametrize("by_proceeds", [False, True])
+def test_a_venue_that_no_adapter_values__pays_no_gain(by_proceeds: bool) -> None:
+    """It belongs to the agent, which pays 300 for the 100 that went there."""
+    one = Told().on(0).deposit(1_000).on(1).buy(100, OTHER).on(2)
+    one = one.proceeds(300) if by_proceeds else one.sell(300, OTHER)
+
+    since = one.of_agent(today=2).windows["since"]
+    assert (since.net_usdc_e6, since.twr_bps) == (0, 0)
+
+
+def test_a_gift_through_a_service__is_no_gain() -> None:
+    one = Told().on(0).deposit(1_000).on(1).buy(10, SERVICE).on(2).sell(500, SERVICE)
+
+    assert one.of_agent(today=2).windows["since"].net_usdc_e6 == -10 * USDC
+
+
+def test_money_at_such_a_venue__counts_as_lost_until_it_is_back() -> None:
+    out = Told().on(0).deposit(1_000).on(1).buy(400, OTHER)
+    since = out.of_agent(today=30).windows["since"]
+    assert (since.net_usdc_e6, since.twr_bps, since.max_drawdown_bps) == (
+        -400 * USDC,
+        -4_000,
+        4_000,
+    )
+
+    back = out.on(31).sell(390, OTHER).on(32).sell(10, OTHER).of_agent(today=32).windows["since"]
+    assert (back.net_usdc_e6, back.twr_bps) == (0, 0)
+
+
+def test_money_that_never_came_back__is_lost_with_the_end() -> None:
+    ended = Told().on(0).deposit(1_000).on(1).buy(400, OTHER).on(2).stop(by=AGENT, reason="done")
+    assert ended.of_agent(today=2).windows["7d"].net_usdc_e6 == -400 * USDC
+    assert ended.of_agent(today=60).windows["30d"].net_usdc_e6 == 0
+
+    found = ended.on(61).proceeds(500).of_agent(today=61).windows
+    assert (found["7d"].net_usdc_e6, found["since"].net_usdc_e6) == (400 * USDC, 0)
+
+
+def test_the_agent_s_words__are_self_reported_alone() -> None:
+    one = Told().on(0).deposit(1_000).on(1)
+    for _ in range(25):
+        one.report(RowKind.BUY, 10).report(RowKind.RESOLVE, 500)
+    one.report(RowKind.FEE, 3)
+    record = one.of_agent(today=1)
+
+    assert (record.trades_total, record.windows["since"].net_usdc_e6) == (0, 0)
+    said = record.self_reported
+    assert (said.trades_total, said.net_since_usdc_e6, said.fees_usdc_e6) == (
+        25,
+        (25 * 500 - 3) * USDC,
+        3 * USDC,
+    )
+
+
+def test_calls_of_one_transaction__are_one_trade() -> None:
+    one = Told().on(0).deposit(1_000).on(1)
+    for _ in range(30):
+        one.buy(1, LISTED, tx_hash="0x" + "ab" * 32)
+
+    assert one.of_agent(today=1).trades_total == 1
+
+
+def test_trades_elsewhere__are_no_trades() -> None:
+    one = Told().on(0).deposit(1_000).on(1).buy(1, OTHER).buy(1, SERVICE).buy(0)
+
+    assert one.of_agent(today=1).trades_total == 0
+
+
+def test_an_old_mandate__stays_in_the_record() -> None:
+    lost = Told().on(0).deposit(1_000).buy(900).mark(300).sell(200).stop().withdraw(300)
+    won = Told().on(40).deposit(1_000).buy(500).on(41).mark(1_050)
+    record = record_of([lost.record(1), won.record(2)], [], on(41))
+
+    since = record.windows["since"]
+    assert since.net_usdc_e6 == -650 * USDC
+    assert (since.max_drawdown_bps, record.floor_stops) == (7_000, 1)
+    assert record.windows["30d"].net_usdc_e6 == 50 * USDC
+
+
+def test_a_large_idle_mandate__does_not_hide_how_deep_a_small_one_fell() -> None:
+    small = Told(100).on(0).deposit(100).on(1).buy(80).mark(40)
+    large = Told(1_000_000).on(0).deposit(1_000_000)
+    since = record_of([small.record(1), large.record(2)], [], on(1)).windows["since"]
+
+    assert since.max_drawdown_bps == 6_000
+    assert since.twr_bps == -1
+
+
+@pytest.mark.parametrize("target", [LISTED, OTHER])
+def test_an_owner_that_trades_with_itself__makes_nothing(target: str) -> None:
+    """One mandate gains 40 from another one of the same owner, which loses 45."""
+    winner = DayOfOwner(1, 40 * USDC, {target: [0, 2]})
+    loser = DayOfOwner(2, -45 * USDC, {target: [3, 0]})
+
+    assert washed([winner, loser]) == {1: Washed(2, 40 * USDC), 2: Washed(3, 0)}
+
+
+def test_an_owner_whose_mandates_gain_together__keeps_that_much() -> None:
+    winner = DayOfOwner(1, 40 * USDC, {LISTED: [0, 2]})
+    loser = DayOfOwner(2, -15 * USDC, {LISTED: [3, 0]})
+
+    assert washed([winner, loser])[1] == Washed(2, 15 * USDC)  # 25 of the 40 count
+
+
+@pytest.mark.parametrize(
+    "other",
+    [DayOfOwner(2, -45 * USDC, {LISTED: [0, 3]}), DayOfOwner(2, -45 * USDC, {OTHER: [3, 0]})],
+    ids=["same side", "another target"],
+)
+def test_mandates_that_do_not_trade_with_each_other__count_whole(other: DayOfOwner) -> None:
+    assert washed([DayOfOwner(1, 40 * USDC, {LISTED: [0, 2]}), other]) == {}
+
+
+def test_one_mandate__does_not_trade_with_itself() -> None:
+    assert washed([DayOfOwner(1, 40 * USDC, {LISTED: [3, 2]})]) == {}

@@ -1,0 +1,80 @@
+"""Every figure of a mandate against the slow reference, over any history of rows."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.hall.rules.standing import WINDOWS, windows
+from tests.unit.core.hall.reference import Reference
+from tests.unit.core.hall.told import AGENT, LISTED, OTHER, SERVICE, Told, on
+
+AMOUNTS = st.integers(1, 400)
+TARGETS = st.sampled_from([LISTED, LISTED, OTHER, SERVICE])
+STEPS = st.one_of(
+    st.tuples(st.just("deposit"), AMOUNTS),
+    st.tuples(st.just("buy"), AMOUNTS, TARGETS),
+    st.tuples(st.just("sell"), AMOUNTS, TARGETS),
+    st.tuples(st.just("mark"), st.integers(0, 2_000)),
+    st.tuples(st.just("proceeds"), AMOUNTS),
+    st.tuples(st.just("withdraw"), AMOUNTS),
+    st.tuples(st.just("stop")),
+    st.tuples(st.just("settle"), st.integers(0, 20)),
+)
+HISTORIES = st.lists(st.tuples(st.integers(0, 700), STEPS), max_size=40)
+FEES = st.sampled_from([0, 1_000, 3_333])
+
+
+def told(history: list[tuple[int, Any]], fee_bps: int) -> Told:
+    """`history`: hours since the step before, and the step; its amounts are within the cash."""
+    one, hours, cash = Told(budget=1_000, fee_bps=fee_bps).on(0, 0).deposit(1_000), 0, 1_000
+    for apart, (name, *arguments) in history:
+        hours += apart
+        one.on(0, hours)
+        if name in ("buy", "withdraw", "settle"):
+            arguments[0] = min(arguments[0], cash)
+        sign = {"deposit": 1, "sell": 1, "proceeds": 1, "buy": -1, "withdraw": -1, "settle": -1}
+        cash += sign.get(name, 0) * (arguments[0] if arguments else 0)
+        getattr(one, name)(*arguments)
+    return one
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@given(HISTORIES, FEES, st.integers(0, 5))
+def test_a_window__is_the_reference_s(
+    name: str, history: list[tuple[int, Any]], fee_bps: int, idle_days: int
+) -> None:
+    one = told(history, fee_bps)
+    reference = Reference(one.rows, LISTED, {OTHER}, fee_bps)
+    today = max(row.occurred_at.date() for row in one.rows) + timedelta(days=idle_days)
+    size = WINDOWS[name]
+    after = date.min if size is None else today - timedelta(days=size)
+
+    found = windows([one.record()], today)[name]
+
+    assert found.net_usdc_e6 == reference.net(after)
+    if found.max_drawdown_bps is not None:
+        assert abs(found.max_drawdown_bps - reference.fall(after) * 10_000) <= 1
+    if found.twr_bps is not None:
+        gain = (reference.path(after)[-1] - 1) * 10_000
+        assert abs(found.twr_bps - gain) <= 1
+
+
+@given(HISTORIES, FEES, st.integers(0, 40))
+def test_a_ledger_that_is_counted_in_two_builds__is_the_one_that_is_counted_in_one(
+    history: list[tuple[int, Any]], fee_bps: int, cut: int
+) -> None:
+    one = told(history, fee_bps)
+    whole = one.counted()
+
+    assert one.counted_in_two(min(cut, len(one.rows))) == whole
+
+
+def test_the_reference__knows_an_agent_s_stop_of_the_chain() -> None:
+    one = Told().on(0).deposit(1_000).on(1).buy(100, OTHER).stop(by=AGENT, reason="done")
+    reference = Reference(one.rows, LISTED, {OTHER}, 0)
+
+    assert reference.net(on(-1)) == -100_000_000
+    assert one.record().stopped_by == "self"
