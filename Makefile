@@ -48,7 +48,11 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@$(FORGE) build --quiet
 	@touch $@
 
-build: setup .build/forge/.ready ## compile the contracts
+.build/ape/.ready: .venv/.ready .build/forge/.ready ape-config.yaml
+	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
+	@mkdir -p $(@D) && touch $@
+
+build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read
 	@$(PY) scripts/export_abis.py
 
