@@ -16,7 +16,7 @@ from core.hexes import hex_of
 CONTRACT: Final = "record_anchor"  # in the record of a deployment
 ANCHORED: Final = hex_of(keccak(text="Anchored(uint64,bytes32,bytes32)"))
 POST_TOPICS: Final = 2
-UINT64: Final = 2**64
+NO_HOUR: Final = 2**40  # of hours since 1970, beyond every clock
 
 
 def post_data(epoch: int, root: bytes, root_before: bytes) -> str:
@@ -36,7 +36,7 @@ def newest_posted(rpc: Rpc, anchor: str, block_hash: str) -> tuple[int, bytes]:
         for view in ("epoch()", "root()")
     ]
     epoch, root = (answer_words(answer, 1) for answer in rpc.batch(requests))
-    return int.from_bytes(epoch), root
+    return _hour(int.from_bytes(epoch)), root
 
 
 def post_of(log: RawLog) -> EpochPost:
@@ -45,10 +45,17 @@ def post_of(log: RawLog) -> EpochPost:
     if len(log.topics) != POST_TOPICS or log.topics[0] != ANCHORED:
         raise AbiDecodeError("the log is not an Anchored event")
     return EpochPost(
-        epoch=int(log.topics[1], 16) % UINT64,
+        epoch=_hour(int(log.topics[1], 16)),
         root=hex_of(words[:32]),
         root_before=hex_of(words[32:]),
         block_number=log.block_number,
         block_hash=log.block_hash,
         tx_hash=log.tx_hash,
     )
+
+
+def _hour(epoch: int) -> int:
+    """What a node says may be any number. Errors: AbiDecodeError."""
+    if epoch >= NO_HOUR:
+        raise AbiDecodeError(f"no clock has the epoch {epoch}")
+    return epoch

@@ -2,9 +2,12 @@
 
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from core.anchors import queries
 from core.anchors.chain import CONTRACT, newest_posted
@@ -13,7 +16,9 @@ from core.anchors.tables import AnchorEpoch
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
+from keeper.anchoring import Anchoring
 from keeper.areas.anchors import Anchors
+from keeper.state import KeeperState
 from tests.integration.keeper.conftest import KilledError, Stage
 
 WORD = "0x" + "11" * 32
@@ -114,3 +119,91 @@ def test_a_post__is_looked_for_from_the_safe_block_on(stage: Stage) -> None:
     assert safe is not None
     with stage.database.read() as session:
         assert [one.seen_block for one in queries.unposted(session, 1)] == [safe.number]
+
+
+# What a node may say of the contract, and what the keeper makes of it.
+LIES = {
+    "an epoch that no clock has": ("ff" * 32, "11" * 32),
+    "an epoch beyond a bigint": ("00" * 24 + "ff" * 8, "11" * 32),
+    "a word too few": ("", "11" * 32),
+    "a word too many": ("00" * 32, "11" * 64),
+    "no hex": ("zz", "11" * 32),
+    "another past": ("00" * 32, "11" * 32),
+    "a later past": ("00" * 28 + "00ffffff", "11" * 32),
+}
+
+
+@pytest.mark.parametrize("epoch_and_root", LIES.values(), ids=LIES)
+def test_a_node_that_lies_of_the_contract__posts_nothing_and_stops_nothing(
+    database: Database, epoch_and_root: tuple[str, str]
+) -> None:
+    """A number that no column holds ended the keeper's tick."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        results = [
+            {"jsonrpc": "2.0", "id": asked["id"], "result": "0x" + word}
+            for asked, word in zip(json.loads(request.content), epoch_and_root, strict=True)
+        ]
+        return httpx.Response(200, json=results)
+
+    with database.write() as session:
+        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+    rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
+    anchoring = Anchoring(database, VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}))
+    state = cast(
+        "KeeperState", SimpleNamespace(is_stood_down=False, head=SimpleNamespace(hash=WORD))
+    )
+
+    assert anchoring.due(state, is_under_way=False) == []
+
+
+def test_a_post_that_a_reorganisation_takes_back__is_posted_again(stage: Stage) -> None:
+    epoch = hours_pass(stage, 1)
+    keeper = stage.keeper()
+    keeper.run()
+    stage.chain.anvil.mine()
+    assert posted(stage) == epoch
+    stage.chain.anvil.reorg(2)
+    assert posted(stage) < epoch
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) == epoch
+
+
+def test_two_keepers_at_once__post_an_hour_once(stage: Stage) -> None:
+    epoch = hours_pass(stage, 2)
+    first, second = stage.keeper(), stage.keeper()
+    first.run()
+    assert not second.leadership.try_take(second.now())
+    first.die()
+    for _ in range(6):
+        second.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) == epoch
+    assert [kind for kind, _ in stage.states()].count("anchor") == 2
+
+
+def test_a_restored_database__posts_nothing_over_another_past(stage: Stage) -> None:
+    """Its newest epoch was posted and then lost with the rows; the hour after it is another one."""
+    epoch = hours_pass(stage, 2)
+    keeper = stage.keeper()
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert posted(stage) == epoch
+    with stage.database.write() as session:
+        session.execute(
+            update(AnchorEpoch).where(AnchorEpoch.epoch == epoch).values(root=b"\x22" * 32)
+        )
+        again = queries.newest_epoch(session)
+        assert again is not None
+        queries.add_epoch(session, epoch + 1, [], again.root, 10, stage.now())
+    stage.pass_time(epoch_end_s(epoch + 1) + 400)
+    for _ in range(3):
+        keeper.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) == epoch
