@@ -118,7 +118,7 @@ class Days:
         """One more row that counts, in the order of the ledger."""
         at = row.occurred_at.isoformat()
         self.standing.last_at = max(self.standing.last_at or at, at)
-        self._before = self.standing.worth_usdc_e6
+        self._before, had_ended = self.standing.worth_usdc_e6, self.standing.ended_on
         if is_told_by_agent(row):
             self._said(row)
             return
@@ -127,7 +127,7 @@ class Days:
         self.standing.worth_usdc_e6 = self._worth()
         flow += self.standing.worth_usdc_e6 - self._worth(without=gift) if gift else 0
         result = self.standing.worth_usdc_e6 - self._before - flow
-        if flow or result:
+        if flow or result or had_ended != self.standing.ended_on:
             self._count(self._day(row), flow, result)
 
     # The chain's and the keeper's word
@@ -237,9 +237,8 @@ class Days:
         before = self._before
         day.flow_usdc_e6 += flow
         day.result_usdc_e6 += result
-        day.capital_usdc_e6 += max(0, flow)
+        day.capital_usdc_e6 = max(day.capital_usdc_e6, before) + max(0, flow)
         if before > 0:
-            day.capital_usdc_e6 = max(day.capital_usdc_e6, before)
             day.path = day.path.then(step(max(0, before + result) * ONE // before))
         day.worth_usdc_e6 = 0 if self.standing.ended_on else self.standing.worth_usdc_e6
 
@@ -272,10 +271,9 @@ class Days:
             if self._known is not None and now.last_day == name:
                 self.changed[name] = self._known
             else:
+                held = 0 if now.ended_on else self._before
                 self.changed[name] = Day(
-                    day=date.fromisoformat(name),
-                    capital_usdc_e6=self._before,
-                    worth_usdc_e6=0 if now.ended_on else self._before,
+                    day=date.fromisoformat(name), capital_usdc_e6=held, worth_usdc_e6=held
                 )
             now.last_day = name
         return self.changed[name]

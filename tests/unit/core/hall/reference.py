@@ -41,6 +41,7 @@ class Reference:
         self.cash = self.at_listed = self.elsewhere = self.written_off = 0
         self.put_in = self.taken = self.fees = 0
         self.over = False
+        self.over_from: int | None = None  # the place of the point that ended it
         self.points: list[Point] = []
         for row in rows:
             if row.reported_by is not ReportedBy.AGENT or row.block_hash is not None:
@@ -55,6 +56,8 @@ class Reference:
                 at = row.occurred_at.date()
                 last = self.points[-1].day if self.points else at
                 self.points.append(Point(max(at, last), before, self.worth(), flow))
+                if self.over and self.over_from is None:
+                    self.over_from = len(self.points) - 1
 
     def worth(self) -> int:
         gross = max(0, self.cash) + self.at_listed + self.elsewhere
@@ -102,6 +105,10 @@ class Reference:
         self.written_off -= found
         return change - back - found
 
+    def is_over_at(self, point: Point) -> bool:
+        place = next(n for n, one in enumerate(self.points) if one is point)
+        return self.over_from is not None and place >= self.over_from
+
     # Windows: the points after a day, all of them
 
     def net(self, after: date) -> int:
@@ -129,3 +136,30 @@ class Reference:
             ),
             default=Fraction(0),
         )
+
+
+def growth_together(references: list[Reference], after: date) -> Fraction:
+    """Of all mandates: each day's return is that of each, by its capital; days multiply."""
+    growth, worth = Fraction(1), dict.fromkeys(range(len(references)), 0)
+    for day in sorted({point.day for one in references for point in one.points}):
+        capital, grown = Fraction(0), Fraction(0)
+        for number, one in enumerate(references):
+            of_day = [point for point in one.points if point.day == day]
+            points = [point for point in of_day if point.flow or point.result]
+            base, share = Fraction(worth[number]), Fraction(1)
+            if points:
+                base = Fraction(points[0].before)
+                for point in points:
+                    base = max(base, Fraction(point.before)) + max(0, point.flow)
+                    share *= point.share
+                worth[number] = points[-1].after
+            if of_day and one.is_over_at(of_day[-1]):
+                worth[number] = 0
+            capital += base
+            grown += base * share
+        if day > after and capital > 0:
+            growth *= grown / capital
+    out = sum(one.elsewhere for one in references)
+    shown = [one for one in references if not one.over or one.elsewhere]
+    total = sum(one.worth() for one in shown)
+    return growth * Fraction(max(0, total - out), total) if out and total > 0 else growth

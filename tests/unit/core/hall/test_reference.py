@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.hall.rules.standing import WINDOWS, windows
-from tests.unit.core.hall.reference import Reference
+from tests.unit.core.hall.reference import Reference, growth_together
 from tests.unit.core.hall.told import AGENT, LISTED, OTHER, SERVICE, Told, on
 
 AMOUNTS = st.integers(1, 400)
@@ -60,6 +60,23 @@ def test_a_window__is_the_reference_s(
     if found.twr_bps is not None:
         gain = (reference.path(after)[-1] - 1) * 10_000
         assert abs(found.twr_bps - gain) <= 1
+
+
+@given(st.lists(HISTORIES, min_size=1, max_size=3), FEES)
+def test_mandates_together__are_the_reference_s(
+    histories: list[list[tuple[int, Any]]], fee_bps: int
+) -> None:
+    mandates = [told(history, fee_bps) for history in histories]
+    references = [Reference(one.rows, LISTED, {OTHER}, fee_bps) for one in mandates]
+    today = max(row.occurred_at.date() for one in mandates for row in one.rows)
+    found = windows([one.record(number) for number, one in enumerate(mandates)], today)
+
+    for name, size in WINDOWS.items():
+        after = date.min if size is None else today - timedelta(days=size)
+        assert found[name].net_usdc_e6 == sum(one.net(after) for one in references)
+        twr = found[name].twr_bps
+        if twr is not None:
+            assert abs(twr - (growth_together(references, after) - 1) * 10_000) <= 1
 
 
 @given(HISTORIES, FEES, st.integers(0, 40))
