@@ -268,3 +268,78 @@ def test_anchor_of_another_form__is_found(
     found = names(check(anchored, forgery.lines()))
     assert found & {"anchor.form", "anchor.proof"}
     assert ("anchor.proof" in found) == isinstance(change.get("proof"), str)
+
+
+def without_contract(record: AnchoredRecord, lines: Sequence[bytes]) -> Report:
+    """As who names no contract checks it: lines against rows and one another alone."""
+    options = Options(
+        factory=record.chain.contracts["factory"],
+        x402_adapter=record.chain.contracts["x402_adapter"],
+        anchor=None,
+    )
+    rpc = Rpc([record.chain.anvil.url])
+    try:
+        return verify(iter(lines), [rpc], options, lambda part, done, of: None)
+    finally:
+        rpc.close()
+
+
+@pytest.mark.parametrize("has_anchors", [True, False])
+def test_without_a_contract__anchors_are_remarked_and_not_counted(
+    anchored: AnchoredRecord, has_anchors: bool
+) -> None:
+    forgery = forged(anchored)
+    if not has_anchors:
+        forgery.anchors.clear()
+    report = without_contract(anchored, forgery.lines())
+    remarks = [one for one in report.remarks if "compared with no chain" in one]
+    assert (names(report), len(remarks)) == (set(), int(has_anchors))
+    assert "anchors" not in report.figures
+
+
+def test_an_hour_on_top_of_another_root__is_found_without_a_contract(
+    anchored: AnchoredRecord,
+) -> None:
+    forgery = forged(anchored)
+    forgery.anchors[2]["anchor"]["root_before"] = "0x" + "77" * 32
+    assert "anchor.post" in names(without_contract(anchored, forgery.lines()))
+
+
+def test_a_later_hour_that_holds_fewer_rows__is_found(anchored: AnchoredRecord) -> None:
+    forgery = forged(anchored)
+    empty = forgery.anchors[0]["anchor"]
+    forgery.anchors[3]["anchor"] |= {name: empty[name] for name in ("seq", "row_hash", "proof")}
+    found = without_contract(anchored, forgery.lines()).findings
+    assert any(one.name == "anchor.order" and "holds 0 rows" in one.text for one in found)
+
+
+def test_node_that_holds_a_post_in_the_middle_back__is_not_the_records_fault(
+    anchored: AnchoredRecord,
+) -> None:
+    left_out = anchored.first + 1
+
+    class WithoutOne(Rpc):
+        def call(
+            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
+        ) -> Any:
+            found = super().call(method, params, parse)
+            is_anchors = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
+            if not is_anchors:
+                return found
+            return [log for log in found if int(log.topics[1], 16) != left_out]
+
+    report = check(anchored, anchored.lines, kind=WithoutOne)
+    assert report.unchecked == ["anchors: the node's logs are not all that the contract posted"]
+    assert names(report) == set()
+
+
+@pytest.mark.story
+def test_a_contract_that_stopped_hours_ago__is_found(
+    postgres: EmbeddedPostgres, template: str
+) -> None:
+    with anchored_record(postgres, template) as record:
+        record.chain.rpc.call("evm_increaseTime", [12 * 3_600])
+        record.chain.anvil.mine(40)
+        record.follower.catch_up()
+        report = check(record, export(record.follower, record.mandate))
+    assert {one.name for one in report.findings} == {"anchor.missing_epoch"}
