@@ -162,10 +162,26 @@ def rows_after(
         .lateral("counted")
     )
     query = select(counted).select_from(asked).order_by(counted.c.mandate_id, counted.c.seq)
-    for row in session.execute(query).all():
-        yield row.mandate_id, _new_row(row)
+    for mandate_id, _, kind, by, at, amount, delta, tx_hash, block_hash, payload in session.execute(
+        query
+    ).all():
+        yield (
+            mandate_id,
+            NewRow(
+                kind=_KINDS[kind],
+                reported_by=_REPORTERS[by],
+                occurred_at=at,
+                base_key="",
+                amount_usdc_e6=amount,
+                cash_delta_usdc_e6=delta,
+                tx_hash=None if tx_hash is None else hex_of(tx_hash),
+                block_hash=None if block_hash is None else hex_of(block_hash),
+                payload=payload,
+            ),
+        )
 
 
+# What days are made of, and no more: there may be a million rows.
 _OF_A_ROW: Final = (
     "mandate_id",
     "seq",
@@ -178,21 +194,8 @@ _OF_A_ROW: Final = (
     "block_hash",
     "payload",
 )
-
-
-def _new_row(row: Row[Any]) -> NewRow:
-    """What days are made of, and no more: there may be a million."""
-    return NewRow(
-        kind=RowKind(row.kind),
-        reported_by=ReportedBy(row.reported_by),
-        occurred_at=row.occurred_at,
-        base_key="",
-        amount_usdc_e6=row.amount_usdc_e6,
-        cash_delta_usdc_e6=int(row.cash_delta_usdc_e6),
-        tx_hash=None if row.tx_hash is None else hex_of(row.tx_hash),
-        block_hash=None if row.block_hash is None else hex_of(row.block_hash),
-        payload=row.payload,
-    )
+_KINDS: Final = {kind.value: kind for kind in RowKind}
+_REPORTERS: Final = {by.value: by for by in ReportedBy}
 
 
 def newest_event(session: Session) -> int:

@@ -137,8 +137,7 @@ class _Count:
         self.standing = standing or MandateStanding()
         self.after = 0 if self.is_new else grown.seq
         self.until = min(grown.head_seq, self.after + rows)
-        last_day = self.standing.last_day
-        self.last_day = None if last_day is None else date.fromisoformat(last_day)
+        self.last_day = self.standing.last_day
         self.trouble: str | None = None
         self._wallet: bytes | None = None
         self._counted: Days | None = None

@@ -19,7 +19,7 @@ Amounts are USDC base units. Source: docs/hall.md#what-counts.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final
 
 from core.hall.rules.path import ONE, STILL, Path, step
@@ -30,6 +30,7 @@ from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.money import bps_of_down
 
 TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
+CALLED: Final = (*TRADES, RowKind.NOTE)
 STOP_LINE: Final = "stop_line"
 
 
@@ -79,29 +80,36 @@ class MandateStanding:
     withdrawn_usdc_e6: int = 0
     paid_out_usdc_e6: int = 0
     worth_usdc_e6: int = 0
-    funded_on: str | None = None  # ISO days, UTC
-    ended_on: str | None = None
+    funded_on: date | None = None  # UTC, as all days
+    ended_on: date | None = None
     stopped_by: str | None = None
-    last_day: str | None = None
-    last_at: str | None = None  # of the newest row, ISO
+    last_day: date | None = None
+    last_at: datetime | None = None  # of the newest row
     last_trade: str | None = None  # its transaction, target and side
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: _to_json(value) for name, value in asdict(self).items()}
+
+
+def _to_json(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
 
 
 _NAMES: Final = frozenset(one.name for one in fields(MandateStanding))
+_DAYS: Final = ("funded_on", "ended_on", "last_day")
 
 
 def standing_of(raw: Mapping[str, Any]) -> MandateStanding:
     """Errors: KeyError when other fields were kept: count the ledger again."""
     if raw.keys() != _NAMES:
         raise KeyError(f"not the fields of a standing: {sorted(raw.keys() ^ _NAMES)}")
-    return MandateStanding(**raw)
+    days = {name: None if raw[name] is None else date.fromisoformat(raw[name]) for name in _DAYS}
+    last_at = None if raw["last_at"] is None else datetime.fromisoformat(raw["last_at"])
+    return MandateStanding(**{**raw, **days, "last_at": last_at})
 
 
 class Days:
-    """The days of one mandate, row by row. `changed`: those that rows touched, by ISO day.
+    """The days of one mandate, row by row. `changed`: those that rows touched, by day.
 
     `known`: the day that the standing ended with, as it was kept.
     """
@@ -110,24 +118,26 @@ class Days:
         self, told: MandateTold, standing: MandateStanding, known: Day | None = None
     ) -> None:
         self.told, self.standing = told, standing
-        self.changed = dict[str, Day]()
+        self.changed = dict[date, Day]()
         self._known = known
         self._before = 0  # worth before the row
 
     def add(self, row: NewRow) -> None:
         """One more row that counts, in the order of the ledger."""
-        at = row.occurred_at.isoformat()
-        self.standing.last_at = max(self.standing.last_at or at, at)
-        self._before, had_ended = self.standing.worth_usdc_e6, self.standing.ended_on
+        at = row.occurred_at
+        now = self.standing
+        if now.last_at is None or at > now.last_at:
+            now.last_at = at
+        self._before, had_ended = now.worth_usdc_e6, now.ended_on
         if is_told_by_agent(row):
             self._said(row)
             return
         flow = self._moved(row)
         gift = self._called(row)
-        self.standing.worth_usdc_e6 = self._worth()
-        flow += self.standing.worth_usdc_e6 - self._worth(without=gift) if gift else 0
-        result = self.standing.worth_usdc_e6 - self._before - flow
-        if flow or result or had_ended != self.standing.ended_on:
+        now.worth_usdc_e6 = self._worth()
+        flow += now.worth_usdc_e6 - self._worth(without=gift) if gift else 0
+        result = now.worth_usdc_e6 - self._before - flow
+        if flow or result or had_ended != now.ended_on:
             self._count(self._day(row), flow, result)
 
     # The chain's and the keeper's word
@@ -140,7 +150,7 @@ class Days:
             case RowKind.DEPOSIT:
                 now.deposited_usdc_e6 += row.cash_delta_usdc_e6
                 if now.funded_on is None and now.deposited_usdc_e6 >= self.told.budget_usdc_e6:
-                    now.funded_on = row.occurred_at.date().isoformat()
+                    now.funded_on = row.occurred_at.date()
                 return row.cash_delta_usdc_e6
             case RowKind.WITHDRAW:
                 now.withdrawn_usdc_e6 -= row.cash_delta_usdc_e6
@@ -170,7 +180,7 @@ class Days:
         if now.stopped_by is None and row.kind is RowKind.STOP:
             now.stopped_by = stopped_by(row)
         if now.ended_on is None:
-            now.ended_on = row.occurred_at.date().isoformat()
+            now.ended_on = row.occurred_at.date()
             now.lost_usdc_e6, now.out_usdc_e6 = now.out_usdc_e6, 0
 
     def _cost(self, row: NewRow) -> None:
@@ -183,6 +193,8 @@ class Days:
 
     def _called(self, row: NewRow) -> int:
         """A call, its income or a mark; answers what came that no listed adapter bears out."""
+        if row.kind not in CALLED:
+            return 0
         now = self.standing
         executed = chain_fact(row, "executed")
         if called := executed or chain_fact(row, "unwound"):
@@ -266,17 +278,17 @@ class Days:
     def _day(self, row: NewRow) -> Day:
         """The day of a row, never one before the last."""
         now = self.standing
-        name = max(row.occurred_at.date().isoformat(), now.last_day or "")
-        if name not in self.changed:
-            if self._known is not None and now.last_day == name:
-                self.changed[name] = self._known
+        day = row.occurred_at.date()
+        if now.last_day is not None and day < now.last_day:
+            day = now.last_day
+        if day not in self.changed:
+            if self._known is not None and now.last_day == day:
+                self.changed[day] = self._known
             else:
                 held = 0 if now.ended_on else self._before
-                self.changed[name] = Day(
-                    day=date.fromisoformat(name), capital_usdc_e6=held, worth_usdc_e6=held
-                )
-            now.last_day = name
-        return self.changed[name]
+                self.changed[day] = Day(day=day, capital_usdc_e6=held, worth_usdc_e6=held)
+            now.last_day = day
+        return self.changed[day]
 
 
 def is_told_by_agent(row: NewRow) -> bool:

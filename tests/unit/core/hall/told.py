@@ -111,7 +111,7 @@ class Told:
         for row in self.rows[:cut]:
             first.add(row)
         kept = standing_of(json.loads(json.dumps(first.standing.as_json())))
-        known = first.changed.get(kept.last_day or "")
+        known = first.changed.get(kept.last_day or on(0))
         second = Days(self.told, kept, known)
         for row in self.rows[cut:]:
             second.add(row)
@@ -125,8 +125,8 @@ class Told:
             "owner_id": owner_id,
             "is_own": False,
             "is_working": standing.funded_on is not None and ended is None,
-            "funded_on": None if standing.funded_on is None else _day(standing.funded_on),
-            "live_until": None if ended is None else _day(ended),
+            "funded_on": standing.funded_on,
+            "live_until": ended,
             "stopped_by": standing.stopped_by,
             "violations": 0,
             "out_usdc_e6": standing.out_usdc_e6,
@@ -160,7 +160,3 @@ def counted(day: Day) -> CountedDay:
 
 def _e6(amount: float) -> int:
     return round(amount * USDC)
-
-
-def _day(text: str) -> date:
-    return date.fromisoformat(text)
