@@ -135,6 +135,7 @@ def test_each_credential__gets_what_the_matrix_says(stage: Callers, row: Operati
         "/agents/{id}", f"/agents/{stage.agent_id}"
     )
     path = path.replace("/gallery/{id}", f"/gallery/{stage.listing_id}")
+    path = path.replace("/hall/{agent_id}", f"/hall/{stage.agent_id}")
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
     assert "{" not in path, "say here what fills this path"
