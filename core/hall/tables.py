@@ -15,9 +15,15 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base, Uint256
+from core.hall.rules.shown import SORTS
 
 TRADED = "sides is not null"
 LISTED = "is_listed"
+
+
+def figure_of(sorts: str, place: int) -> str:
+    """SQL of a figure to sort by, in the words of its index: an unknown one comes last."""
+    return f"coalesce({sorts}[{place + 1}], '-Infinity'::numeric)"
 
 
 class HallMandate(Base):
@@ -92,6 +98,16 @@ class HallAgent(Base):
             text("days_live desc"),
             "agent_id",
             postgresql_where=text(LISTED),
+        ),
+        *(
+            Index(
+                f"ix_hall_agent_sort_{place}",
+                text("ranked desc"),
+                text(f"{figure_of('sorts', place)} desc"),
+                "agent_id",
+                postgresql_where=text(LISTED),
+            )
+            for place in range(len(SORTS))
         ),
         CheckConstraint("(rank is not null) <= ranked", name="rank"),
     )

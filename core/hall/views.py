@@ -11,10 +11,12 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Integer,
+    Numeric,
     Row,
     and_,
     exists,
     func,
+    literal_column,
     or_,
     select,
     text,
@@ -24,7 +26,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
 from core.hall.rules.days import MandateTold
-from core.hall.tables import HallAgent, HallDay, HallMandate
+from core.hall.tables import HallAgent, HallDay, HallMandate, figure_of
 from core.hexes import hex_of
 from core.identity.names import SIMULATED
 from core.identity.tables import Account, AgentPolicy
@@ -328,13 +330,13 @@ def listed_agents(
     """A page: ranked agents first, by days live or by the figure `sort` (its place in `sorts`), the
     highest first; equal ones by id. `before`: the last agent of the page before (exclusive).
     """
-    by = _figure(HallAgent, sort)
+    by = _figure(HallAgent.__tablename__, sort)
     query = _shown().where(HallAgent.is_listed)
     if accepting:
         query = query.where(AgentPolicy.accepts_mandates)
     if before is not None:
-        last = aliased(HallAgent)
-        of_last = _figure(last, sort)
+        last = aliased(HallAgent, name="last_shown")
+        of_last = _figure("last_shown", sort)
         is_equal = HallAgent.ranked == last.ranked
         query = query.join(last, last.agent_id == before).where(
             or_(
@@ -347,12 +349,11 @@ def listed_agents(
     return [_agent(row) for row in session.execute(query)]
 
 
-def _figure(agent: Any, sort: int | None) -> ColumnElement[Any]:
-    """An unknown figure comes after all known ones."""
+def _figure(table: str, sort: int | None) -> ColumnElement[Any]:
+    """In the words of the index, without parameters."""
     if sort is None:
-        by_days: ColumnElement[Any] = agent.days_live
-        return by_days
-    return func.coalesce(agent.sorts[sort + 1], text("'-infinity'::numeric"))
+        return literal_column(f"{table}.days_live", Integer)
+    return literal_column(figure_of(f"{table}.sorts", sort), Numeric)
 
 
 def _shown() -> Any:

@@ -142,6 +142,9 @@ class IdempotencyRecord(Base):
 
 class AgentPolicy(Base):
     __tablename__ = "agent_policy"
+    __table_args__ = (
+        Index("ix_agent_policy_accepting", "agent_id", postgresql_where=text("accepts_mandates")),
+    )
 
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
     accepts_mandates: Mapped[bool]

@@ -13,6 +13,7 @@ depends_on = None
 
 INSTANT = sa.DateTime(timezone=True)
 AMOUNT = sa.Numeric(78, 0)
+SORTS = 16  # four figures of four windows
 TABLES = ("hall_mandate", "hall_day", "hall_agent", "hall_due", "hall_build")
 
 
@@ -80,6 +81,20 @@ def upgrade() -> None:
         [sa.text("ranked desc"), sa.text("days_live desc"), "agent_id"],
         postgresql_where=sa.text("is_listed"),
     )
+    for place in range(SORTS):
+        figure = f"coalesce(sorts[{place + 1}], '-Infinity'::numeric) desc"
+        op.create_index(
+            f"ix_hall_agent_sort_{place}",
+            "hall_agent",
+            [sa.text("ranked desc"), sa.text(figure), "agent_id"],
+            postgresql_where=sa.text("is_listed"),
+        )
+    op.create_index(
+        "ix_agent_policy_accepting",
+        "agent_policy",
+        ["agent_id"],
+        postgresql_where=sa.text("accepts_mandates"),
+    )
     op.create_table(
         "hall_due",
         sa.Column("agent_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -97,5 +112,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_agent_policy_accepting", "agent_policy")
     for table in reversed(TABLES):
         op.drop_table(table)
