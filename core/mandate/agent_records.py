@@ -1,6 +1,7 @@
 """How agents have kept all their mandates on the chain: of many agents, in one statement each.
 
-Law: paper is nobody's record: an agent alone tells of it.
+Law: only what has a vault is a record. Paper is nobody's, and terms without a vault cost nothing:
+whoever writes thousands of them makes no read of a record slower.
 """
 
 from collections.abc import Collection
@@ -24,7 +25,7 @@ from core.quarantine.queries import MANDATE, is_held
 
 
 def conduct_of(session: Session, agent_ids: Collection[int]) -> dict[int, Conduct]:
-    """By agent, of those with a signed mandate on the chain."""
+    """By agent, of those with a vault."""
     asked = _asked(agent_ids)
     refusals, violations = _counted("refusals_confirmed_count"), _counted("violations_count")
     is_ended = _worked() & Mandate.status.in_(ENDED_AFTER_WORK)
@@ -41,7 +42,7 @@ def conduct_of(session: Session, agent_ids: Collection[int]) -> dict[int, Conduc
         )
         .join(asked, Mandate.agent_id == asked.c.agent_id)
         .join(MandateHead, MandateHead.mandate_id == Mandate.id)
-        .where(Mandate.market_mode == MarketMode.TESTNET)
+        .where(Mandate.market_mode == MarketMode.TESTNET, Mandate.vault_address.is_not(None))
         .group_by(Mandate.agent_id)
     )
     return {
@@ -102,6 +103,7 @@ def confirmed_refusals_of(
         select(Mandate.public_id, Mandate.open_board, refused.c.occurred_at, refused.c.reason)
         .join(refused, true())
         .where(Mandate.agent_id == asked.c.agent_id, Mandate.market_mode == MarketMode.TESTNET)
+        .where(Mandate.vault_address.is_not(None))
         .order_by(refused.c.occurred_at.desc(), Mandate.id.desc())
         .limit(most)
         .lateral("newest")

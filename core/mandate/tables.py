@@ -48,6 +48,12 @@ class Mandate(Base):
         ),
         Index("ix_mandate_vault_address", "vault_address"),
         Index(
+            "ix_mandate_vaulted_agent_id_id",
+            "agent_id",
+            "id",
+            postgresql_where=text("vault_address is not null"),
+        ),
+        Index(
             "ix_mandate_ends_in_block",
             "ends_in_block",
             postgresql_where=text("ends_in_block is not null"),

@@ -95,6 +95,12 @@ def upgrade() -> None:
         ["agent_id"],
         postgresql_where=sa.text("accepts_mandates"),
     )
+    op.create_index(
+        "ix_mandate_vaulted_agent_id_id",
+        "mandate",
+        ["agent_id", "id"],
+        postgresql_where=sa.text("vault_address is not null"),
+    )
     op.create_table(
         "hall_due",
         sa.Column("agent_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -112,6 +118,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_mandate_vaulted_agent_id_id", "mandate")
     op.drop_index("ix_agent_policy_accepting", "agent_policy")
     for table in reversed(TABLES):
         op.drop_table(table)
