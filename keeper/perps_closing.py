@@ -17,7 +17,7 @@ Laws
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 from sqlalchemy.orm import Session
@@ -53,7 +53,7 @@ from core.perps.venue import PerpsDesk
 from core.perps.views import OfMandate, of_mandate
 from keeper.hyperliquid_desk import HyperliquidDesk
 from keeper.perps_readings import record_reading
-from keeper.schedule import Job
+from keeper.schedule import Job, JobSkippedError
 
 NAME = "perps_closing"
 EVERY_S = closing.RETRY_S
@@ -87,9 +87,9 @@ def jobs(
     clock: Callable[[], datetime],
     exit_allowance_bps: int,
 ) -> tuple[Job, ...]:
-    """None without a venue, or without the keys that orders are signed with."""
+    """The job; without a venue, or without the keys that orders are signed with, it is skipped."""
     if url is None or signer is None:
-        return ()
+        return (Job(NAME, EVERY_S, _skip),)
     place = ClosingPlace(
         database=database,
         desk=HyperliquidDesk(url),
@@ -286,6 +286,12 @@ class LegClosing:
             rows.save_closing(
                 session, leg.id, found, has_sent=self._has_sent, now=now, on_change=tell
             )
+
+
+def _skip(_: datetime) -> NoReturn:
+    raise JobSkippedError(
+        "HL_URL, CUSTODY_KEY or the keeper's own key is not set: nothing is closed"
+    )
 
 
 def _sealed_key(session: Session, leg: Leg, mandate: OfMandate) -> SealedKey | None:
