@@ -161,9 +161,16 @@ class LegClosing:
         positions = desk.positions(leg.owner_address, leg.dex)
         if not positions:
             return closing.CLOSED
-        self._close(positions[:ORDERS_A_TURN], mandate, sealed, why_closed(head.stopped_by).value)
+        self._close(self._in_turn(positions), mandate, sealed, why_closed(head.stopped_by).value)
         left = desk.positions(leg.owner_address, leg.dex)
         return closing.TRANSIENT if left or not self._is_answered() else closing.CLOSED
+
+    def _in_turn(self, positions: Sequence[VenuePosition]) -> Sequence[VenuePosition]:
+        """ORDERS_A_TURN of them, beginning elsewhere each time, so that those which cannot be
+        closed hold up no other for good.
+        """
+        first = int(self._place.clock().timestamp()) // EVERY_S * ORDERS_A_TURN % len(positions)
+        return [*positions[first:], *positions[:first]][:ORDERS_A_TURN]
 
     def _close(
         self,

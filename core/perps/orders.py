@@ -30,7 +30,7 @@ from core.perps.rules.orders import (
     require_room,
 )
 from core.perps.tables import CLOSING, UNANSWERED, PerpsClosing, PerpsLeg, PerpsOrder
-from core.perps.views import ended_legs
+from core.perps.views import ended_legs, legs_of_ended
 from core.times import next_day, start_of_day
 
 
@@ -163,7 +163,11 @@ def claim_closings(session: WriteSession, now: datetime, limit: int) -> Sequence
     """Pending closings that are due, put off by RETRY_S, so that one whose keeper dies is tried by
     the next.
     """
-    due = select(PerpsClosing.leg_id).where(text(CLOSING), PerpsClosing.next_try_at <= now)
+    due = select(PerpsClosing.leg_id).where(
+        text(CLOSING),
+        PerpsClosing.next_try_at <= now,
+        PerpsClosing.leg_id.in_(legs_of_ended(now)),
+    )
     due = due.order_by(PerpsClosing.next_try_at).limit(limit).with_for_update(skip_locked=True)
     statement = update(PerpsClosing).where(PerpsClosing.leg_id.in_(due.scalar_subquery()))
     statement = statement.values(next_try_at=now + timedelta(seconds=RETRY_S))

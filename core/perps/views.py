@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import or_, select, text
+from sqlalchemy import ColumnElement, Select, or_, select, text
 from sqlalchemy.orm import Session
 
 from core.mandate.rules.lifecycle import ENDED
@@ -38,7 +38,15 @@ def of_mandate(session: Session, mandate_id: int) -> OfMandate:
 
 def ended_legs(session: Session, now: datetime, limit: int) -> Sequence[int]:
     """Live legs whose mandate has ended, or is past its end, and that nobody closes yet."""
-    live = select(PerpsLeg.id).where(text(f"perps_leg.{LIVE}")).join(Mandate)
-    over = or_(Mandate.status.in_(ENDED), Mandate.ends_at <= now)
+    live = legs_of_ended(now).where(text(f"perps_leg.{LIVE}"))
     begun = select(PerpsClosing.leg_id).where(PerpsClosing.leg_id == PerpsLeg.id).exists()
-    return list(session.scalars(live.where(over, ~begun).order_by(PerpsLeg.id).limit(limit)))
+    return list(session.scalars(live.where(~begun).order_by(PerpsLeg.id).limit(limit)))
+
+
+def legs_of_ended(now: datetime) -> Select[int]:
+    """Of mandates that have ended, or are past their end: a stop that a rollback took back is none."""
+    return select(PerpsLeg.id).join(Mandate).where(_is_over(now))
+
+
+def _is_over(now: datetime) -> ColumnElement[bool]:
+    return or_(Mandate.status.in_(ENDED), Mandate.ends_at <= now)

@@ -3,7 +3,7 @@ exchange, and keepers that close it through the SDK.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -34,7 +34,6 @@ class LegStage:
     mandate_id: str
     exchange: Exchange
     url: str
-    fences: list[Any] = field(default_factory=list)
 
     @property
     def holder(self) -> Holder:
@@ -68,6 +67,12 @@ class LegStage:
         who = self.stage.owner_wallet.address if by == "owner" else "0x" + "99" * 20
         reason = "0x" + by.encode().ljust(32, b"\0").hex()
         self.stage.chain_says(self.mandate_id, ev.Stopped(who, reason, 0, False))
+
+    def roll_back(self) -> None:
+        """The newest block of the chain is taken back."""
+        block = "0x" + f"{self.stage.log_index:064x}"
+        with self.stage.database.write() as session:
+            mandate_ledger.reverse_blocks(session, [block], self.stage.clock.now)
 
     def keeper(self, desk: PerpsDesk | None = None, fence: Fence = lambda _: None) -> Closings:
         return Closings(

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from core.db.leadership import LeadershipLostError
 from core.perps.rules.orders import LIFE, SKEW_S, OrderAnswer, VenueOrder, cloid_of
+from keeper import perps_closing
 from keeper.hyperliquid_desk import HyperliquidDesk
 from tests.hl_exchange import NO_MATCH
 from tests.integration.api.perps.legs import WALLET, LegStage
@@ -276,7 +277,52 @@ def test_a_key_that_is_lost_between_reading_and_order__is_found_by_the_next_try(
     assert leg.rows[-1][1] == {"status": "pending", "key_lost": True}
 
 
+def test_a_stop_that_is_rolled_back__rests_the_closing_until_the_mandate_ends(
+    leg: LegStage,
+) -> None:
+    leg.holds(BTC="0.5")
+    leg.exchange.refuses = NO_MATCH
+    leg.stop()
+    leg.run()
+    leg.roll_back()
+    leg.exchange.refuses = None
+    assert leg.later(60).run() == {"due": 0, "tried": 0, "over": 0}
+    leg.stop()
+    assert leg.run()["over"] == 1
+
+
+def test_more_positions_than_a_try_takes__are_all_closed_in_turn(
+    leg: LegStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perps_closing, "ORDERS_A_TURN", 1)
+    leg.holds(BTC="0.5", ETH="1")
+    leg.stop()
+    leg.run()
+    assert leg.words[-1] == ("stop_line", "pending")
+    leg.later().run()
+    assert leg.words[-1] == ("stop_line", "closed")
+
+
 # Whose key it is
+
+
+def test_a_unified_account__is_closed_although_its_worth_is_unknown(leg: LegStage) -> None:
+    leg.holder.mode = "unifiedAccount"
+    leg.holds(BTC="0.5")
+    leg.stop()
+    leg.run()
+    assert leg.words[-1] == ("stop_line", "closed")
+
+
+def test_a_key_that_the_venue_takes_for_another_account__sends_nothing(leg: LegStage) -> None:
+    leg.holds(BTC="0.5")
+    other = leg.exchange.holder("0x" + "ab" * 20)
+    other.agents, leg.holder.agents = leg.holder.agents, set()
+    other.positions["BTC"] = Decimal("7")
+    leg.stop()
+    leg.run()
+    assert leg.rows == [("hl_stop_line", {"status": "pending", "key_lost": True})]
+    assert (other.positions["BTC"], leg.exchange.orders) == (7, [])
 
 
 def test_a_leg_with_the_agents_own_key__is_left_open(leg: LegStage) -> None:
