@@ -14,7 +14,7 @@ Laws
 - A leg that cannot be closed holds up no other, and a run ends after RUN_S.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
@@ -27,6 +27,7 @@ from core.custody.keys import CustodySigner
 from core.custody.rules import SealedKey
 from core.db.engine import Database
 from core.errors import OutsideError, text_of
+from core.jobs.rules import ATTENTION
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.perps_notes import order_note, result_note, stop_line_note
 from core.money import usdc_text
@@ -107,8 +108,8 @@ class Closings:
     def __init__(self, place: ClosingPlace) -> None:
         self._place = place
 
-    def run(self, now: datetime) -> Mapping[str, Any]:
-        """How many closings were tried, and how many of them are over.
+    def run(self, now: datetime) -> dict[str, Any]:
+        """How many closings were tried, how many of them are over, and what asks for attention.
 
         Errors: LeadershipLostError, the database's.
         """
@@ -123,7 +124,13 @@ class Closings:
                 break
             found = LegClosing(place, leg).take()
             tried, over = tried + 1, over + (found.status is not closing.ClosingStatus.PENDING)
-        return {"due": len(due), "tried": tried, "over": over}
+        return {"due": len(due), "tried": tried, "over": over, **self._attention()}
+
+    def _attention(self) -> dict[str, str]:
+        with self._place.database.read() as session:
+            stuck = rows.count_stuck(session)
+        said = f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL."
+        return {ATTENTION: said} if stuck else {}
 
 
 class LegClosing:
@@ -132,7 +139,7 @@ class LegClosing:
     def __init__(self, place: ClosingPlace, leg: Leg) -> None:
         self._place = place
         self._leg = leg
-        self._has_sent = False
+        self._has_filled = False
 
     def take(self) -> ClosingState:
         try:
@@ -155,6 +162,7 @@ class LegClosing:
             sealed = _sealed_key(session, leg, mandate)
         if sealed is None:
             return closing.NO_KEY
+        self._place.custody.require_opens(sealed)
         if not desk.takes_key(leg.owner_address, leg.agent_address):
             self._say_lost()
             return closing.KEY_LOST
@@ -188,8 +196,8 @@ class LegClosing:
                 continue
             order = closing_order(position, market, self._place.exit_allowance_bps)
             sent = self._placed(order, mandate, why) if order.limit_px_e8 > 0 else None
-            if sent is not None:
-                self._send(sent, sealed)
+            if sent is not None and not self._is_told(sent, sealed):
+                return
 
     def _placed(self, order: VenueOrder, mandate: OfMandate, why: str) -> SentOrder | None:
         """The order's rows, committed; None: the leg was unbound."""
@@ -215,7 +223,8 @@ class LegClosing:
             mandate_ledger.append(session, leg.mandate_id, note, now)
         return sent
 
-    def _send(self, sent: SentOrder, sealed: SealedKey) -> None:
+    def _is_told(self, sent: SentOrder, sealed: SealedKey) -> bool:
+        """Send it; whether the venue says what became of it."""
         place, said = self._place, UNKNOWN
         try:
             said = place.desk.send(
@@ -227,8 +236,8 @@ class LegClosing:
             )
         except OutsideError as error:
             log.warning("order without an answer", leg=self._leg.id, error=text_of(error))
-        self._has_sent = True
         self._answer(sent, said)
+        return said is not UNKNOWN
 
     def _is_answered(self) -> bool:
         """Whether of every order of the leg it is known what became of it."""
@@ -246,6 +255,7 @@ class LegClosing:
 
     def _answer(self, sent: SentOrder, said: OrderAnswer) -> None:
         place, now = self._place, self._place.clock()
+        self._has_filled = self._has_filled or bool(said.total_sz_e8)
         note = result_note(
             sent.seq,
             status=said.outcome.value,
@@ -291,7 +301,7 @@ class LegClosing:
                 mandate_ledger.append(session, leg.mandate_id, note, now)
 
             rows.save_closing(
-                session, leg.id, found, has_sent=self._has_sent, now=now, on_change=tell
+                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=tell
             )
 
 

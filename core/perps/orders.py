@@ -13,6 +13,7 @@ from core.hexes import bytes_of, hex_of
 from core.perps.queries import Leg, leg_of
 from core.perps.rules.closing import (
     RETRY_S,
+    STUCK_TRIES,
     Closing,
     ClosingState,
     ClosingStatus,
@@ -185,12 +186,19 @@ def find_closing(session: Session, leg_id: int) -> Closing | None:
     return None if row is None else _closing(row)
 
 
+def count_stuck(session: Session) -> int:
+    """Closings that nothing but the venue has held up for STUCK_TRIES."""
+    query = select(func.count()).select_from(PerpsClosing)
+    stuck = (text(CLOSING), PerpsClosing.is_transient, PerpsClosing.tries >= STUCK_TRIES)
+    return session.scalar(query.where(*stuck)) or 0
+
+
 def save_closing(
     session: WriteSession,
     leg_id: int,
     found: ClosingState,
     *,
-    has_sent: bool,
+    has_filled: bool,
     now: datetime,
     on_change: Callable[[int], None],
 ) -> None:
@@ -206,7 +214,7 @@ def save_closing(
         on_change(row.rows)
     row.status, row.why = found.status.value, None if found.why is None else found.why.value
     row.is_transient, row.is_key_lost = found.is_transient, found.is_key_lost
-    row.tries = 0 if has_sent else row.tries + 1
+    row.tries = 0 if has_filled else row.tries + 1
     row.next_try_at = next_try_at(row.tries, now)
     session.flush()
 

@@ -108,5 +108,5 @@ class PerpsClosing(Base):
     is_key_lost: Mapped[bool]
     why: Mapped[str | None] = mapped_column(Text)
     rows: Mapped[int] = mapped_column(Integer)  # stop-line rows of the ledger; 0: not tried yet
-    tries: Mapped[int] = mapped_column(Integer)  # in a row that sent nothing
+    tries: Mapped[int] = mapped_column(Integer)  # in a row that filled nothing
     next_try_at: Mapped[datetime]

@@ -16,6 +16,7 @@ from enum import StrEnum
 
 RETRY_S = 15
 SLOWEST_RETRY_S = 900
+STUCK_TRIES = 5  # in a row that filled nothing: about eight minutes
 
 
 class ClosingStatus(StrEnum):
@@ -59,6 +60,6 @@ class Closing:
 
 
 def next_try_at(tries: int, now: datetime) -> datetime:
-    """`tries`: in a row that sent nothing, from 0."""
+    """`tries`: in a row that filled nothing, from 0."""
     doublings = min(tries, SLOWEST_RETRY_S.bit_length())
     return now + timedelta(seconds=min(RETRY_S << doublings, SLOWEST_RETRY_S))

@@ -21,6 +21,7 @@ from tests.hl_exchange import Exchange, Holder
 from tests.integration.api.mandates.stage import Stage
 
 RING = KeyRing([b"\x07" * 32])
+SIGNER = CustodySigner(RING)
 WALLET = Account.from_key("0x" + "44" * 32)
 Fence = Callable[[Any], None]
 WORDS = ("hl_order", "hl_order_result", "hl_stop_line")
@@ -74,12 +75,17 @@ class LegStage:
         with self.stage.database.write() as session:
             mandate_ledger.reverse_blocks(session, [block], self.stage.clock.now)
 
-    def keeper(self, desk: PerpsDesk | None = None, fence: Fence = lambda _: None) -> Closings:
+    def keeper(
+        self,
+        desk: PerpsDesk | None = None,
+        fence: Fence = lambda _: None,
+        signer: CustodySigner = SIGNER,
+    ) -> Closings:
         return Closings(
             ClosingPlace(
                 database=self.stage.database,
                 desk=desk or HyperliquidDesk(self.url, answer_s=1.0),
-                custody=CustodySigner(RING),
+                custody=signer,
                 fence=fence,
                 clock=lambda: self.stage.clock.now,
                 exit_allowance_bps=100,

@@ -8,7 +8,10 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from core.custody.keys import CustodySigner, KeyRing
 from core.db.leadership import LeadershipLostError
+from core.jobs.rules import ATTENTION
+from core.perps.rules.closing import SLOWEST_RETRY_S, STUCK_TRIES
 from core.perps.rules.orders import LIFE, SKEW_S, OrderAnswer, VenueOrder, cloid_of
 from keeper import perps_closing
 from keeper.hyperliquid_desk import HyperliquidDesk
@@ -154,7 +157,7 @@ def test_a_rejected_order__is_followed_by_another_and_not_before_the_next_try(
         ("stop_line", "pending"),
     ]
     leg.exchange.refuses = None
-    assert leg.later(14).run()["due"] == 0
+    assert leg.later(29).run()["due"] == 0
     leg.later(1).run()
     assert [one["seq"] for word, one in leg.rows if word == "hl_order"] == [1, 2]
     assert leg.words[-1] == ("stop_line", "closed")
@@ -237,6 +240,18 @@ def test_a_venue_that_nobody_reaches__leaves_the_closing_pending(leg: LegStage) 
     assert leg.rows == [("hl_stop_line", {"status": "pending", "transient": True})]
 
 
+def test_a_venue_that_stays_away__asks_for_attention_until_it_is_back(leg: LegStage) -> None:
+    leg.holds(BTC="0.5")
+    leg.exchange.lies["userRole"] = b"[]"
+    leg.stop()
+    for _ in range(STUCK_TRIES - 1):
+        assert ATTENTION not in leg.run()
+        leg.later(SLOWEST_RETRY_S)
+    assert leg.run()[ATTENTION].startswith("1 perpetuals legs of ended mandates")
+    leg.exchange.lies.clear()
+    assert ATTENTION not in leg.later(SLOWEST_RETRY_S).run()
+
+
 def test_a_market_that_cannot_be_read__holds_up_no_other_position(leg: LegStage) -> None:
     leg.holds(BTC="0.5", ETH="1")
     leg.exchange.mids["BTC"] = "NaN"
@@ -267,7 +282,7 @@ def test_a_key_that_is_lost_between_reading_and_order__is_found_by_the_next_try(
     leg.exchange.before = lambda _: leg.holder.agents.clear()
     leg.stop()
     leg.run()
-    leg.later().run()
+    leg.later(30).run()
     assert leg.words == [
         ("order", "sending"),
         ("order_result", "rejected"),
@@ -301,6 +316,22 @@ def test_more_positions_than_a_try_takes__are_all_closed_in_turn(
     assert leg.words[-1] == ("stop_line", "pending")
     leg.later().run()
     assert leg.words[-1] == ("stop_line", "closed")
+
+
+def test_after_an_order_without_an_answer__no_other_is_sent(leg: LegStage) -> None:
+    leg.holds(BTC="0.5", ETH="1")
+    leg.exchange.is_deaf = True
+    leg.stop()
+    leg.run()
+    assert [word for word, _ in leg.words].count("order") == 1
+
+
+def test_a_key_that_cannot_be_opened__writes_no_order(leg: LegStage) -> None:
+    leg.holds(BTC="0.5")
+    leg.stop()
+    other = CustodySigner(KeyRing([b"\x08" * 32]))
+    leg.keeper(signer=other).run(leg.stage.clock.now)
+    assert leg.rows == [("hl_stop_line", {"status": "pending", "transient": True})]
 
 
 # Whose key it is
