@@ -50,10 +50,7 @@ class HyperliquidVenue:
     """Errors of its reads: VenueUnreachableError, VenueAnswerError."""
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
-        self._info = Info(
-            url, skip_ws=True, meta={"universe": []}, spot_meta={"universe": [], "tokens": []}
-        )
-        self._info.session = BoundedSession(answer_s)
+        self._info = bare_info(url, BoundedSession(answer_s))
         self._source = f"hyperliquid:{NETWORKS.get(url, 'simulated')}"
 
     @property
@@ -112,6 +109,13 @@ class BoundedSession:
         finally:
             timer.cancel()
             connection.close()
+
+
+def bare_info(url: str, session: BoundedSession) -> Info:
+    """The SDK's reader, with lists of markets that are empty, and our session."""
+    info = Info(url, skip_ws=True, meta={"universe": []}, spot_meta={"universe": [], "tokens": []})
+    info.session = session
+    return info
 
 
 def _asked(

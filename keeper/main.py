@@ -26,7 +26,6 @@ from sqlalchemy.orm import Session
 from core.chain import right_chain
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer
-from core.custody.keys import CustodySigner, KeyRing
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import InvalidParameterError, OutsideError, text_of
@@ -36,7 +35,7 @@ from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
-from keeper import funds, seals, status
+from keeper import funds, perps_closing, seals, status
 from keeper.anchoring import Anchoring
 from keeper.drafts import Caps
 from keeper.funds import Funds
@@ -89,15 +88,6 @@ def key_places(settings: Settings) -> dict[Role, KeyPlace]:
     }
 
 
-def custody_signer_of(settings: Settings) -> CustodySigner | None:
-    """What signs for custodial wallets; None without CUSTODY_KEY.
-
-    Errors: InvalidParameterError naming the variable.
-    """
-    keys = settings.custody_keys()
-    return CustodySigner(KeyRing(keys)) if keys else None
-
-
 class Keeper:
     """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
@@ -107,7 +97,7 @@ class Keeper:
         self._metrics = metrics
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
-        custody = custody_signer_of(settings)
+        self._custody_signer = custody = seals.custody_signer_of(settings.custody_keys())
         self._planner = outbox_planner(custody, deployment.contracts)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(
@@ -351,7 +341,9 @@ class Keeper:
         return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def _started_jobs(self) -> Schedule:
-        """Of the keeper's own accounts; the jobs of the contexts are the worker's."""
+        """Of the keeper's own accounts, and what it signs for beside the chain; the jobs of the
+        contexts are the worker's.
+        """
         balances = Funds(
             self._reader,
             self._database,
@@ -359,9 +351,17 @@ class Keeper:
             self._caps.stops_wei,
             self._settings.custody_gas_wei_per_day,
         )
+        closings = perps_closing.jobs(
+            self._settings.hl_url,
+            self._custody_signer if self._signers else None,
+            database=self._database,
+            fence=self._leadership.fence_beside,
+            clock=now_utc,
+            exit_allowance_bps=self._settings.hl_exit_allowance_bps,
+        )
         schedule = Schedule(
             database=self._database,
-            jobs=(Job(funds.NAME, funds.EVERY_S, balances.run),),
+            jobs=(Job(funds.NAME, funds.EVERY_S, balances.run), *closings),
             fence=self._leadership.fence_beside,
             epoch=lambda: self._leadership.epoch,
             holder=self._leadership.holder,
@@ -461,7 +461,7 @@ def reseal() -> None:
     """
     settings = read_settings()
     with refusals():
-        signer = custody_signer_of(settings)
+        signer = seals.custody_signer_of(settings.custody_keys())
         if signer is None:
             raise InvalidParameterError(
                 "CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS"

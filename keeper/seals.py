@@ -2,13 +2,13 @@
 key.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.custody import queries as rows
-from core.custody.keys import CustodySigner
+from core.custody.keys import CustodySigner, KeyRing
 from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
@@ -16,6 +16,11 @@ from core.errors import InvalidParameterError
 AT_START = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger("keeper")
+
+
+def custody_signer_of(keys: Sequence[bytes]) -> CustodySigner | None:
+    """What signs for custodial wallets; None without a key."""
+    return CustodySigner(KeyRing(keys)) if keys else None
 
 
 def tell_at_start(database_url: str, keys: Collection[bytes]) -> None:

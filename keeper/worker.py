@@ -29,13 +29,14 @@ from core.jobs import queries as job_runs
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
 from core.watchdog import Watchdog
-from keeper import funds
+from keeper import funds, perps_closing
 from keeper.schedule import Job, JobPlace, Schedule
 
 NAME = "worker"
 AREAS = Path(__file__).parent / "areas"
 SIGN_S = 1.0
 WATCHDOG_S = 60
+KEEPERS = (funds.NAME, perps_closing.NAME)  # jobs of the keeper's process
 CALLS_PER_S = 5  # of each node: slow jobs leave the rest of its budget to the keeper
 
 log = structlog.get_logger(NAME)
@@ -58,7 +59,7 @@ def jobs_of(place: JobPlace) -> tuple[Job, ...]:
             raise ValueError(f"{name} must export jobs(place) (CONTRIBUTING.md#a-slow-job)")
     found = tuple(job for module in modules.values() for job in module.jobs(place))
     names = [job.name for job in found]
-    twice = {name for name in names if names.count(name) > 1} | ({funds.NAME} & set(names))
+    twice = {name for name in names if names.count(name) > 1} | (set(KEEPERS) & set(names))
     if twice:
         raise ValueError(f"two slow jobs are named {', '.join(sorted(twice))}; rename one")
     return found
@@ -130,7 +131,7 @@ class Worker:
         jobs = jobs_of(self._place)
         with self._database.write() as session:
             self._place.fence(session)
-            job_runs.forget_others(session, [*(job.name for job in jobs), funds.NAME])
+            job_runs.forget_others(session, [*(job.name for job in jobs), *KEEPERS])
         schedule = Schedule(
             database=self._database,
             jobs=jobs,

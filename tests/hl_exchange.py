@@ -2,15 +2,17 @@
 free loopback port, so that the SDK itself is tested.
 
 An order is taken when EIP-712 recovery of its action's hash gives an agent that the account
-approved; the account is the one that approved it.
+approved; the account is the one that approved it. Orders are IOC: they fill at the mid, up to
+`liquidity`, when their limit reaches it.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import msgpack
@@ -41,21 +43,28 @@ PHANTOM = {
     },
     "primaryType": "Agent",
 }
+UNIVERSE = ({"name": "BTC", "szDecimals": 5}, {"name": "ETH", "szDecimals": 4})
+NO_MATCH = "Order could not immediately match against any resting orders."
+WOULD_INCREASE = "Reduce only order would increase position."
 
 
 @dataclass
 class Holder:
-    """An account at the exchange."""
+    """An account at the exchange. `positions`: signed sizes by coin."""
 
     value: str = "0.0"
     role: str = "user"
     mode: str = "default"
     agents: set[str] = field(default_factory=set)
+    positions: dict[str, Decimal] = field(default_factory=dict)
 
 
 @dataclass
 class Exchange:
-    """`lies` answers a type of /info with these bytes instead; `slow_s` makes every answer late."""
+    """`lies` answers a type of /info, or "exchange", with these bytes instead, after the call did
+    what it does; `slow_s` makes every answer late; `refuses` an order with this error.
+    `liquidity`: how much of an order fills at most. `before`: called with each action.
+    """
 
     holders: dict[str, Holder] = field(default_factory=dict)
     lies: dict[str, bytes] = field(default_factory=dict)
@@ -63,6 +72,16 @@ class Exchange:
     nonces: set[tuple[str, int]] = field(default_factory=set)
     slow_s: float = 0
     asked: int = 0
+    mids: dict[str, str] = field(default_factory=lambda: {"BTC": "60000.0", "ETH": "3000.0"})
+    liquidity: Decimal | None = None
+    refuses: str | None = None
+    is_deaf: bool = False  # actions are lost on their way
+    before: Callable[[dict[str, Any]], None] = lambda _: None
+    now_ms: Callable[[], int] = lambda: int(time.time() * 1_000)
+
+    def reset(self) -> None:
+        for name, value in vars(Exchange()).items():
+            setattr(self, name, value)
 
     def holder(self, address: str) -> Holder:
         return self.holders.setdefault(address.lower(), Holder())
@@ -82,30 +101,98 @@ class Exchange:
             case "userAbstraction":
                 return self.holder(user).mode
             case "clearinghouseState":
-                value = self.holder(user).value
-                summary = {"accountValue": value, "totalMarginUsed": "0.0", "totalNtlPos": "0.0"}
-                return {"marginSummary": summary, "assetPositions": [], "withdrawable": value}
+                return self._state(self.holder(user), asked.get("dex", ""))
+            case "meta":
+                return {"universe": [self._named(one, asked.get("dex", "")) for one in UNIVERSE]}
+            case "allMids":
+                dex = asked.get("dex", "")
+                return {_in(dex, coin): mid for coin, mid in self.mids.items()}
+            case "perpDexs":
+                return [None, {"name": "abc"}, {"name": "xyz"}]
+            case "orderStatus":
+                return self._status(user, asked["oid"])
         return None
 
+    def _named(self, asset: dict[str, Any], dex: str) -> dict[str, Any]:
+        return asset | {"name": _in(dex, asset["name"])}
+
+    def _state(self, holder: Holder, dex: str) -> Any:
+        value = holder.value
+        summary = {"accountValue": value, "totalMarginUsed": "0.0", "totalNtlPos": "0.0"}
+        rows = [
+            {"type": "oneWay", "position": {"coin": coin, "szi": str(size)}}
+            for coin, size in holder.positions.items()
+            if size and coin.rpartition(":")[0] == dex
+        ]
+        return {"marginSummary": summary, "assetPositions": rows, "withdrawable": value}
+
+    def _status(self, user: str, cloid: str) -> Any:
+        for order in self.orders:
+            if order["account"] == user and order.get("c") == cloid:
+                shown = {name: order[name] for name in ("coin", "oid", "origSz", "sz")}
+                return {
+                    "status": "order",
+                    "order": {"order": shown, "status": order["status"], "statusTimestamp": 1},
+                }
+        return {"status": "unknownOid"}
+
     def exchange(self, sent: dict[str, Any]) -> Any:
+        self.before(sent)
+        if self.is_deaf:
+            return None
         signer = signer_of(sent)
         owner = self.owner_of(signer)
         if owner is None:
             return {"status": "err", "response": f"User or API Wallet {signer} does not exist."}
+        if sent.get("expiresAfter") is not None and self.now_ms() > sent["expiresAfter"]:
+            return {"status": "err", "response": "Action expired."}
         if (signer, sent["nonce"]) in self.nonces:
             return {"status": "err", "response": "Invalid nonce: duplicate nonce"}
         self.nonces.add((signer, sent["nonce"]))
-        self.orders += [order | {"account": owner} for order in sent["action"]["orders"]]
-        filled = [
-            {"filled": {"totalSz": order["s"], "avgPx": order["p"], "oid": len(self.orders)}}
-            for order in sent["action"]["orders"]
-        ]
-        return {"status": "ok", "response": {"type": "order", "data": {"statuses": filled}}}
+        statuses = [self._take(order, owner) for order in sent["action"]["orders"]]
+        return {"status": "ok", "response": {"type": "order", "data": {"statuses": statuses}}}
+
+    def _take(self, order: dict[str, Any], owner: str) -> Any:
+        if self.refuses is not None:
+            return {"error": self.refuses}
+        if any(one.get("c") == order.get("c") for one in self.orders if order.get("c")):
+            return {"error": "Cannot place order with a duplicate cloid"}
+        coin = coin_of(order["a"])
+        mid = Decimal(self.mids[coin.rpartition(":")[2]])
+        size, held = Decimal(order["s"]), self.holder(owner).positions.get(coin, Decimal(0))
+        if order["r"]:
+            if held == 0 or (held > 0) == order["b"]:
+                return {"error": WOULD_INCREASE}
+            size = min(size, abs(held))
+        row = order | {"account": owner, "coin": coin, "oid": len(self.orders) + 1}
+        row |= {"origSz": order["s"], "sz": order["s"], "status": "iocCancelRejected"}
+        self.orders.append(row)
+        limit = Decimal(order["p"])
+        filled = size if self.liquidity is None else min(size, self.liquidity)
+        if not filled or (limit < mid if order["b"] else limit > mid):
+            return {"error": NO_MATCH}
+        self.holder(owner).positions[coin] = held + (filled if order["b"] else -filled)
+        row |= {"sz": str(Decimal(order["s"]) - filled), "status": "filled"}
+        row["status"] = "filled" if filled == Decimal(order["s"]) else "canceled"
+        return {"filled": {"totalSz": str(filled), "avgPx": str(mid), "oid": row["oid"]}}
+
+
+def coin_of(asset: int) -> str:
+    if asset < 110_000:
+        return str(UNIVERSE[asset]["name"])
+    dex = ("abc", "xyz")[(asset - 110_000) // 10_000]
+    return _in(dex, str(UNIVERSE[asset % 10_000]["name"]))
+
+
+def _in(dex: str, coin: str) -> str:
+    return f"{dex}:{coin}" if dex else coin
 
 
 def signer_of(sent: dict[str, Any]) -> str:
     """The account that signed an action of the testnet."""
     packed = msgpack.packb(sent["action"]) + int(sent["nonce"]).to_bytes(8, "big") + b"\x00"
+    if sent.get("expiresAfter") is not None:
+        packed += b"\x00" + int(sent["expiresAfter"]).to_bytes(8, "big")
     message = {"source": "b", "connectionId": keccak(packed)}
     signable = encode_typed_data(full_message=PHANTOM | {"message": message})
     signature = sent["signature"]
@@ -127,7 +214,10 @@ def app_of(exchange: Exchange) -> FastAPI:
 
     @app.post("/exchange")
     async def act(request: Request) -> Any:
-        return exchange.exchange(await request.json())
+        said = exchange.exchange(await request.json())
+        if "exchange" in exchange.lies:
+            return Response(exchange.lies["exchange"], media_type="application/json")
+        return said
 
     return app
 

@@ -145,6 +145,10 @@ class CustodySigner:
         """Of the key that new seals are made with."""
         return self._ring.version
 
+    def require_opens(self, sealed: SealedKey) -> None:
+        """Before anything is written that needs a signature. Errors: as sign_digest."""
+        self._ring.open(sealed)
+
     def sign_digest(self, sealed: SealedKey, digest: str) -> str:
         """As Signer.sign_digest, by the wallet's key.
 

@@ -50,7 +50,7 @@ def newest_leg(session: Session, mandate_id: int) -> Leg | None:
     """The live one, or the one that was unbound last."""
     query = select(PerpsLeg).where(PerpsLeg.mandate_id == mandate_id)
     row = session.scalar(query.order_by(PerpsLeg.id.desc()).limit(1))
-    return None if row is None else _leg(row)
+    return None if row is None else leg_of(row)
 
 
 def bind(
@@ -75,7 +75,7 @@ def bind(
     }
     statement = insert(PerpsLeg).values(values).on_conflict_do_nothing().returning(PerpsLeg)
     row = session.scalar(statement)
-    return None if row is None else _leg(row)
+    return None if row is None else leg_of(row)
 
 
 def unbind(session: WriteSession, mandate_id: int, now: datetime) -> Leg | None:
@@ -84,7 +84,7 @@ def unbind(session: WriteSession, mandate_id: int, now: datetime) -> Leg | None:
     statement = update(PerpsLeg).where(*mine).values(status=LegStatus.UNBOUND.value, unbound_at=now)
     statement = statement.returning(PerpsLeg).execution_options(populate_existing=True)
     row = session.scalar(statement)
-    return None if row is None else _leg(row)
+    return None if row is None else leg_of(row)
 
 
 def claim_due(session: WriteSession, now: datetime, limit: int) -> Sequence[Leg]:
@@ -97,14 +97,14 @@ def claim_due(session: WriteSession, now: datetime, limit: int) -> Sequence[Leg]
     later = now + timedelta(seconds=READ_S)
     statement = statement.values(next_read_at=later).returning(PerpsLeg)
     rows = session.scalars(statement.execution_options(populate_existing=True))
-    return sorted(map(_leg, rows), key=lambda leg: leg.id)
+    return sorted(map(leg_of, rows), key=lambda leg: leg.id)
 
 
 def lock_live(session: WriteSession, leg_id: int) -> Leg | None:
     """The leg, held until the transaction ends; None: it was unbound."""
     query = select(PerpsLeg).where(PerpsLeg.id == leg_id, text(LIVE)).with_for_update()
     row = session.scalar(query.execution_options(populate_existing=True))
-    return None if row is None else _leg(row)
+    return None if row is None else leg_of(row)
 
 
 def save_reading(
@@ -121,7 +121,7 @@ def save_reading(
     session.execute(update(PerpsLeg).where(PerpsLeg.id == leg_id).values(values))
 
 
-def _leg(row: PerpsLeg) -> Leg:
+def leg_of(row: PerpsLeg) -> Leg:
     worth = row.last_worth_usdc_e6
     return Leg(
         id=row.id,

@@ -1,8 +1,15 @@
-"""The port to the perpetuals venue. keeper.hyperliquid_venue implements it."""
+"""The ports to the perpetuals venue. keeper.hyperliquid_venue and keeper.hyperliquid_desk implement
+them.
+"""
 
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from typing import Protocol
 
 from core.perps.rules.leg import AccountReading
+from core.perps.rules.orders import OrderAnswer, VenueMarket, VenueOrder, VenuePosition
+
+Sign = Callable[[str], str]  # a 0x digest into a 0x signature of 65 bytes r, s, v
 
 
 class PerpsVenue(Protocol):
@@ -15,4 +22,39 @@ class PerpsVenue(Protocol):
 
     def read_account(self, owner: str, agent: str, dex: str) -> AccountReading:
         """Errors: OutsideError when the venue does not answer, or not as it documents."""
+        ...
+
+
+class PerpsDesk(Protocol):
+    """Where orders are sent. Errors of all: OutsideError, as of PerpsVenue."""
+
+    @property
+    def source(self) -> str: ...
+
+    def takes_key(self, owner: str, agent: str) -> bool:
+        """Whether the venue takes orders of the agent's key for the owner's account."""
+        ...
+
+    def positions(self, owner: str, dex: str) -> tuple[VenuePosition, ...]:
+        """The account's open positions."""
+        ...
+
+    def markets(self, coins: Collection[str], dex: str) -> Mapping[str, VenueMarket]:
+        """By coin; one whose market can't be read is left out."""
+        ...
+
+    def find(self, owner: str, cloid: str) -> OrderAnswer | None:
+        """What became of an order; None: the venue does not know it."""
+        ...
+
+    def send(
+        self,
+        order: VenueOrder,
+        cloid: str,
+        *,
+        placed_at: datetime,
+        expires_at: datetime,
+        sign: Sign,
+    ) -> OrderAnswer:
+        """Send once. An error says nothing of whether the order arrived."""
         ...

@@ -1,13 +1,52 @@
-"""Whose a mandate is, for what owners are told of its leg."""
+"""Whose a mandate is, for what owners are told of its leg, and which legs' mandates have ended."""
 
-from sqlalchemy import select
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, or_, select, text
 from sqlalchemy.orm import Session
 
+from core.mandate.rules.lifecycle import ENDED
 from core.mandate.tables import Mandate
+from core.perps.tables import LIVE, PerpsClosing, PerpsLeg
 
 
-def owner_and_public_id(session: Session, mandate_id: int) -> tuple[int, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMandate:
+    """`agent_id` None: it has no agent. `cap_usdc_e6`: for a UTC day's opening orders; an empty cap
+    is the budget.
+    """
+
+    owner_id: int
+    public_id: str
+    agent_id: int | None
+    cap_usdc_e6: int
+
+
+def of_mandate(session: Session, mandate_id: int) -> OfMandate:
     """Errors: NoResultFound."""
-    query = select(Mandate.owner_id, Mandate.public_id).where(Mandate.id == mandate_id)
-    owner_id, public_id = session.execute(query).one()
-    return owner_id, public_id
+    mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
+    cap = mandate.daily_cap_usdc_e6
+    return OfMandate(
+        owner_id=mandate.owner_id,
+        public_id=mandate.public_id,
+        agent_id=mandate.agent_id,
+        cap_usdc_e6=mandate.budget_usdc_e6 if cap is None else cap,
+    )
+
+
+def ended_legs(session: Session, now: datetime, limit: int) -> Sequence[int]:
+    """Live legs whose mandate has ended, or is past its end, and that nobody closes yet."""
+    live = legs_of_ended(now).where(text(f"perps_leg.{LIVE}"))
+    begun = select(PerpsClosing.leg_id).where(PerpsClosing.leg_id == PerpsLeg.id).exists()
+    return list(session.scalars(live.where(~begun).order_by(PerpsLeg.id).limit(limit)))
+
+
+def legs_of_ended(now: datetime) -> Select[int]:
+    """Of mandates that have ended, or are past their end: a stop that a rollback took back is none."""
+    return select(PerpsLeg.id).join(Mandate).where(_is_over(now))
+
+
+def _is_over(now: datetime) -> ColumnElement[bool]:
+    return or_(Mandate.status.in_(ENDED), Mandate.ends_at <= now)

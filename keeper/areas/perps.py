@@ -16,14 +16,12 @@ from typing import Any
 
 import structlog
 
-from core.alerts.queries import add_hl_key_lost, withdraw_hl_key_lost
-from core.db.engine import WriteSession
 from core.errors import OutsideError, text_of
 from core.perps import queries as legs
 from core.perps.queries import Leg
-from core.perps.rules.leg import READ_S, AccountReading, Degraded, LegState, after_reading
+from core.perps.rules.leg import READ_S, AccountReading, Degraded
 from core.perps.venue import PerpsVenue
-from core.perps.views import owner_and_public_id
+from keeper.perps_readings import record_reading
 from keeper.schedule import Job, JobPlace, JobSkippedError
 
 NAME = "perps"
@@ -68,15 +66,9 @@ class LegReadings:
         return {"due": len(due), "read": read, "degraded": degraded}
 
     def _save(self, leg: Leg, reading: AccountReading, source: str, now: datetime) -> None:
-        """One that was unbound meanwhile stays as it was."""
         with self._place.database.write() as session:
             self._place.fence(session)
-            found = legs.lock_live(session, leg.id)
-            if found is None:
-                return
-            after = after_reading(found.state, reading, now)
-            legs.save_reading(session, leg.id, after, source, now)
-            _tell(session, found, after, now)
+            record_reading(session, leg.id, reading, source, now)
 
 
 def _reading(venue: PerpsVenue, leg: Leg) -> AccountReading:
@@ -85,15 +77,3 @@ def _reading(venue: PerpsVenue, leg: Leg) -> AccountReading:
     except OutsideError as error:
         log.warning("leg not read", leg=leg.id, error=text_of(error))
         return AccountReading(worth_usdc_e6=None, reason=Degraded.UNREADABLE)
-
-
-def _tell(session: WriteSession, leg: Leg, after: LegState, now: datetime) -> None:
-    """The owner's alert, once for each time that the key is lost; a leg that is unreadable
-    meanwhile says nothing of it.
-    """
-    if after.last_reason is leg.state.last_reason or after.last_reason is Degraded.UNREADABLE:
-        return
-    owner_id, public_id = owner_and_public_id(session, leg.mandate_id)
-    withdraw_hl_key_lost(session, owner_id, public_id, now)
-    if after.last_reason is Degraded.KEY_LOST:
-        add_hl_key_lost(session, owner_id, public_id, leg.parties, now)

@@ -17,8 +17,10 @@ from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.perps_notes import BOUND, UNBOUND, leg_note
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
+from core.perps import orders
 from core.perps import queries as legs
 from core.perps.queries import Leg
+from core.perps.rules.closing import Closing, ClosingStatus
 from core.perps.rules.leg import Degraded, LegStatus, PerpsTerms, may_bind
 from core.times import instant_text, instant_text_or_none
 
@@ -28,6 +30,14 @@ NOTES = {
     LegStatus.UNBOUND: "The account is not read any more; its positions are yours, at the venue.",
     LegStatus.BOUND: "The account is read about every 30 s. Its worth is shown here alone: it is no "
     "part of the vault's worth, floor or record of money.",
+}
+CLOSING = {
+    ClosingStatus.PENDING: "The mandate has ended: the keeper closes the account's positions; the rows "
+    "hl_order, hl_order_result and hl_stop_line of the record say how far it is.",
+    ClosingStatus.CLOSED: "The mandate has ended, and the account's positions were closed. What is "
+    "opened from now on is yours: withdraw the approvals of API wallets at the venue, and unbind.",
+    ClosingStatus.LEFT_OPEN: "The mandate has ended. The keeper has no key of agent_address, so that "
+    "positions are yours to close, at the venue.",
 }
 DEGRADED = {
     Degraded.UNREADABLE: "The venue did not answer, or not as it documents; the figures are those of "
@@ -43,7 +53,10 @@ def read(call: Call, caller: OwnerCaller, command: LegPath) -> Answer[LegAnswer]
     """Errors: Refusal tw_feature_disabled, not_found."""
     terms = _terms(call)
     mandate = _owned(mandates.find_mandate(call.db, command.id), caller, command.id)
-    return Answer(_shown(terms, mandate, legs.newest_leg(call.db, mandate.id)))
+    leg = legs.newest_leg(call.db, mandate.id)
+    return Answer(
+        _shown(terms, mandate, leg, None if leg is None else orders.find_closing(call.db, leg.id))
+    )
 
 
 def bind(call: WriteCall, caller: OwnerCaller, command: BindLeg) -> Answer[LegAnswer]:
@@ -138,7 +151,9 @@ def _require_addresses(caller: OwnerCaller, command: BindLeg) -> None:
 # What is shown
 
 
-def _shown(terms: PerpsTerms, mandate: Mandate, leg: Leg | None) -> LegAnswer:
+def _shown(
+    terms: PerpsTerms, mandate: Mandate, leg: Leg | None, closing: Closing | None = None
+) -> LegAnswer:
     is_live = leg is not None and leg.status is LegStatus.BOUND
     return LegAnswer(
         enabled=True,
@@ -149,11 +164,16 @@ def _shown(terms: PerpsTerms, mandate: Mandate, leg: Leg | None) -> LegAnswer:
         agent_address=leg.agent_address if leg is not None and is_live else None,
         leg=None if leg is None else _view(leg),
         exit_allowance_bps=terms.exit_allowance_bps,
-        note=_note(leg),
+        note=_note(leg, closing),
     )
 
 
-def _note(leg: Leg | None) -> str:
+def _note(leg: Leg | None, closing: Closing | None) -> str:
+    is_degraded = leg is not None and leg.state.last_reason is not None
+    if leg is not None and leg.status is LegStatus.BOUND and closing is not None:
+        is_over = closing.status is not ClosingStatus.PENDING
+        if is_over or not is_degraded:
+            return CLOSING[closing.status]
     if leg is not None and leg.status is LegStatus.BOUND and leg.state.last_reason is not None:
         return DEGRADED[leg.state.last_reason]
     return NOTES[None if leg is None else leg.status]

@@ -15,6 +15,7 @@ writer writes is of no declared form.
 | stop_request:{32 hex digits} | agent | testnet |
 | mark:{block} | keeper | testnet |
 | hl_leg_bound:{leg}, hl_leg_unbound:{leg} | owner | testnet |
+| hl_order:{seq}, hl_order_result:{seq}:{status}, hl_stop_line:{leg}:{number} | keeper | testnet |
 """
 
 import re
@@ -34,7 +35,18 @@ from core.mandate.rules.agent_rows import (
 )
 from core.mandate.rules.chain_rows import expired_note, mark_note
 from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
-from core.mandate.rules.perps_notes import BOUND, UNBOUND, leg_note
+from core.mandate.rules.perps_notes import (
+    BOUND,
+    ORDER,
+    ORDER_WORDS,
+    RESULT,
+    STOP_LINE,
+    UNBOUND,
+    leg_note,
+    order_note,
+    result_note,
+    stop_line_note,
+)
 from core.mandate.rules.refusals import refusal_report
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.money import usdc_e6_from_text, usdc_text
@@ -47,7 +59,7 @@ EXPIRED: Final = "expired"
 HOUR_S: Final = 3_600
 TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 _FACT: Final = re.compile("[0-9a-f]{32}")
-_LEG: Final = re.compile("[1-9][0-9]{0,17}")
+_COUNT: Final = re.compile("[1-9][0-9]{0,17}")
 _GUARD: Final = re.compile("guard:0x[0-9a-f]{64}:([0-9]{1,12})")
 
 
@@ -180,13 +192,50 @@ def _mark(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
 
 
 def _leg(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    if not _LEG.fullmatch(fact):
-        raise InvalidParameterError("base_key", "end it with the number of a leg")
+    leg_id = _count(fact)
     word = row.base_key.partition(":")[0]
     leg = _fact(row, word)
     parties = {name: _text(leg, name) for name in ("agent_address", "dex")}
     parties["owner_address"] = subject.terms.owner
-    return leg_note(word, int(fact), parties, row.occurred_at)
+    return leg_note(word, leg_id, parties, row.occurred_at)
+
+
+def _order(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    order = _fact(row, ORDER)
+    return order_note(
+        _count(fact),
+        {name: _text(order, name) for name in ORDER_WORDS},
+        reduce_only=_flag(order, "reduce_only"),
+        why=_text_or_none(order, "why"),
+        now=row.occurred_at,
+    )
+
+
+def _result(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    result = _fact(row, RESULT)
+    return result_note(
+        _count(fact.partition(":")[0]),
+        status=_text(result, "status"),
+        cloid=_text(result, "cloid"),
+        avg_px=_text_or_none(result, "avg_px"),
+        total_sz=_text_or_none(result, "total_sz"),
+        oid=_height(result, "oid") if "oid" in result else None,
+        now=row.occurred_at,
+    )
+
+
+def _stop_line(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    leg, _, number = fact.partition(":")
+    said = _fact(row, STOP_LINE)
+    return stop_line_note(
+        _count(leg),
+        _count(number),
+        status=_text(said, "status"),
+        transient="transient" in said and _flag(said, "transient"),
+        key_lost="key_lost" in said and _flag(said, "key_lost"),
+        why=_text_or_none(said, "why"),
+        now=row.occurred_at,
+    )
 
 
 _Write = Callable[[LedgerRow, RecordSubject, str], NewRow]
@@ -203,6 +252,9 @@ _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
     "mark": (None, _mark),
     BOUND: (None, _leg),
     UNBOUND: (None, _leg),
+    ORDER: (None, _order),
+    RESULT: (None, _result),
+    STOP_LINE: (None, _stop_line),
 }
 
 
@@ -227,6 +279,23 @@ def _height(of: Mapping[str, Any], key: str) -> int:
     return found
 
 
+def _count(text: str) -> int:
+    if not _COUNT.fullmatch(text):
+        raise InvalidParameterError("base_key", "number legs and orders from 1")
+    return int(text)
+
+
+def _flag(of: Mapping[str, Any], key: str) -> bool:
+    found = of.get(key)
+    if not isinstance(found, bool):
+        raise InvalidParameterError(key, "write true or false")
+    return found
+
+
+def _text_or_none(of: Mapping[str, Any], key: str) -> str | None:
+    return _text(of, key) if key in of else None
+
+
 def _attempted(refusal: Mapping[str, Any]) -> Any:
     attempted = refusal.get("attempted")
     text = attempted.get("amount_usdc") if isinstance(attempted, Mapping) else None
@@ -239,7 +308,7 @@ def _attempted(refusal: Mapping[str, Any]) -> Any:
 
 
 def _why(row: LedgerRow) -> str | None:
-    return _text(row.payload, "why") if "why" in row.payload else None
+    return _text_or_none(row.payload, "why")
 
 
 def _require_fact(fact: str) -> None:

@@ -225,6 +225,9 @@ _CHAIN_NOTES: Mapping[str, tuple[StepKind, str, tuple[int, ...], bool]] = {
     "cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
     "hl_leg_bound": (StepKind.CONTROL, "control_hllegbound", (), False),
     "hl_leg_unbound": (StepKind.CONTROL, "control_hllegunbound", (), False),
+    "hl_order": (StepKind.CONTROL, "control_hlorder", (7,), False),
+    "hl_order_result": (StepKind.CONTROL, "control_hlorderresult", (7,), False),
+    "hl_stop_line": (StepKind.CONTROL, "control_hlstopline", (7,), False),
 }
 _PAUSE_NOTES = {
     "paused": "Paused: agent removed on chain",

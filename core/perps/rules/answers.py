@@ -30,8 +30,8 @@ def worth_usdc_e6(answer: Any) -> UsdcE6:
 
     Errors: VenueAnswerError.
     """
-    summary = _object(answer, "clearinghouseState").get("marginSummary")
-    value = decimal_e18(_object(summary, "marginSummary").get("accountValue"), "accountValue")
+    summary = object_of(answer, "clearinghouseState").get("marginSummary")
+    value = decimal_e18(object_of(summary, "marginSummary").get("accountValue"), "accountValue")
     worth = value // _SCALE
     if abs(worth) > MAX_ABS_USDC_E6:
         raise VenueAnswerError("accountValue is beyond plus or minus 1e12")
@@ -62,7 +62,7 @@ def is_agent_of(role: Any, owner: str) -> bool:
     """Whether the venue takes the agent's key for the owner. Errors: VenueAnswerError."""
     if _role(role) != "agent":
         return False
-    user = _object(_object(role, "userRole").get("data"), "userRole.data").get("user")
+    user = object_of(object_of(role, "userRole").get("data"), "userRole.data").get("user")
     if not isinstance(user, str):
         raise VenueAnswerError("userRole.data.user is not an address")
     return user.lower() == owner.lower()
@@ -79,14 +79,15 @@ def reading_of(
     return AccountReading(worth_usdc_e6=worth, reason=reason)
 
 
-def _role(answer: Any) -> str:
-    role = _object(answer, "userRole").get("role")
-    if not isinstance(role, str):
-        raise VenueAnswerError("userRole.role is not a word")
-    return role
-
-
-def _object(value: Any, name: str) -> Mapping[str, Any]:
+def object_of(value: Any, name: str) -> Mapping[str, Any]:
+    """Errors: VenueAnswerError."""
     if not isinstance(value, Mapping):
         raise VenueAnswerError(f"{name} is not an object")
     return value
+
+
+def _role(answer: Any) -> str:
+    role = object_of(answer, "userRole").get("role")
+    if not isinstance(role, str):
+        raise VenueAnswerError("userRole.role is not a word")
+    return role

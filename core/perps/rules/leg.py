@@ -10,14 +10,12 @@ Laws
 Source: docs/perpetuals.md.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.money import UsdcE6
-from core.times import start_of_day
 
 READ_S = 30
 SLOWEST_READ_S = 1_800
@@ -37,15 +35,6 @@ class Degraded(StrEnum):
     UNREADABLE = "hl_unreadable"
     ACCOUNT_MODE = "hl_account_mode"
     KEY_LOST = "hl_key_lost"
-
-
-class OrderOutcome(StrEnum):
-    """What became of an order; SENDING: nothing is known yet."""
-
-    SENDING = "sending"
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +63,6 @@ class LegState:
     degraded_ticks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedOrder:
-    """An order as the daily cap sees it. `notional_usdc_e6` is rounded up."""
-
-    notional_usdc_e6: UsdcE6
-    reduce_only: bool
-    placed_at: datetime
-    outcome: OrderOutcome
-
-
 def perps_terms(url: str | None, exit_allowance_bps: int) -> PerpsTerms | None:
     """None: the leg is off."""
     if url is None:
@@ -108,30 +87,3 @@ def next_read_at(leg: LegState, now: datetime) -> datetime:
     """READ_S later; twice as long for each degraded reading in a row, up to SLOWEST_READ_S."""
     doublings = min(leg.degraded_ticks, SLOWEST_READ_S.bit_length())
     return now + timedelta(seconds=min(READ_S << doublings, SLOWEST_READ_S))
-
-
-def opened_today_usdc_e6(orders: Iterable[PlacedOrder], now: datetime) -> UsdcE6:
-    """What opening orders of the UTC day of `now` count against the cap: all but rejected ones.
-
-    Day: [00:00 UTC, next 00:00 UTC). An order whose outcome is unknown counts.
-    """
-    day = start_of_day(now)
-    return UsdcE6(
-        sum(
-            order.notional_usdc_e6
-            for order in orders
-            if not order.reduce_only
-            and order.outcome is not OrderOutcome.REJECTED
-            and start_of_day(order.placed_at) == day
-        )
-    )
-
-
-def left_to_open_usdc_e6(
-    orders: Iterable[PlacedOrder], daily_cap_usdc_e6: int, now: datetime
-) -> UsdcE6:
-    """What opening orders may still add today; an exhausted cap is 0.
-
-    `daily_cap_usdc_e6`: of the signed terms, where an empty cap is the budget.
-    """
-    return UsdcE6(max(0, daily_cap_usdc_e6 - opened_today_usdc_e6(orders, now)))

@@ -48,9 +48,8 @@ def served() -> Iterator[tuple[Exchange, str]]:
 
 @pytest.fixture
 def exchange(served: tuple[Exchange, str]) -> Exchange:
-    fresh, (found, _) = Exchange(), served
-    for name in ("holders", "lies", "orders", "nonces", "slow_s", "asked"):
-        setattr(found, name, getattr(fresh, name))
+    found, _ = served
+    found.reset()
     found.holder(OWNER).value = "1234.5"
     found.holder(OWNER).agents.add(AGENT)
     return found

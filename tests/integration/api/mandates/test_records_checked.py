@@ -14,6 +14,7 @@ from api.client.verify.terms_check import RecordSubject, subject_of
 from core.canonical import canonical_json
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import LedgerRow
+from core.mandate.rules.perps_notes import order_note, result_note, stop_line_note
 from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 from tests.integration.api.mandates.test_mandates_reports import TX, report
 
@@ -119,6 +120,40 @@ def test_a_leg_that_was_bound_and_unbound__is_of_its_forms(stage: Stage, mandate
     _assert_declared(record.rows, subject)
     words = [row.base_key.partition(":")[0] for row in record.rows]
     assert words[-2:] == ["hl_leg_bound", "hl_leg_unbound"]
+
+
+def test_orders_and_stop_lines_of_a_leg__are_of_their_forms(stage: Stage, mandate_id: str) -> None:
+    now = stage.clock.now
+    words = {
+        "status": "sending",
+        "cloid": "0x" + "ab" * 16,
+        "coin": "BTC",
+        "side": "sell",
+        "size": "0.5",
+        "notional_usd": "29700.000000",
+        "by": "owner",
+    }
+    ended = {"status": "pending", "why": None, "now": now}
+    for row in (
+        order_note(1, words, reduce_only=True, why="stop_line", now=now),
+        result_note(
+            1, status="unknown", cloid=words["cloid"], avg_px=None, total_sz=None, oid=None, now=now
+        ),
+        result_note(
+            1,
+            status="accepted",
+            cloid=words["cloid"],
+            avg_px="60000",
+            total_sz="0.5",
+            oid=7,
+            now=now,
+        ),
+        stop_line_note(3, 1, transient=True, key_lost=False, **ended),
+        stop_line_note(3, 2, transient=False, key_lost=True, **ended),
+    ):
+        stage.append(mandate_id, row)
+    record, subject = read(stage, mandate_id, Report())
+    _assert_declared(record.rows, subject)
 
 
 def test_a_leg_of_another_address__is_of_no_form(stage: Stage, mandate_id: str) -> None:

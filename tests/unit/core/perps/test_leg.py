@@ -1,10 +1,8 @@
-"""What readings make of a leg, and what the daily cap leaves."""
+"""What readings make of a leg."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.money import UsdcE6
@@ -12,35 +10,17 @@ from core.perps.rules.leg import (
     AccountReading,
     Degraded,
     LegState,
-    OrderOutcome,
-    PlacedOrder,
     after_reading,
-    left_to_open_usdc_e6,
     may_bind,
     next_read_at,
-    opened_today_usdc_e6,
     perps_terms,
 )
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 NEW = LegState(last_worth_usdc_e6=None, last_read_at=None, last_reason=None, degraded_ticks=0)
 SOUND = AccountReading(worth_usdc_e6=UsdcE6(5), reason=None)
 DOWN = AccountReading(worth_usdc_e6=None, reason=Degraded.UNREADABLE)
 LOST = AccountReading(worth_usdc_e6=UsdcE6(7), reason=Degraded.KEY_LOST)
-CAP = 450_000_000
-
-
-def order(
-    notional: int,
-    *,
-    at: datetime = NOW,
-    reduce_only: bool = False,
-    outcome: OrderOutcome = OrderOutcome.ACCEPTED,
-) -> PlacedOrder:
-    return PlacedOrder(
-        notional_usdc_e6=UsdcE6(notional), reduce_only=reduce_only, placed_at=at, outcome=outcome
-    )
 
 
 def test_a_leg_that_was_never_read__has_no_worth_after_a_failed_reading() -> None:
@@ -91,65 +71,6 @@ def test_a_leg__is_bound_to_signed_terms_with_real_money(
     status: Status, mode: MarketMode, may: bool
 ) -> None:
     assert may_bind(status, mode) is may
-
-
-@pytest.mark.parametrize(("opened", "left"), [(CAP - 1, 1), (CAP, 0), (CAP + 1, 0)])
-def test_the_cap__leaves_what_was_not_opened(opened: int, left: int) -> None:
-    assert left_to_open_usdc_e6([order(opened)], CAP, NOW) == left
-
-
-@pytest.mark.parametrize(
-    ("at", "counted"),
-    [
-        (MIDNIGHT - timedelta(microseconds=1), 0),
-        (MIDNIGHT, 5),
-        (MIDNIGHT + timedelta(days=1, microseconds=-1), 5),
-        (MIDNIGHT + timedelta(days=1), 0),
-    ],
-)
-def test_the_day_of_the_cap__is_the_utc_day(at: datetime, counted: int) -> None:
-    assert opened_today_usdc_e6([order(5, at=at)], NOW) == counted
-
-
-@pytest.mark.parametrize(
-    ("outcome", "counted"),
-    [
-        (OrderOutcome.SENDING, 5),
-        (OrderOutcome.ACCEPTED, 5),
-        (OrderOutcome.UNKNOWN, 5),
-        (OrderOutcome.REJECTED, 0),
-    ],
-)
-def test_all_but_rejected_orders__count(outcome: OrderOutcome, counted: int) -> None:
-    assert opened_today_usdc_e6([order(5, outcome=outcome)], NOW) == counted
-
-
-def test_an_order_that_only_closes__does_not_count() -> None:
-    assert opened_today_usdc_e6([order(5, reduce_only=True)], NOW) == 0
-
-
-orders = st.lists(
-    st.builds(
-        order,
-        st.integers(0, 10**12),
-        at=st.integers(-129_600, 129_600).map(lambda s: NOW + timedelta(seconds=s)),
-        reduce_only=st.booleans(),
-        outcome=st.sampled_from(OrderOutcome),
-    ),
-    max_size=20,
-)
-
-
-@given(orders, st.integers(0, 10**13))
-def test_what_is_left__is_what_a_reader_of_the_rows_counts(
-    placed: list[PlacedOrder], cap: int
-) -> None:
-    left = cap
-    for one in placed:
-        is_today = one.placed_at.strftime("%Y-%m-%d") == "2026-11-21"
-        if is_today and not one.reduce_only and one.outcome.value != "rejected":
-            left -= one.notional_usdc_e6
-    assert left_to_open_usdc_e6(placed, cap, NOW) == (left if left > 0 else 0)
 
 
 def test_without_an_address__the_leg_is_off() -> None:

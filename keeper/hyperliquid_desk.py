@@ -1,0 +1,143 @@
+"""Orders at the perpetuals venue through its official SDK (hyperliquid-python-sdk).
+
+Laws
+- The action, its hash and what is signed are the SDK's; sizes and prices are texts of ours, so that
+  no float stands between a row and the wire.
+- Nothing here holds a key: a signature is asked for, of one digest.
+- An order carries its cloid and `expiresAfter`: the venue takes it once, and no later.
+- What fails is an OutsideError, as for readings (keeper.hyperliquid_venue), and says nothing of
+  whether the order arrived.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from eth_account.messages import SignableMessage
+from eth_utils.crypto import keccak
+from hyperliquid.info import Info
+from hyperliquid.utils.signing import order_wires_to_order_action, sign_l1_action
+from hyperliquid.utils.types import Cloid
+
+from core.hexes import bytes_of, hex_of
+from core.perps.rules.answers import VenueAnswerError, is_agent_of
+from core.perps.rules.leg import MAINNET_URL, NETWORKS
+from core.perps.rules.order_answers import (
+    answer_by_cloid,
+    answer_of_send,
+    asset_offset,
+    market_of,
+    positions_of,
+)
+from core.perps.rules.orders import (
+    OrderAnswer,
+    Side,
+    VenueMarket,
+    VenueOrder,
+    VenuePosition,
+    e8_text,
+)
+from core.perps.venue import Sign
+from keeper.hyperliquid_venue import (
+    ANSWER_S,
+    FAILURES,
+    BoundedSession,
+    VenueUnreachableError,
+    bare_info,
+)
+
+IMMEDIATE = {"limit": {"tif": "Ioc"}}
+
+
+class HyperliquidDesk:
+    """Errors of its calls: VenueUnreachableError, VenueAnswerError; of `send` also those of `sign`."""
+
+    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
+        self._url = url
+        self._info = bare_info(url, BoundedSession(answer_s))
+        self._last_nonce = 0
+
+    @property
+    def source(self) -> str:
+        return f"hyperliquid:{NETWORKS.get(self._url, 'simulated')}"
+
+    def takes_key(self, owner: str, agent: str) -> bool:
+        return is_agent_of(self._asked(lambda info: info.user_role(agent)), owner)
+
+    def positions(self, owner: str, dex: str) -> tuple[VenuePosition, ...]:
+        return positions_of(self._asked(lambda info: info.user_state(owner, dex)))
+
+    def markets(self, coins: Collection[str], dex: str) -> Mapping[str, VenueMarket]:
+        meta = self._asked(lambda info: info.meta(dex))
+        mids = self._asked(lambda info: info.all_mids(dex))
+        offset = asset_offset(self._asked(lambda info: info.perp_dexs()), dex) if dex else 0
+        found: dict[str, VenueMarket] = {}
+        for coin in coins:
+            try:
+                found[coin] = market_of(meta, mids, coin, offset)
+            except VenueAnswerError:
+                continue  # the others are closed all the same; this one is tried again
+        return found
+
+    def find(self, owner: str, cloid: str) -> OrderAnswer | None:
+        asked = Cloid.from_str(cloid)
+        return answer_by_cloid(self._asked(lambda info: info.query_order_by_cloid(owner, asked)))
+
+    def send(
+        self,
+        order: VenueOrder,
+        cloid: str,
+        *,
+        placed_at: datetime,
+        expires_at: datetime,
+        sign: Sign,
+    ) -> OrderAnswer:
+        action = order_wires_to_order_action([_wire(order, cloid)])
+        self._last_nonce = nonce = max(self._last_nonce + 1, _ms(placed_at))
+        expires, is_mainnet = _ms(expires_at), self._url == MAINNET_URL
+        signature = sign_l1_action(DigestWallet(sign), action, None, nonce, expires, is_mainnet)
+        body = {
+            "action": action,
+            "nonce": nonce,
+            "signature": signature,
+            "vaultAddress": None,
+            "expiresAfter": expires,
+        }
+        return answer_of_send(self._asked(lambda info: info.post("/exchange", body)))
+
+    def _asked(self, ask: Callable[[Info], Any]) -> Any:
+        try:
+            return ask(self._info)
+        except FAILURES as error:
+            raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
+
+
+class DigestWallet:
+    """What the SDK asks of a wallet."""
+
+    def __init__(self, sign: Sign) -> None:
+        self._sign = sign
+
+    def sign_message(self, message: SignableMessage) -> Mapping[str, int]:
+        """EIP-712, by EIP-191."""
+        digest = keccak(b"\x19" + message.version + message.header + message.body)
+        raw = bytes_of(self._sign(hex_of(digest)))
+        r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
+        return {"r": r, "s": s, "v": raw[64]}
+
+
+def _wire(order: VenueOrder, cloid: str) -> Any:
+    """The SDK's OrderWire; its keys in the order that the venue hashes them."""
+    return {
+        "a": order.asset,
+        "b": order.side is Side.BUY,
+        "p": e8_text(order.limit_px_e8),
+        "s": e8_text(order.size_e8),
+        "r": order.reduce_only,
+        "t": IMMEDIATE,
+        "c": cloid,
+    }
+
+
+def _ms(at: datetime) -> int:
+    return int(at.timestamp()) * 1_000 + at.microsecond // 1_000

@@ -1,0 +1,319 @@
+"""The slow job `perps_closing`: closes the positions of legs whose mandate has ended
+(docs/perpetuals.md#closing).
+
+    claim --> commit --> orders without an answer: ask by cloid --> key, positions --> for each:
+    row `sending` --> commit --> send --> row of the answer --> commit --> positions again --> stop-line row
+
+It runs in the keeper's process, since it signs: with the starter wallet of the mandate's agent, where
+the owner approved that as the leg's API wallet.
+
+Laws
+- What leaves the process is written and committed before, under the leader's fence; an order whose
+  answer is not known holds back every other of its leg.
+- Orders only reduce.
+- A leg that cannot be closed holds up no other, and a run ends after RUN_S.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NoReturn
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.custody import queries as custody
+from core.custody.keys import CustodySigner
+from core.custody.rules import SealedKey
+from core.db.engine import Database
+from core.errors import OutsideError, text_of
+from core.jobs.rules import ATTENTION
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.perps_notes import order_note, result_note, stop_line_note
+from core.money import usdc_text
+from core.perps import orders as rows
+from core.perps import queries as legs
+from core.perps.orders import SentOrder
+from core.perps.queries import Leg
+from core.perps.rules import closing
+from core.perps.rules.closing import ClosingState
+from core.perps.rules.leg import AccountReading, Degraded
+from core.perps.rules.orders import (
+    REJECTED,
+    UNKNOWN,
+    OrderAnswer,
+    OrderBy,
+    VenueOrder,
+    VenuePosition,
+    closing_order,
+    e8_text,
+    has_never_arrived,
+    why_closed,
+)
+from core.perps.venue import PerpsDesk
+from core.perps.views import OfMandate, of_mandate
+from keeper.hyperliquid_desk import HyperliquidDesk
+from keeper.perps_readings import record_reading
+from keeper.schedule import Job, JobSkippedError
+
+NAME = "perps_closing"
+EVERY_S = closing.RETRY_S
+A_RUN = 20
+ORDERS_A_TURN = 10
+RUN_S = 20
+
+log = structlog.get_logger("keeper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosingPlace:
+    """`fence`: of the leader's epoch, called first in each transaction; `clock`: aware time, also
+    while a run goes on.
+    """
+
+    database: Database
+    desk: PerpsDesk
+    custody: CustodySigner
+    fence: Callable[[Session], None]
+    clock: Callable[[], datetime]
+    exit_allowance_bps: int
+
+
+def jobs(
+    url: str | None,
+    signer: CustodySigner | None,
+    *,
+    database: Database,
+    fence: Callable[[Session], None],
+    clock: Callable[[], datetime],
+    exit_allowance_bps: int,
+) -> tuple[Job, ...]:
+    """The job; without a venue, or without the keys that orders are signed with, it is skipped."""
+    if url is None or signer is None:
+        return (Job(NAME, EVERY_S, _skip),)
+    place = ClosingPlace(
+        database=database,
+        desk=HyperliquidDesk(url),
+        custody=signer,
+        fence=fence,
+        clock=clock,
+        exit_allowance_bps=exit_allowance_bps,
+    )
+    return (Job(NAME, EVERY_S, Closings(place).run),)
+
+
+class Closings:
+    """Give `run` to a Job."""
+
+    def __init__(self, place: ClosingPlace) -> None:
+        self._place = place
+
+    def run(self, now: datetime) -> dict[str, Any]:
+        """How many closings were tried, how many of them are over, and what asks for attention.
+
+        Errors: LeadershipLostError, the database's.
+        """
+        place = self._place
+        with place.database.write() as session:
+            place.fence(session)
+            rows.begin_closings(session, now, A_RUN)
+            due = rows.claim_closings(session, now, A_RUN)
+        tried = over = 0
+        for leg in due:
+            if (place.clock() - now).total_seconds() >= RUN_S:
+                break
+            found = LegClosing(place, leg).take()
+            tried, over = tried + 1, over + (found.status is not closing.ClosingStatus.PENDING)
+        return {"due": len(due), "tried": tried, "over": over, **self._attention()}
+
+    def _attention(self) -> dict[str, str]:
+        with self._place.database.read() as session:
+            stuck = rows.count_stuck(session)
+        said = f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL."
+        return {ATTENTION: said} if stuck else {}
+
+
+class LegClosing:
+    """One try to close one leg."""
+
+    def __init__(self, place: ClosingPlace, leg: Leg) -> None:
+        self._place = place
+        self._leg = leg
+        self._has_filled = False
+
+    def take(self) -> ClosingState:
+        try:
+            found = self._found()
+        except OutsideError as error:
+            log.warning("leg not closed", leg=self._leg.id, error=text_of(error))
+            found = closing.TRANSIENT
+        self._save(found)
+        return found
+
+    def _found(self) -> ClosingState:
+        leg, desk = self._leg, self._place.desk
+        if not self._is_answered():
+            return closing.TRANSIENT
+        if leg.unbound_at is not None:
+            return closing.UNBOUND
+        with self._place.database.read() as session:
+            mandate = of_mandate(session, leg.mandate_id)
+            head = mandate_ledger.load_head(session, leg.mandate_id)
+            sealed = _sealed_key(session, leg, mandate)
+        if sealed is None:
+            return closing.NO_KEY
+        self._place.custody.require_opens(sealed)
+        if not desk.takes_key(leg.owner_address, leg.agent_address):
+            self._say_lost()
+            return closing.KEY_LOST
+        positions = desk.positions(leg.owner_address, leg.dex)
+        if not positions:
+            return closing.CLOSED
+        self._close(self._in_turn(positions), mandate, sealed, why_closed(head.stopped_by).value)
+        left = desk.positions(leg.owner_address, leg.dex)
+        return closing.TRANSIENT if left or not self._is_answered() else closing.CLOSED
+
+    def _in_turn(self, positions: Sequence[VenuePosition]) -> Sequence[VenuePosition]:
+        """ORDERS_A_TURN of them, beginning elsewhere each time, so that those which cannot be
+        closed hold up no other for good.
+        """
+        first = int(self._place.clock().timestamp()) // EVERY_S * ORDERS_A_TURN % len(positions)
+        return [*positions[first:], *positions[:first]][:ORDERS_A_TURN]
+
+    def _close(
+        self,
+        positions: Sequence[VenuePosition],
+        mandate: OfMandate,
+        sealed: SealedKey,
+        why: str,
+    ) -> None:
+        """Errors: OutsideError of the markets; of an order it is its answer."""
+        markets = self._place.desk.markets({one.coin for one in positions}, self._leg.dex)
+        for position in positions:
+            market = markets.get(position.coin)
+            if market is None:
+                log.warning("position without a market", leg=self._leg.id, coin=position.coin)
+                continue
+            order = closing_order(position, market, self._place.exit_allowance_bps)
+            sent = self._placed(order, mandate, why) if order.limit_px_e8 > 0 else None
+            if sent is not None and not self._is_told(sent, sealed):
+                return
+
+    def _placed(self, order: VenueOrder, mandate: OfMandate, why: str) -> SentOrder | None:
+        """The order's rows, committed; None: the leg was unbound."""
+        now = self._place.clock()
+        with self._place.database.write() as session:
+            self._place.fence(session)
+            leg = legs.lock_live(session, self._leg.id)
+            if leg is None:
+                return None
+            sent = rows.place(
+                session, leg, mandate.public_id, order, cap_usdc_e6=mandate.cap_usdc_e6, now=now
+            )
+            words = {
+                "status": sent.outcome.value,
+                "cloid": sent.cloid,
+                "coin": order.coin,
+                "side": order.side.value,
+                "size": e8_text(order.size_e8),
+                "notional_usd": usdc_text(order.notional_usdc_e6),
+                "by": OrderBy.OWNER.value,
+            }
+            note = order_note(sent.seq, words, reduce_only=order.reduce_only, why=why, now=now)
+            mandate_ledger.append(session, leg.mandate_id, note, now)
+        return sent
+
+    def _is_told(self, sent: SentOrder, sealed: SealedKey) -> bool:
+        """Send it; whether the venue says what became of it."""
+        place, said = self._place, UNKNOWN
+        try:
+            said = place.desk.send(
+                sent.order,
+                sent.cloid,
+                placed_at=sent.placed_at,
+                expires_at=sent.expires_at,
+                sign=lambda digest: place.custody.sign_digest(sealed, digest),
+            )
+        except OutsideError as error:
+            log.warning("order without an answer", leg=self._leg.id, error=text_of(error))
+        self._answer(sent, said)
+        return said is not UNKNOWN
+
+    def _is_answered(self) -> bool:
+        """Whether of every order of the leg it is known what became of it."""
+        with self._place.database.read() as session:
+            open_orders = rows.unanswered(session, self._leg.id)
+        found = [self._is_found(sent) for sent in open_orders]
+        return all(found)
+
+    def _is_found(self, sent: SentOrder) -> bool:
+        said = self._place.desk.find(self._leg.owner_address, sent.cloid)
+        if said is None and not has_never_arrived(sent.expires_at, self._place.clock()):
+            return False
+        self._answer(sent, said or REJECTED)
+        return True
+
+    def _answer(self, sent: SentOrder, said: OrderAnswer) -> None:
+        place, now = self._place, self._place.clock()
+        self._has_filled = self._has_filled or bool(said.total_sz_e8)
+        note = result_note(
+            sent.seq,
+            status=said.outcome.value,
+            cloid=sent.cloid,
+            avg_px=None if said.avg_px_e8 is None else e8_text(said.avg_px_e8),
+            total_sz=None if said.total_sz_e8 is None else e8_text(said.total_sz_e8),
+            oid=said.oid,
+            now=now,
+        )
+        with place.database.write() as session:
+            place.fence(session)
+            if rows.answer(session, sent.id, said):
+                mandate_ledger.append(session, self._leg.mandate_id, note, now)
+
+    def _say_lost(self) -> None:
+        """The owner's alert, unless the readings have said it, or know the account as another kind
+        of account.
+        """
+        if self._leg.state.last_reason in (Degraded.KEY_LOST, Degraded.ACCOUNT_MODE):
+            return
+        lost = AccountReading(worth_usdc_e6=None, reason=Degraded.KEY_LOST)
+        with self._place.database.write() as session:
+            self._place.fence(session)
+            record_reading(
+                session, self._leg.id, lost, self._place.desk.source, self._place.clock()
+            )
+
+    def _save(self, found: ClosingState) -> None:
+        leg, now = self._leg, self._place.clock()
+        with self._place.database.write() as session:
+            self._place.fence(session)
+
+            def tell(number: int) -> None:
+                note = stop_line_note(
+                    leg.id,
+                    number,
+                    status=found.status.value,
+                    transient=found.is_transient,
+                    key_lost=found.is_key_lost,
+                    why=None if found.why is None else found.why.value,
+                    now=now,
+                )
+                mandate_ledger.append(session, leg.mandate_id, note, now)
+
+            rows.save_closing(
+                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=tell
+            )
+
+
+def _skip(_: datetime) -> NoReturn:
+    raise JobSkippedError(
+        "HL_URL, CUSTODY_KEY or the keeper's own key is not set: nothing is closed"
+    )
+
+
+def _sealed_key(session: Session, leg: Leg, mandate: OfMandate) -> SealedKey | None:
+    """The starter wallet of the mandate's agent, where the leg names it; None: another's key."""
+    if mandate.agent_id is None:
+        return None
+    sealed = custody.find_wallet(session, mandate.agent_id)
+    return sealed if sealed is not None and sealed.address == leg.agent_address else None
