@@ -128,7 +128,9 @@ def test_the_door_and_the_open_board__need_no_key_and_every_other_call_does(stag
     gallery = {"/mandate-wallet/gallery", "/mandate-wallet/gallery/{id}"}
     records = {"/mandate-wallet/agents/records", "/mandate-wallet/agents/{id}/record"}
     hall = {"/mandate-wallet/hall", "/mandate-wallet/hall/{agent_id}"}
-    assert open_to_all == {"/mandate-wallet/door", "/mandate-wallet/board"} | gallery | records | hall
+    assert (
+        open_to_all == {"/mandate-wallet/door", "/mandate-wallet/board"} | gallery | records | hall
+    )
     assert stage.call("GET", "/door", {}).status_code == 402
 
 
