@@ -16,7 +16,7 @@ from core.db.copying import NULL, copy_lines, json_cell
 from core.db.engine import WriteSession
 from core.hall.rules.days import Day
 from core.hall.rules.path import Path
-from core.hall.rules.standing import CountedDay, grown
+from core.hall.rules.standing import CountedDay, grown, weight_of
 from core.hall.rules.wash import DayOfOwner, Washed, washed
 from core.hall.tables import HallAgent, HallBuild, HallDay, HallDue, HallMandate
 
@@ -27,6 +27,7 @@ DAYS: Final = (
     "flow_usdc_e6",
     "result_usdc_e6",
     "capital_usdc_e6",
+    "least_usdc_e6",
     "worth_usdc_e6",
     "growth",
     "high",
@@ -101,6 +102,7 @@ def _line(mandate_id: int, owner_id: int, day: Day) -> str:
             str(day.flow_usdc_e6),
             str(day.result_usdc_e6),
             str(day.capital_usdc_e6),
+            str(day.least_usdc_e6),
             str(day.worth_usdc_e6),
             str(path.growth),
             str(path.high),
@@ -121,6 +123,7 @@ def day_of(row: HallDay | Row[Any]) -> Day:
         flow_usdc_e6=row.flow_usdc_e6,
         result_usdc_e6=row.result_usdc_e6,
         capital_usdc_e6=row.capital_usdc_e6,
+        least_usdc_e6=row.least_usdc_e6,
         worth_usdc_e6=row.worth_usdc_e6,
         path=Path(row.growth, row.high, row.low, row.kept),
         trades=row.trades,
@@ -151,12 +154,13 @@ def days_of(session: Session, mandate_ids: Collection[int]) -> dict[int, list[Co
     )
     found: dict[int, list[CountedDay]] = {mandate_id: [] for mandate_id in mandate_ids}
     for mandate_id, day, figures in session.execute(query).all():
-        result, trades, capital, worth, off, growth, high, low, kept, *said = map(
+        result, off, trades, capital, least, worth, growth, high, low, kept, *said = map(
             int, figures.split()
         )
+        weight = weight_of(result, growth, least, capital)
         path = growth, high, low, kept
         one = CountedDay(
-            day, result, trades, capital, worth, grown(capital, growth, off), path, *said
+            day, result - off, trades, weight, worth, grown(weight, growth, off), path, *said
         )
         found[mandate_id].append(one)
     return found
@@ -164,11 +168,12 @@ def days_of(session: Session, mandate_ids: Collection[int]) -> dict[int, list[Co
 
 # As one text: a numeric of its own takes a microsecond each, and there may be a million days.
 _COUNTED: Final = (
-    HallDay.result_usdc_e6 - HallDay.washed_result_usdc_e6,
+    HallDay.result_usdc_e6,
+    HallDay.washed_result_usdc_e6,
     HallDay.trades - HallDay.washed_trades,
     HallDay.capital_usdc_e6,
+    HallDay.least_usdc_e6,
     HallDay.worth_usdc_e6,
-    HallDay.washed_result_usdc_e6,
     HallDay.growth,
     HallDay.high,
     HallDay.low,

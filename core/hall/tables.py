@@ -69,6 +69,7 @@ class HallDay(Base):
     flow_usdc_e6: Mapped[int] = mapped_column(Uint256)
     result_usdc_e6: Mapped[int] = mapped_column(Uint256)
     capital_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    least_usdc_e6: Mapped[int] = mapped_column(Uint256)
     worth_usdc_e6: Mapped[int] = mapped_column(Uint256)
     growth: Mapped[int]
     high: Mapped[int]

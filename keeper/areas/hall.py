@@ -14,8 +14,7 @@ Laws
   others are built.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -154,27 +153,28 @@ class _Count:
 
     def begin(self, known: Day | None) -> None:
         """`known`: the day that the standing ended with, as it was kept."""
-        with self._in_trouble_alone():
+        try:
             self._wallet = views.wallet_of(self.mandate)
             self._counted = Days(views.told_of(self.mandate), self.standing, known)
+        except UNREADABLE as error:
+            self._give_up(error)
 
     def add(self, row: NewRow) -> None:
-        if self._counted and not self.trouble and not self._is_left_out(row):
-            with self._in_trouble_alone():
-                self._counted.add(row)
+        if self._counted is None or self.trouble or self._is_left_out(row):
+            return
+        try:
+            self._counted.add(row)
+        except UNREADABLE as error:
+            self._give_up(error)
 
     def _is_left_out(self, row: NewRow) -> bool:
         """On paper nothing bears out what anybody says."""
         return self.grown.is_paper and not is_told_by_agent(row)
 
-    @contextmanager
-    def _in_trouble_alone(self) -> Iterator[None]:
+    def _give_up(self, error: Exception) -> None:
         """Whatever terms or a row hold, it is their own ledger's trouble."""
-        try:
-            yield
-        except UNREADABLE as error:
-            self.trouble = text_of(error, TROUBLE_CHARACTERS) or type(error).__name__
-            log.warning("ledger not counted", mandate=self.mandate.public_id, error=self.trouble)
+        self.trouble = text_of(error, TROUBLE_CHARACTERS) or type(error).__name__
+        log.warning("ledger not counted", mandate=self.mandate.public_id, error=self.trouble)
 
     def columns(self) -> dict[str, Any]:
         return {

@@ -30,14 +30,14 @@ from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.money import bps_of_down
 
 TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
-CALLED: Final = (*TRADES, RowKind.NOTE)
 STOP_LINE: Final = "stop_line"
 
 
 @dataclass(slots=True, kw_only=True)
 class Day:
-    """Of one mandate. `flow`: what came from outside less what went there. `capital`: worth at the
-    day's begin and all that came in, or what it rose to. `worth`: at its end, under the agent.
+    """Of one mandate. `flow`: what came from outside less what went there. `capital`: the most that
+    it had; `least`: the least that it had before a result, 0: there was none. `worth`: at its end,
+    under the agent.
 
     `sides`: by target how often it bought and sold; all of it together is `trades`.
     """
@@ -46,6 +46,7 @@ class Day:
     flow_usdc_e6: int = 0
     result_usdc_e6: int = 0
     capital_usdc_e6: int = 0
+    least_usdc_e6: int = 0
     worth_usdc_e6: int = 0
     path: Path = STILL
     trades: int = 0
@@ -193,24 +194,31 @@ class Days:
 
     def _called(self, row: NewRow) -> int:
         """A call, its income or a mark; answers what came that no listed adapter bears out."""
-        if row.kind not in CALLED:
+        if row.kind in TRADES:
+            executed = chain_fact(row, "executed")
+            return 0 if executed is None else self._call(row, executed, is_trade=True)
+        if row.kind is not RowKind.NOTE:
             return 0
-        now = self.standing
-        executed = chain_fact(row, "executed")
-        if called := executed or chain_fact(row, "unwound"):
-            spent, received = spent_and_received(row)
-            target, selector = str(called.get("target")).lower(), str(called.get("selector"))
-            if executed and (spent or received) and target in self.told.positions.valued:
-                self._trade(row, target, spent > received)
-            return self._went(target, selector, spent, received)
-        if proceeds := chain_fact(row, "proceeds"):
-            return self._went(str(proceeds.get("adapter")).lower(), None, 0, row.cash_delta_usdc_e6)
         if mark := chain_fact(row, "mark"):
-            worth = usable_usdc_e6(mark.get("worth_usdc"))
-            if worth is not None:
-                elsewhere = now.out_usdc_e6 + now.lost_usdc_e6
-                now.listed_usdc_e6 = max(0, worth - now.cash_usdc_e6 - elsewhere)
+            self._marked(mark)
+        elif unwound := chain_fact(row, "unwound"):
+            return self._call(row, unwound, is_trade=False)
+        elif proceeds := chain_fact(row, "proceeds"):
+            return self._went(str(proceeds.get("adapter")).lower(), None, 0, row.cash_delta_usdc_e6)
         return 0
+
+    def _call(self, row: NewRow, called: Mapping[str, Any], *, is_trade: bool) -> int:
+        spent, received = spent_and_received(row)
+        target, selector = str(called.get("target")).lower(), str(called.get("selector"))
+        if is_trade and (spent or received) and target in self.told.positions.valued:
+            self._trade(row, target, spent > received)
+        return self._went(target, selector, spent, received)
+
+    def _marked(self, mark: Mapping[str, Any]) -> None:
+        now, worth = self.standing, usable_usdc_e6(mark.get("worth_usdc"))
+        if worth is not None:
+            elsewhere = now.out_usdc_e6 + now.lost_usdc_e6
+            now.listed_usdc_e6 = max(0, worth - now.cash_usdc_e6 - elsewhere)
 
     def _went(self, target: str, selector: str | None, spent: int, received: int) -> int:
         """Money to a target (in lower case) and back; answers what a target without a listed adapter
@@ -249,8 +257,10 @@ class Days:
         before = self._before
         day.flow_usdc_e6 += flow
         day.result_usdc_e6 += result
-        day.capital_usdc_e6 = max(day.capital_usdc_e6, before) + max(0, flow)
+        day.capital_usdc_e6 = max(day.capital_usdc_e6, before + max(0, flow))
         if before > 0:
+            if result:
+                day.least_usdc_e6 = min(day.least_usdc_e6 or before, before)
             day.path = day.path.then(step(max(0, before + result) * ONE // before))
         day.worth_usdc_e6 = 0 if self.standing.ended_on else self.standing.worth_usdc_e6
 

@@ -2,7 +2,8 @@
 
 Laws
 - A window is so many UTC days, today included; "since" is all of them.
-- The return of a day is that of all mandates together, each by its capital; days follow one another.
+- The return of a day is that of all mandates together, each by the capital that made it; days follow
+  one another.
 - The deepest fall is that of the mandate that fell deepest, or of all together at the ends of days,
   whichever is deeper: a large one hides no small one.
 - Money that is out now where no adapter values it counts as lost today, in every figure.
@@ -29,14 +30,15 @@ WINDOWS: Final[Mapping[str, int | None]] = {"7d": 7, "30d": 30, "90d": 90, "sinc
 class CountedDay(NamedTuple):
     """What of a mandate's day counts; amounts in USDC base units.
 
-    `grown`: its capital times the growth of its worth, in parts of 1e12, without what an owner made
-    of itself. `path`: growth, high, low and kept, with it.
+    `weight`: the capital that its return was made of (`weight_of`). `grown`: that times the growth of
+    its worth, in parts of 1e12, without what an owner made of itself. `path`: growth, high, low and
+    kept, with it.
     """
 
     day: date
     result: int
     trades: int
-    capital: int
+    weight: int
     worth: int
     grown: int
     path: tuple[int, int, int, int]
@@ -45,9 +47,20 @@ class CountedDay(NamedTuple):
     said_fees: int = 0
 
 
-def grown(capital_usdc_e6: int, growth: int, off_usdc_e6: int) -> int:
-    """A day's capital times its growth, in parts of 1e12, without so much that does not count."""
-    return max(0, capital_usdc_e6 * growth - off_usdc_e6 * ONE)
+def weight_of(result: int, growth: int, least: int, capital: int) -> int:
+    """The capital that a day's result was made of, so that its return times that is the result:
+    what came in after a gain makes the gain no heavier.
+
+    USDC base units; within the least and the most that the mandate had that day.
+    """
+    if growth == ONE or not least:
+        return capital
+    return min(capital, max(least, result * ONE // (growth - ONE)))
+
+
+def grown(weight: int, growth: int, off: int) -> int:
+    """A day's weight times its growth, in parts of 1e12, without so much that does not count."""
+    return max(0, weight * growth - off * ONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +209,7 @@ def windows(mandates: Sequence[MandateRecord], today: date) -> dict[str, Window]
     for name, size in WINDOWS.items():
         shown = [day for one in mandates for day in _last_days(one.days, size, today)]
         has_capital = any(one.is_working for one in mandates) or any(
-            day.capital > 0 for day in shown
+            day.weight > 0 for day in shown
         )
         falls = [together[name].fall_bps, *(paths[name].fall_bps for paths in alone)]
         found[name] = Window(
@@ -262,7 +275,7 @@ def _together(mandates: Sequence[MandateRecord]) -> tuple[list[date], _Paths]:
         idle, capital, grown, worth = total, 0, 0, 0
         for day, mandate_id in of_day:
             idle -= held.get(mandate_id, 0)
-            capital += day.capital
+            capital += day.weight
             grown += day.grown
             worth += day.worth
             held[mandate_id] = day.worth

@@ -43,7 +43,10 @@ def upgrade() -> None:
         _column("mandate_id", sa.BigInteger()),
         _column("day", sa.Date()),
         _column("owner_id", sa.BigInteger()),
-        *(_column(f"{name}_usdc_e6", AMOUNT) for name in ("flow", "result", "capital", "worth")),
+        *(
+            _column(f"{name}_usdc_e6", AMOUNT)
+            for name in ("flow", "result", "capital", "least", "worth")
+        ),
         *(_column(name, sa.BigInteger()) for name in ("growth", "high", "low", "kept")),
         _column("trades", sa.Integer()),
         _column("sides", JSONB(), nullable=True),

@@ -148,10 +148,14 @@ def growth_together(references: list[Reference], after: date) -> Fraction:
             points = [point for point in of_day if point.flow or point.result]
             base, share = Fraction(worth[number]), Fraction(1)
             if points:
-                base = Fraction(points[0].before)
+                base = Fraction(max(point.before + max(0, point.flow) for point in points))
+                base = max(base, Fraction(worth[number]))
                 for point in points:
-                    base = max(base, Fraction(point.before)) + max(0, point.flow)
                     share *= point.share
+                least = min((p.before for p in points if p.result and p.before > 0), default=0)
+                if share != 1 and least:
+                    made_of = sum(point.result for point in points) / (share - 1)
+                    base = min(base, max(Fraction(least), made_of))
                 worth[number] = points[-1].after
             if of_day and one.is_over_at(of_day[-1]):
                 worth[number] = 0

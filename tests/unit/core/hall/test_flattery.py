@@ -161,3 +161,13 @@ def test_mandates_that_do_not_trade_with_each_other__count_whole(other: DayOfOwn
 
 def test_one_mandate__does_not_trade_with_itself() -> None:
     assert washed([DayOfOwner(1, 40 * USDC, {LISTED: [3, 2]})]) == {}
+
+
+def test_a_deposit_after_a_small_mandate_s_gain__makes_the_gain_no_heavier() -> None:
+    """5 USDC are gained with 10; then a million comes in, beside a million that did nothing."""
+    small = Told(10).on(0).deposit(10).on(1, 12).buy(5).mark(15).on(1, 13).deposit(1_000_000)
+    large = Told(1_000_000).on(0).deposit(1_000_000)
+    alone = small.of_agent(today=1).windows["since"]
+    together = record_of([small.record(1), large.record(2)], [], on(1)).windows["since"]
+
+    assert (alone.twr_bps, together.twr_bps) == (5_000, 0)

@@ -9,7 +9,14 @@ from itertools import count
 from typing import Any
 
 from core.hall.rules.days import Day, Days, MandateStanding, MandateTold, standing_of
-from core.hall.rules.standing import AgentRecord, CountedDay, MandateRecord, grown, record_of
+from core.hall.rules.standing import (
+    AgentRecord,
+    CountedDay,
+    MandateRecord,
+    grown,
+    record_of,
+    weight_of,
+)
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, row_from_event
 from core.mandate.rules.terms import Rule, RuleKind
@@ -143,14 +150,15 @@ class Told:
 
 def counted(day: Day) -> CountedDay:
     """A day of which all counts."""
-    capital = day.capital_usdc_e6
+    growth = day.path.growth
+    weight = weight_of(day.result_usdc_e6, growth, day.least_usdc_e6, day.capital_usdc_e6)
     return CountedDay(
         day.day,
         day.result_usdc_e6,
         day.trades,
-        capital,
+        weight,
         day.worth_usdc_e6,
-        grown(capital, day.path.growth, 0),
+        grown(weight, growth, 0),
         day.path,
         day.said_trades,
         day.said_result_usdc_e6,
