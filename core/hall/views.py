@@ -5,6 +5,7 @@ policies.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Numeric,
     Row,
     and_,
+    bindparam,
     exists,
     func,
     literal_column,
@@ -330,23 +332,30 @@ def listed_agents(
     """A page: ranked agents first, by days live or by the figure `sort` (its place in `sorts`), the
     highest first; equal ones by id. `before`: the last agent of the page before (exclusive).
     """
+    query = _page(sort, accepting, before is not None)
+    found = session.execute(query, {"before": before, "most": limit})
+    return [_agent(row) for row in found]
+
+
+@lru_cache  # to write the statement takes longer than to run it
+def _page(sort: int | None, accepting: bool, has_before: bool) -> Any:
     by = _figure(HallAgent.__tablename__, sort)
     query = _shown().where(HallAgent.is_listed)
     if accepting:
         query = query.where(AgentPolicy.accepts_mandates)
-    if before is not None:
+    if has_before:
         last = aliased(HallAgent, name="last_shown")
         of_last = _figure("last_shown", sort)
         is_equal = HallAgent.ranked == last.ranked
-        query = query.join(last, last.agent_id == before).where(
+        query = query.join(last, last.agent_id == bindparam("before", type_=BigInteger)).where(
             or_(
                 HallAgent.ranked < last.ranked,
                 and_(is_equal, by < of_last),
                 and_(is_equal, by == of_last, HallAgent.agent_id > last.agent_id),
             )
         )
-    query = query.order_by(HallAgent.ranked.desc(), by.desc(), HallAgent.agent_id).limit(limit)
-    return [_agent(row) for row in session.execute(query)]
+    query = query.order_by(HallAgent.ranked.desc(), by.desc(), HallAgent.agent_id)
+    return query.limit(bindparam("most", type_=Integer))
 
 
 def _figure(table: str, sort: int | None) -> ColumnElement[Any]:
