@@ -21,5 +21,13 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    signed = op.get_bind().scalar(
+        sa.text("select count(*) from mandate_event where author is not null")
+    )
+    if signed:
+        raise RuntimeError(
+            f"{signed} rows are signed, and their hashes hold the signatures: without the column their "
+            "ledgers would be false. Restore a backup from before the upgrade instead."
+        )
     op.drop_index("ix_mandate_event_author", "mandate_event")
     op.drop_column("mandate_event", "author")

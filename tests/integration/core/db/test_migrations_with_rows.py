@@ -1,0 +1,92 @@
+"""Migrations down and up again over rows: nothing that an older version knows is lost, and what only
+the newer one knows is refused to be lost.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from alembic import command
+from sqlalchemy import func, insert, select, text
+
+from core.anchors import queries as anchors
+from core.anchors.rules import START
+from core.db import migrate
+from core.db.engine import Database
+from core.identity.tables import SignInNonce
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.rows import RowAuthor
+from core.mandate.tables import Mandate, MandateEvent
+from keeper.areas.hall import HallJob
+from scripts._world import Place
+from scripts.seed_world import seed
+from tests.integration.core.rows import add_mandate, note, signed
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
+BEFORE_SIGNED_ROWS = "0017"
+
+
+def downgrade(url: str, to: str) -> None:
+    migrate._with_connection(url, lambda one: command.downgrade(migrate._config(one), to))
+
+
+def fill(database: Database) -> None:
+    seed(database, PLACE, NOW, agents=2, days=12)
+    with database.write() as session:
+        anchors.add_epoch(session, 7, [anchors.HeadRow("m_a", 3, b"\x01" * 32)], START, 10, NOW)
+        texts = [
+            {
+                "wallet_address": b"\x11" * 20,
+                "purpose": "login",
+                "nonce": f"nonce {number}",
+                "message": "sign in",
+                "created_at": NOW + timedelta(seconds=number),
+                "expires_at": NOW + timedelta(hours=1),
+            }
+            for number in range(3)
+        ]
+        session.execute(insert(SignInNonce), texts)
+    HallJob(database, lambda session: None).run(NOW)
+
+
+def rows(database: Database) -> int:
+    with database.read() as session:
+        return session.scalar(select(func.count()).select_from(MandateEvent)) or 0
+
+
+@pytest.mark.story
+def test_ledgers__are_what_they_were_after_a_way_down_and_up(
+    database: Database, database_url: str
+) -> None:
+    fill(database)
+    had = rows(database)
+    downgrade(database_url, BEFORE_SIGNED_ROWS)
+    migrate.upgrade(database_url)
+
+    assert migrate.differences(database_url) == []
+    assert rows(database) == had
+    with database.read() as session:
+        ids = session.scalars(select(Mandate.id)).all()
+        assert [fault for id_ in ids for fault in mandate_ledger.verify(session, id_)] == []
+        # of texts side by side an older version knows the newest
+        assert session.scalars(select(SignInNonce.nonce)).all() == ["nonce 2"]
+    assert HallJob(database, lambda session: None).run(NOW)["ledgers"] == len(ids)
+
+
+@pytest.mark.story
+def test_signed_rows__are_not_thrown_away(database: Database, database_url: str) -> None:
+    """Their hashes hold the signatures: without them each of these ledgers would be false."""
+    author = RowAuthor(signer="0x" + "11" * 20, sequence=1, prev="0x" + "00" * 32, signature="0x01")
+    with database.write() as session:
+        mandate_id = add_mandate(session)
+        mandate_ledger.append(session, mandate_id, signed(), NOW)
+        mandate_ledger.append(session, mandate_id, replace(note(1), author=author), NOW)
+    with pytest.raises(RuntimeError, match="1 rows are signed"):
+        downgrade(database_url, BEFORE_SIGNED_ROWS)
+
+    with database.read() as session:
+        assert mandate_ledger.verify(session, mandate_id) == []
+        assert (
+            session.scalar(text("select count(*) from mandate_event where author is not null")) == 1
+        )
