@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -328,7 +328,7 @@ def save_agents(session: WriteSession, agents: Sequence[AgentFigures]) -> None:
             index_elements=[HallAgent.agent_id],
             set_={name: statement.excluded[name] for name in names} | {"rank": None},
         ),
-        [asdict(one) for one in agents],
+        [{name: getattr(one, name) for name in AgentFigures.__slots__} for one in agents],
     )
     session.execute(
         delete(HallDue)

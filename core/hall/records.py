@@ -52,7 +52,7 @@ def groups_of(session: Session, agent_ids: Collection[int]) -> list[WalletGroup]
         found, had = views.accounts_of(session, fresh), views.lives_of(session, fresh)
         accounts += found
         lives += had
-        wallets = {one.wallet for one in found} | {one.mandate.wallet for one in had}
+        wallets = {one.wallet for one in found} | {one.wallet for one in had}
         fresh = views.with_wallets(session, [one for one in wallets if one]) - known
     return _grouped(accounts, lives)
 
@@ -69,7 +69,7 @@ def _grouped(accounts: Sequence[AgentAccount], lives: Sequence[MandateLife]) -> 
     first = dict[bytes, int]()
     edges: Iterable[tuple[int, bytes | None]] = (
         *((one.agent_id, one.wallet) for one in accounts),
-        *((one.mandate.agent_id, one.mandate.wallet) for one in lives),
+        *((one.agent_id, one.wallet) for one in lives),
     )
     for agent_id, wallet in edges:
         if wallet is not None:
@@ -79,7 +79,7 @@ def _grouped(accounts: Sequence[AgentAccount], lives: Sequence[MandateLife]) -> 
     for account in accounts:
         members.setdefault(find(account.agent_id), ([], []))[0].append(account)
     for life in lives:
-        members[find(life.mandate.agent_id)][1].append(life)
+        members[find(life.agent_id)][1].append(life)
     for at, (of_group, had) in members.items():
         groups[at] = WalletGroup(of_group, had)
     return list(groups.values())
@@ -87,7 +87,7 @@ def _grouped(accounts: Sequence[AgentAccount], lives: Sequence[MandateLife]) -> 
 
 def figures_of(session: Session, groups: Sequence[WalletGroup], today: date) -> list[AgentFigures]:
     """A row of the Hall for each account of the groups."""
-    ids = [one.mandate.mandate_id for group in groups for one in group.lives]
+    ids = [one.mandate_id for group in groups for one in group.lives]
     days = queries.days_of(session, ids)
     return [row for group in groups for row in _of_group(group, days, today)]
 
@@ -96,11 +96,11 @@ def _of_group(
     group: WalletGroup, days: dict[int, list[CountedDay]], today: date
 ) -> Iterable[AgentFigures]:
     owners = {one.owner_id for one in group.accounts}
-    on_chain = [one for one in group.lives if not one.mandate.is_paper]
-    on_paper = [one for one in group.lives if one.mandate.is_paper]
+    on_chain = [one for one in group.lives if not one.is_paper]
+    on_paper = [one for one in group.lives if one.is_paper]
     record = record_of(
-        [_mandate(one, days[one.mandate.mandate_id], owners) for one in on_chain],
-        [day for one in on_paper for day in days[one.mandate.mandate_id]],
+        [_mandate(one, days[one.mandate_id], owners) for one in on_chain],
+        [day for one in on_paper for day in days[one.mandate_id]],
         today,
     )
     is_empty, reason = not group.lives, record.unranked_reason
@@ -121,20 +121,20 @@ def _of_group(
 def _mandate(
     life: MandateLife, days: Sequence[CountedDay], owners: Collection[int | None]
 ) -> MandateRecord:
-    mandate, said = life.mandate, life.mandate.standing
+    said = life.standing
     ended_on = _day(said.get("ended_on"))
     return MandateRecord(
-        mandate_id=mandate.mandate_id,
-        owner_id=mandate.owner_id,
-        is_own=mandate.owner_id in owners,
+        mandate_id=life.mandate_id,
+        owner_id=life.owner_id,
+        is_own=life.owner_id in owners,
         is_working=life.is_working,
         funded_on=_day(said.get("funded_on")),
         live_until=ended_on or (None if life.ends_at is None else life.ends_at.date()),
         stopped_by=said.get("stopped_by"),
-        violations=mandate.violations,
+        violations=life.violations,
         out_usdc_e6=said.get("out_usdc_e6", 0),
         worth_usdc_e6=said.get("worth_usdc_e6", 0),
-        is_readable=not mandate.is_held and mandate.trouble is None,
+        is_readable=life.is_readable,
         days=days,
     )
 
@@ -144,5 +144,5 @@ def _day(text: str | None) -> date | None:
 
 
 def _newest(lives: Iterable[MandateLife]) -> datetime | None:
-    said = [one.mandate.standing.get("last_at") for one in lives]
+    said = [one.standing.get("last_at") for one in lives]
     return max((datetime.fromisoformat(at) for at in said if at is not None), default=None)

@@ -225,11 +225,18 @@ def held_otherwise(session: Session) -> list[int]:
 # Records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MandateLife:
-    """Of a mandate's own row, and whose it is."""
+    """A mandate of the Hall, and what its own row says. `standing`: as it is kept."""
 
-    mandate: HallMandate
+    mandate_id: int
+    agent_id: int
+    owner_id: int
+    wallet: bytes | None
+    is_paper: bool
+    is_readable: bool
+    standing: Mapping[str, Any]
+    violations: int
     is_working: bool
     ends_at: datetime | None
 
@@ -238,19 +245,23 @@ def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
     """The mandates that the Hall has of these accounts."""
     asked = table_of("asked", {"agent_id": (BigInteger, [*agent_ids])})
     query = (
-        select(HallMandate, Mandate.status, Mandate.ends_at, Mandate.ended_at)
+        select(
+            HallMandate.mandate_id,
+            HallMandate.agent_id,
+            HallMandate.owner_id,
+            HallMandate.wallet,
+            HallMandate.is_paper,
+            ~HallMandate.is_held & HallMandate.trouble.is_(None),
+            HallMandate.standing,
+            HallMandate.violations,
+            Mandate.status == Status.WORKING,
+            func.coalesce(Mandate.ended_at, Mandate.ends_at),
+        )
         .join(asked, asked.c.agent_id == HallMandate.agent_id)
         .join(Mandate, Mandate.id == HallMandate.mandate_id)
         .order_by(HallMandate.mandate_id)
     )
-    return [
-        MandateLife(
-            mandate=row.HallMandate,
-            is_working=row.status == Status.WORKING,
-            ends_at=row.ended_at or row.ends_at,
-        )
-        for row in session.execute(query)
-    ]
+    return [MandateLife(*row) for row in session.execute(query).all()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ def weight_of(result: int, growth: int, least: int, capital: int) -> int:
 
 def grown(weight: int, growth: int, off: int) -> int:
     """A day's weight times its growth, in parts of 1e12, without so much that does not count."""
-    return max(0, weight * growth - off * ONE)
+    return max(0, weight * growth - off * ONE) if off else weight * growth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
