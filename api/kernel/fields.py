@@ -91,7 +91,7 @@ def _flag(value: Any) -> bool:
         return value
     if isinstance(value, QueryText) and value in ("1", "0", "true", "false"):
         return value in ("1", "true")
-    _refuse("invalid_parameter", "write true or false")
+    _refuse("invalid_parameter", "write true or false; in a query 1 or 0 will do too")
 
 
 def _instant(value: Any) -> datetime:

@@ -28,9 +28,10 @@ def records(call: ReadCall, caller: Nobody, command: RecordsQuery) -> Answer[Rec
 def _strips(call: ReadCall, agent_ids: Collection[int]) -> dict[int, RecordStrip]:
     strips = strips_of(call, agent_ids)
     if unknown := [str(agent_id) for agent_id in agent_ids if agent_id not in strips]:
+        advice = "leave unknown ids out" if len(agent_ids) > 1 else "the Hall lists those there are"
         raise Refusal(
             "not_found",
-            f"No agent has the id {', '.join(unknown)}; leave unknown ids out.",
-            next_calls=("mandates.board",),
+            f"No agent has the id {', '.join(unknown)}; {advice}.",
+            next_calls=("hall.list",),
         )
     return strips

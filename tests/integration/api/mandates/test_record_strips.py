@@ -190,7 +190,10 @@ def test_strip__may_be_kept_for_twenty_seconds(stage: Stage) -> None:
 
 
 def test_strip__of_an_unknown_agent__is_not_found(stage: Stage) -> None:
-    assert reason(stage.call("GET", "/agents/987654321/record", {})) == (404, "not_found")
+    answer = stage.call("GET", "/agents/987654321/record", {})
+    assert reason(answer) == (404, "not_found")
+    assert "leave" not in answer.json()["detail"]  # a single id cannot be left out
+    assert answer.json()["service"]["next"][0]["path"] == "/mandate-wallet/hall"
 
 
 # Many
