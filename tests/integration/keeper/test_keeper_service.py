@@ -120,9 +120,10 @@ def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
             session, "of an older version", 3_600, 0, "a process that was killed", stage.now()
         )
     process = start("work", is_real=True)
-    wait_until(lambda: len(ended(stage)) == 4)
+    wait_until(lambda: len(ended(stage)) == 5)
     assert {name: run.outcome for name, run in ended(stage).items()} == {
         "anchors": "skipped",  # its contract is not deployed here
+        "hall": "ok",
         "perps": "skipped",  # no venue is set here
         "prune": "ok",
         "settlements": "ok",
@@ -135,7 +136,7 @@ def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
 @pytest.mark.story
 def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: Start) -> None:
     first = start("work")
-    wait_until(lambda: len(ended(stage)) == 4)
+    wait_until(lambda: len(ended(stage)) == 5)
     start("work")
     with stage.database.read() as session:
         before = leader.leader_row(session, "worker")
