@@ -8,6 +8,7 @@ keeper.worker). An outside failure makes it try again at the next tick, never en
 ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -52,7 +53,7 @@ from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
-from keeper.worker import Worker
+from keeper.worker import COLLECT_AFTER, Worker
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
@@ -410,6 +411,7 @@ def work() -> None:
     """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
     over.
     """
+    gc.set_threshold(*COLLECT_AFTER)
     settings = read_settings()
     with refusals():
         worker = Worker(

@@ -8,6 +8,7 @@ agents with a million rows. Reads are beside a bare SELECT of the same rows, in 
 is one JSON object.
 """
 
+import gc
 import json
 import statistics
 import time
@@ -22,6 +23,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow
 from core.mandate.tables import Mandate
 from keeper.areas.hall import HallJob
+from keeper.worker import COLLECT_AFTER
 from scripts import _world, seed_world
 from tests.bench import bare
 from tests.bench.api import head, load, place
@@ -112,6 +114,7 @@ def p99_ratio(product_port: int, bare_port: int) -> float:
 
 
 def measure(copies: int = COPIES, days: int = DAYS) -> dict[str, Any]:
+    gc.set_threshold(*COLLECT_AFTER)  # as the worker's process does
     with place() as where:
         database = Database(where.database_url)
         try:
