@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 
 from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
-from api.kernel import viewer
+from api.kernel import console, viewer
 from api.kernel.connections import ConnectionBounds
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, routes_of
 from api.kernel.limits import Limits
@@ -81,7 +81,9 @@ def create_app(deps: Deps) -> FastAPI:
     )
     routes = routes_of(routed(deps.catalogue), deps)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
-    app.router.routes.extend([*routes, route_of(deps), *viewer.routes_of(described)])
+    app.router.routes.extend(
+        [*routes, route_of(deps), *viewer.routes_of(described), *console.routes_of()]
+    )
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(

@@ -1,0 +1,149 @@
+"""GET /: the console, api/web as it stands on disk when the process starts; no build step.
+
+Laws
+- Files are read once, at the start: a request names one of them or gets 404, and touches no disk.
+- All but `/` and `/exit.html` lie below a prefix that is the hash of all files, so that they may be kept for
+  ever: `/web/<hash>/app/main.js`. Their own imports are relative and stay below it.
+- The policy lets a page run and load what this service gave it, and nothing else; strings become no code
+  (Trusted Types) and no other site frames it.
+"""
+
+import gzip
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+FOLDER = Path(__file__).resolve().parent.parent / "web"
+MEDIA_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+PREFIX = "/web/"
+PLACEHOLDER = "/web/HASH/"
+PRELOADED = "<!-- modules of the first page -->"
+FIRST_PAGE = (
+    "app",
+    "vendor",
+)  # folders whose modules every page needs, but for what is loaded when shown
+LOADED_WHEN_SHOWN = frozenset(
+    {"vendor/charts.js", "vendor/noble.js", "app/chart.js", "app/clearsigning.js"}
+)
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+PAGE_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+FOR_EVER: Mapping[str, str] = {"Cache-Control": "public, max-age=31536000, immutable"}
+WORTH_COMPRESSING = 512  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WebFile:
+    """`compressed` None: it would gain nothing."""
+
+    media_type: str
+    content: bytes
+    compressed: bytes | None
+
+    @property
+    def etag(self) -> str:
+        return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
+
+
+def routes_of(folder: Path = FOLDER) -> list[Route]:
+    files = dict(_files(folder))
+    version = version_of(files)
+    page = _web_file("index.html", _page(files, version))
+    served = {name: _web_file(name, content) for name, content in files.items()}
+
+    async def index(request: Request) -> Response:
+        return _answer(request, page, PAGE_HEADERS)
+
+    async def leave(request: Request) -> Response:
+        """Its own policy, by the hashes of what it carries, stands in the file."""
+        found = served["exit.html"]
+        return _answer(
+            request, found, {**PAGE_HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
+        )
+
+    async def asset(request: Request) -> Response:
+        found = served.get(request.path_params["path"])
+        if found is None or request.path_params["version"] != version:
+            return Response(
+                "There is no such file in this version of the console.\n",
+                404,
+                media_type="text/plain",
+            )
+        return _answer(request, found, FOR_EVER)
+
+    routes = [Route("/", index), Route(PREFIX + "{version}/{path:path}", asset)]
+    return [*routes, Route("/exit.html", leave)] if "exit.html" in served else routes
+
+
+def version_of(files: Mapping[str, bytes]) -> str:
+    """16 hex digits that change with any byte or name of any file."""
+    found = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        found.update(f"{name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()[:16]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in MEDIA_TYPES and not path.name.endswith(".d.ts"):
+            yield path.relative_to(folder).as_posix(), path.read_bytes()
+
+
+def _page(files: Mapping[str, bytes], version: str) -> bytes:
+    """index.html with the version in its links, and all modules of the first page asked for at once."""
+    modules = sorted(
+        name
+        for name in files
+        if name.endswith(".js")
+        and name.split("/")[0] in FIRST_PAGE
+        and name not in LOADED_WHEN_SHOWN
+    )
+    links = "\n".join(
+        f'<link rel="modulepreload" href="{PREFIX}{version}/{name}">' for name in modules
+    )
+    text = files["index.html"].decode()
+    return text.replace(PRELOADED, links).replace(PLACEHOLDER, f"{PREFIX}{version}/").encode()
+
+
+def _web_file(name: str, content: bytes) -> WebFile:
+    smaller = gzip.compress(content, 9, mtime=0) if len(content) >= WORTH_COMPRESSING else content
+    gains = len(smaller) < len(content)
+    return WebFile(MEDIA_TYPES[Path(name).suffix], content, smaller if gains else None)
+
+
+def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Response:
+    standing = {
+        **headers,
+        "ETag": file.etag,
+        "Vary": "Accept-Encoding",
+        "X-Content-Type-Options": "nosniff",
+    }
+    if request.headers.get("if-none-match") == file.etag:
+        return Response(status_code=304, headers=standing)
+    if file.compressed is None or "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(file.content, media_type=file.media_type, headers=standing)
+    return Response(
+        file.compressed,
+        media_type=file.media_type,
+        headers={**standing, "Content-Encoding": "gzip"},
+    )

@@ -1,0 +1,150 @@
+// Calls of the service, from this page to where it came from.
+//
+// A refusal is an ApiRefusal with the service's own sentence, reason and next calls. That the service is away is
+// an OfflineError: nothing was lost, and reads try again by themselves.
+
+import { signal } from "../vendor/signals.js";
+
+/**
+ * @typedef {{method: string, path: string, auth?: string, body?: Record<string, unknown>}} NextCall
+ * @typedef {{query?: Record<string, string | number | null | undefined>, body?: unknown, isRepeatable?: boolean,
+ *   signal?: AbortSignal}} CallOptions
+ */
+
+/** The session's token; session.js sets it. @type {import("../vendor/signals.js").Signal<string | null>} */
+export const token = signal(null);
+/** Whether the last call reached the service. */
+export const isOnline = signal(true);
+/** Told when the service no longer knows the session. @type {Set<() => void>} */
+export const onExpired = new Set();
+
+const LONGEST_MS = 30_000;
+
+export class ApiRefusal extends Error {
+  /**
+   * @param {number} status
+   * @param {any} body
+   */
+  constructor(status, body) {
+    const block = body && typeof body === "object" ? (body.service ?? {}) : {};
+    super(typeof body?.detail === "string" ? body.detail : `The service answered ${status}.`);
+    this.name = "ApiRefusal";
+    this.status = status;
+    this.body = body;
+    /** @type {string} */
+    this.reason = typeof block.reason === "string" ? block.reason : (body?.error ?? `http_${status}`);
+    /** @type {string | null} */
+    this.whoFixes = block.who_fixes ?? null;
+    /** @type {string | null} */
+    this.retryAt = block.retry_at ?? null;
+    /** @type {NextCall[]} */
+    this.next = Array.isArray(block.next) ? block.next : [];
+  }
+}
+
+export class OfflineError extends Error {
+  constructor() {
+    super("The service does not answer. Nothing was lost: this page tries again by itself.");
+    this.name = "OfflineError";
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {CallOptions["query"]} [query]
+ * @returns {Promise<any>}
+ */
+export function get(path, query, /** @type {AbortSignal | undefined} */ stop) {
+  return call("GET", path, { query, signal: stop });
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {CallOptions} [options]
+ * @returns {Promise<any>} the answer's JSON
+ */
+export async function call(method, path, options = {}) {
+  const answer = await send(method, path, options);
+  const body = await answer.json().catch(() => null);
+  if (answer.ok) return body;
+  const refusal = new ApiRefusal(answer.status, body);
+  if (answer.status === 401 && token.value !== null) for (const tell of onExpired) tell();
+  throw refusal;
+}
+
+/**
+ * @param {string} path
+ * @param {CallOptions["query"]} [query]
+ * @returns {Promise<string>} the answer as it was sent, for files
+ */
+export async function text(path, query) {
+  const answer = await send("GET", path, { query });
+  if (answer.ok) return answer.text();
+  throw new ApiRefusal(answer.status, await answer.json().catch(() => null));
+}
+
+/** @param {string} path @param {CallOptions["query"]} [query] @returns {Promise<Blob>} */
+export async function blob(path, query) {
+  const answer = await send("GET", path, { query });
+  if (answer.ok) return answer.blob();
+  throw new ApiRefusal(answer.status, await answer.json().catch(() => null));
+}
+
+/** @param {string} method @param {string} path @param {CallOptions} options */
+async function send(method, path, options) {
+  const headers = new Headers();
+  if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
+  if (options.body !== undefined) headers.set("Content-Type", "application/json");
+  if (options.isRepeatable) headers.set("Idempotency-Key", crypto.randomUUID());
+  const limit = AbortSignal.timeout(LONGEST_MS);
+  try {
+    const answer = await fetch(path + searched(options.query), {
+      method,
+      headers,
+      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      signal: options.signal ? AbortSignal.any([options.signal, limit]) : limit,
+      credentials: "omit",
+    });
+    isOnline.value = true;
+    return answer;
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    isOnline.value = false;
+    throw new OfflineError();
+  }
+}
+
+/** @param {CallOptions["query"]} query */
+function searched(query) {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== null && value !== undefined && value !== "") found.set(name, String(value));
+  }
+  const text = found.toString();
+  return text ? `?${text}` : "";
+}
+
+/**
+ * All rows of a paged list, at most `most`.
+ * @param {string} path
+ * @param {string} field the list's name in the answer
+ * @param {Record<string, string | number | null | undefined>} [query]
+ * @param {number} [most]
+ * @param {(rows: any[]) => void} [onPage] told of what there is so far
+ * @returns {Promise<{rows: any[], isWhole: boolean, first: any}>}
+ */
+export async function pages(path, field, query = {}, most = 10_000, onPage = () => {}) {
+  /** @type {any[]} */
+  const rows = [];
+  let cursor = null;
+  let first = null;
+  do {
+    const page = /** @type {any} */ (await get(path, { ...query, cursor }));
+    first ??= page;
+    rows.push(...page[field]);
+    cursor = page.next_cursor ?? null;
+    onPage(rows);
+  } while (cursor !== null && rows.length < most);
+  return { rows, isWhole: cursor === null, first };
+}

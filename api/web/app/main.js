@@ -1,0 +1,188 @@
+// The shell: rail, bar, and the page that the address names. Pages are loaded when they are shown.
+
+import { get, isOnline } from "./api.js";
+import { shortHash } from "./format.js";
+import { Keys } from "./keys.js";
+import { Refused } from "./refusal.js";
+import { link, place } from "./router.js";
+import { isLoopback, readService, service, session, walletState, isOtherAccount, isOtherNetwork, recall, remember } from "./session.js";
+import { SignIn, WalletButton } from "./sign_in.js";
+import { Transactions } from "./transaction_card.js";
+import { html, now, render, signal, useEffect, useState } from "./ui.js";
+
+/** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
+const PAGES = {
+  mandates: { load: () => import("../pages/mandates.js"), label: "Mandates" },
+  new: { load: () => import("../pages/new_mandate.js") },
+  agents: { load: () => import("../pages/agents.js"), label: "Agents", isPublic: true },
+  gallery: { load: () => import("../pages/gallery.js"), label: "Gallery", isPublic: true },
+  alerts: { load: () => import("../pages/alerts.js"), label: "Alerts" },
+  statements: { load: () => import("../pages/statements.js"), label: "Statements" },
+  rules: { load: () => import("../pages/rules.js"), label: "Rules", isPublic: true },
+  status: { load: () => import("../pages/status.js"), label: "Status", isPublic: true },
+};
+
+const THEMES = /** @type {const} */ (["system", "light", "dark"]);
+const theme = signal(recall("mandate-wallet.theme") ?? "system");
+/** The newest block that the service knows, and when it was read. */
+const head = signal(/** @type {{lagS: number | null, status: string, at: number} | null} */ (null));
+
+function App() {
+  const [name = "mandates", ...rest] = place.value.path;
+  const page = PAGES[name];
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme.value === "system" ? "" : theme.value;
+  }, [theme.value]);
+  useEffect(() => {
+    void readService().catch(() => null);
+    void readHead();
+    const timer = setInterval(() => {
+      if (!document.hidden) void readHead();
+    }, 15_000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<a class="skip" href="#main" onClick=${toMain}>Skip to the page</a>
+    <${Banner} />
+    <div class="shell">
+      <${Rail} current=${name} />
+      <${Bar} />
+      <main class="main" id="main" tabindex="-1">
+        <div class="page">
+          <${WalletNotices} />
+          <${Transactions} />
+          ${page === undefined
+            ? html`<${Missing} name=${name} />`
+            : session.value === null && !page.isPublic
+              ? html`<${SignIn} />`
+              : html`<${Page} key=${name} load=${page.load} rest=${rest} />`}
+        </div>
+      </main>
+    </div>
+    <${Keys} />`;
+}
+
+/** @param {Event} event */
+function toMain(event) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+async function readHead() {
+  try {
+    const found = await get("/health/ready");
+    head.value = { lagS: found.parts.indexer?.lag_s ?? null, status: found.status, at: Date.now() };
+  } catch {
+    head.value = { lagS: null, status: isOnline.value ? "degraded" : "offline", at: Date.now() };
+  }
+}
+
+/** @param {{load: () => Promise<any>, rest: string[]}} props */
+function Page({ load, rest }) {
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  useEffect(() => {
+    load().then((module) => setFound(() => module.default), () =>
+      setError(new Error("A part of the console could not be loaded; the service may have a new version. Reload the page.")),
+    );
+  }, []);
+  if (error) return html`<${Refused} error=${error} onRetry=${() => location.reload()} />`;
+  if (found === null) return html`<p class="quiet" role="status">Loading …</p>`;
+  return html`<${found} path=${rest} />`;
+}
+
+/** @param {{name: string}} props */
+function Missing({ name }) {
+  return html`<div class="empty"><h1>There is no page “${name.slice(0, 40)}”</h1>
+    <p><a class="button" href=${link("mandates")}>Go to your mandates</a></p></div>`;
+}
+
+/** What is permanent about where this runs: a test network, a chain of this machine. */
+function Banner() {
+  const isLocal = isLoopback(location.hostname);
+  return html`<div class="banner">${isLocal ? "Local chain: nothing here has value." : "Test network: nothing here has value."}</div>`;
+}
+
+/** @param {{current: string}} props */
+function Rail({ current }) {
+  const items = Object.entries(PAGES).filter(([, page]) => page.label);
+  return html`<nav class="rail" aria-label="Pages">
+    <a class="brand" href=${link("mandates")}><${Mark} />Mandate Wallet</a>
+    ${items.map(
+      ([name, page]) => html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") ? "page" : undefined}>${page.label}</a>`,
+    )}
+    <span class="spacer"></span>
+    <a class="item" href="/exit.html">Exit</a>
+    <a class="item" href="/docs">API docs</a>
+  </nav>`;
+}
+
+function Mark() {
+  return html`<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="currentColor" />
+    <path d="M8 23V10l8 8 8-8v13" fill="none" stroke="var(--paper)" stroke-width="3" stroke-linecap="round" stroke-linejoin="round" /></svg>`;
+}
+
+function Bar() {
+  const next = THEMES[(THEMES.indexOf(/** @type {any} */ (theme.value)) + 1) % THEMES.length] ?? "system";
+  const turn = () => {
+    theme.value = next;
+    remember("mandate-wallet.theme", next);
+  };
+  return html`<header class="bar">
+    <${Head} />
+    <span class="grow"></span>
+    <button type="button" class="plain wide" onClick=${turn} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${next}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value] ?? "◐"}</button>
+    <${WalletButton} />
+  </header>`;
+}
+
+function Head() {
+  const found = head.value;
+  const chain = service.value ? `Chain ${service.value.chain_id}` : "Chain";
+  if (found === null) return html`<span class="quiet">${chain}</span>`;
+  const age = found.lagS === null ? null : found.lagS + Math.max(0, Math.round((now.value - found.at) / 1000));
+  const isGood = found.status === "ok" && age !== null && age < 60;
+  const tone = found.status === "offline" ? "loss" : isGood ? "settled" : "attention";
+  const says = found.status === "offline" ? "service offline" : age === null ? "block age unknown" : isGood ? "up to date" : `block ${age} s old`;
+  return html`<a class="row quiet" href=${link("status")} style="text-decoration:none" title="The service's state">
+    <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
+}
+
+/** What differs between wallet, session and service is said at once, on every page. */
+function WalletNotices() {
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  const parts = [];
+  if (isOtherNetwork.value) parts.push(html`<${OtherNetwork} onError=${setError} />`);
+  if (isOtherAccount.value) {
+    parts.push(html`<div class="notice attention" role="status"><strong>Your wallet shows another account</strong>
+      <p>You are signed in as ${shortHash(session.value?.address ?? "")}; the wallet shows ${shortHash(walletState.value.address ?? "")}.
+      You can read on. To sign, choose the first account in the wallet, or sign in with the second.</p>
+      <div class="row"><a class="button" href=${link("sign-in")} onClick=${signInAgain}>Sign in with the other account</a></div></div>`);
+  }
+  return html`${parts}${error ? html`<${Refused} error=${error} />` : null}`;
+}
+
+/** @param {Event} event */
+function signInAgain(event) {
+  event.preventDefault();
+  session.value = null;
+  location.hash = link("mandates");
+}
+
+/** @param {{onError: (error: unknown) => void}} props */
+function OtherNetwork({ onError }) {
+  const change = async () => {
+    const { network, wallet } = await import("./session.js");
+    try {
+      await wallet.value?.switchTo(await network());
+      onError(null);
+    } catch (error) {
+      onError(error);
+    }
+  };
+  return html`<div class="notice attention" role="status"><strong>Your wallet is on another network</strong>
+    <p>It is on network ${walletState.value.chainId}; this service is on network ${service.value.chain_id}. Nothing can be signed until it is switched.</p>
+    <div class="row"><button type="button" onClick=${change}>Switch network</button></div></div>`;
+}
+
+const root = document.getElementById("app");
+if (root) render(html`<${App} />`, root);

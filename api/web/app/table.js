@@ -1,0 +1,135 @@
+// Every table: sort, filter, CSV, state in the address; long ones draw only the rows in sight.
+
+import { words } from "./format.js";
+import { place, setQuery } from "./router.js";
+import { download, html, useEffect, useMemo, useRef, useState } from "./ui.js";
+
+const ROW_PX = 46;
+const SPARE_ROWS = 12;
+const VIRTUAL_FROM = 200;
+
+/**
+ * `sortBy` gives what rows are ordered by, `text` what a filter finds and a CSV holds; null is unknown and last.
+ * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, hint?: string,
+ *   sortBy?: (row: any) => bigint | number | string | null, text: (row: any) => string | null,
+ *   show?: (row: any) => any}} Column
+ */
+
+/**
+ * @param {{name: string, label: string, columns: Column[], rows: any[], keyOf: (row: any) => string | number,
+ *   sort?: string, children?: any, filter?: boolean}} props `name`: of the CSV and of its part of the address
+ */
+export function Table({ name, label, columns, rows, keyOf, sort = "", children, filter = true }) {
+  const query = place.value.query;
+  const order = query.get(`${name}.sort`) ?? sort;
+  const wanted = query.get(`${name}.q`) ?? "";
+  const shown = useMemo(() => ordered(filtered(rows, columns, wanted), columns, order), [rows, rows.length, wanted, order]);
+  const isLong = shown.length > VIRTUAL_FROM;
+  return html`<div class="stack tight">
+    <div class="toolbar">
+      ${filter
+        ? html`<input type="search" placeholder="Filter" aria-label=${`Filter ${label}`} value=${wanted} data-search
+            onInput=${(/** @type {any} */ event) => setQuery({ [`${name}.q`]: event.target.value })} />`
+        : null}
+      ${children}
+      <span class="quiet">${shown.length === rows.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`}</span>
+      <button type="button" class="plain" onClick=${() => download(`${name}.csv`, csv(columns, shown), "text/csv")}>CSV</button>
+    </div>
+    <${isLong ? LongBody : Body} ...${{ name, label, columns, rows: shown, keyOf, order }} />
+  </div>`;
+}
+
+/** @param {any} props */
+function Body({ name, label, columns, rows, keyOf, order }) {
+  return html`<div class="table" tabindex="0" role="region" aria-label=${label}><table>
+    <${Head} ...${{ name, columns, order }} />
+    <tbody>${rows.map((/** @type {any} */ row) => html`<${Row} key=${keyOf(row)} ...${{ row, columns }} />`)}</tbody>
+  </table></div>`;
+}
+
+/** @param {any} props */
+function LongBody({ name, label, columns, rows, keyOf, order }) {
+  const box = useRef(/** @type {any} */ (null));
+  const [top, setTop] = useState(0);
+  useEffect(() => {
+    const element = box.current;
+    let frame = 0;
+    const follow = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => setTop(Math.floor(element.scrollTop / ROW_PX)));
+    };
+    element.addEventListener("scroll", follow, { passive: true });
+    return () => element.removeEventListener("scroll", follow);
+  }, []);
+  const first = Math.max(0, top - SPARE_ROWS);
+  const last = Math.min(rows.length, top + 30 + SPARE_ROWS);
+  const space = (/** @type {number} */ count) =>
+    count > 0 ? html`<tr aria-hidden="true"><td colspan=${columns.length} style=${`height:${count * ROW_PX}px;padding:0;border:0`}></td></tr>` : null;
+  return html`<div class="table virtual" ref=${box} tabindex="0" role="region" aria-label=${label}>
+    <table aria-rowcount=${rows.length}>
+      <${Head} ...${{ name, columns, order }} />
+      <tbody>
+        ${space(first)}
+        ${rows.slice(first, last).map((/** @type {any} */ row) => html`<${Row} key=${keyOf(row)} isFixed ...${{ row, columns }} />`)}
+        ${space(rows.length - last)}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** @param {any} props */
+function Head({ name, columns, order }) {
+  const current = order.replace(/^-/, "");
+  const turn = (/** @type {string} */ key) =>
+    setQuery({ [`${name}.sort`]: order === `-${key}` ? key : order === key ? `-${key}` : `-${key}` });
+  return html`<thead><tr>${columns.map(
+    (/** @type {Column} */ column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} title=${column.hint}
+      aria-sort=${current !== column.key ? "none" : order.startsWith("-") ? "descending" : "ascending"}>
+      ${column.sortBy
+        ? html`<button type="button" onClick=${() => turn(column.key)}>${column.label}${current === column.key ? (order.startsWith("-") ? " ↓" : " ↑") : ""}</button>`
+        : column.label}
+    </th>`,
+  )}</tr></thead>`;
+}
+
+/** @param {any} props */
+function Row({ row, columns, isFixed = false }) {
+  const style = isFixed ? `height:${ROW_PX}px` : undefined;
+  return html`<tr style=${style}>${columns.map(
+    (/** @type {Column} */ column) => html`<td class=${column.isNumber ? "number" : column.isName ? "name" : ""}>${column.show ? column.show(row) : column.text(row)}</td>`,
+  )}</tr>`;
+}
+
+/** @param {any[]} rows @param {Column[]} columns @param {string} wanted */
+function filtered(rows, columns, wanted) {
+  const sought = wanted.trim().toLowerCase();
+  if (sought === "") return rows;
+  return rows.filter((row) => columns.some((column) => (column.text(row) ?? "").toLowerCase().includes(sought)));
+}
+
+/** @param {any[]} rows @param {Column[]} columns @param {string} order */
+export function ordered(rows, columns, order) {
+  const column = columns.find((one) => one.key === order.replace(/^-/, ""));
+  const by = column?.sortBy;
+  if (by === undefined) return rows;
+  const sign = order.startsWith("-") ? -1 : 1;
+  return [...rows].sort((one, other) => {
+    const [a, b] = [by(one), by(other)];
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    return a < b ? -sign : a > b ? sign : 0;
+  });
+}
+
+/**
+ * RFC 4180. A cell that a spreadsheet would run as a formula begins with an apostrophe.
+ * @param {Column[]} columns
+ * @param {any[]} rows
+ */
+export function csv(columns, rows) {
+  const cell = (/** @type {string | null} */ text) => {
+    const value = text === null ? "" : /^[=+@\t\r]|^-(?![\d.]+$)/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  };
+  const lines = rows.map((row) => columns.map((column) => cell(column.text(row))).join(","));
+  return `${[columns.map((column) => cell(words(column.key))).join(","), ...lines].join("\r\n")}\r\n`;
+}

@@ -1,0 +1,180 @@
+// A transaction is a card with the same life everywhere: built, simulated, waiting for the wallet, sent, mined, in
+// the record. What a page asks for stands here, above the page, until it is over and dismissed.
+
+import { get } from "./api.js";
+import { shortHash } from "./format.js";
+import { Refused } from "./refusal.js";
+import { safeTransactions } from "./safe.js";
+import { explorer, readService, session, wallet, walletState } from "./session.js";
+import { PHASE_WORDS } from "./transaction-states.js";
+import { Transactions as Store } from "./transactions.js";
+import { download, effect, html, Notice, signal, useState } from "./ui.js";
+import { WalletError } from "./wallet.js";
+
+/**
+ * `effect`: what changes when it is mined, in one sentence. `mandateId`: whose record will show it.
+ * @typedef {{title: string, calls: readonly any[], effect?: string | null, mandateId?: string | null}} Wanted
+ */
+
+/** Counts up when a transaction was mined or is in the record: pages read again. */
+export const changed = signal(0);
+const list = signal(/** @type {readonly import("./transaction-states.js").Transaction[]} */ ([]));
+/** What the cards say beside the transaction itself, by its id. @type {Map<string, Wanted & {rest: readonly any[]}>} */
+const wanted = new Map();
+/** Hashes whose record is being looked at. @type {Set<string>} */
+const followed = new Set();
+
+const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined", "recorded"]);
+const RECORD_POLL_MS = 1_500;
+const RECORD_POLLS = 60;
+
+/** @type {Store | null} */
+let store = null;
+
+effect(() => {
+  const chosen = wallet.value;
+  const { address, chainId } = walletState.value;
+  if (chosen === null || address === null || chainId === null) return;
+  if (store === null || /** @type {any} */ (store)._wallet !== chosen) {
+    store?.close();
+    store = new Store({ wallet: chosen });
+    store.subscribe((found) => {
+      list.value = found;
+      for (const one of found) settle(one);
+    });
+  }
+  store.resume();
+});
+
+/**
+ * Show a card for what the owner wants to send, simulated at once.
+ * @param {Wanted} asked several calls: one batch where the wallet makes all or none of them, else one by one
+ */
+export async function begin(asked) {
+  const from = session.value?.address;
+  if (wallet.value === null || store === null || from === undefined) throw new WalletError("no_wallet");
+  const calls = asked.calls.map(({ to, data, value, chain_id }) => ({ to, data, value, chain_id }));
+  const isBatch = calls.length > 1 && (await wallet.value.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
+  const [first, ...rest] = isBatch ? [calls] : calls.map((call) => [call]);
+  if (first === undefined) return;
+  const id = store.add(asked.title, first, from);
+  wanted.set(id, { ...asked, rest: rest.flat() });
+  list.value = store.list();
+  await store.simulate(id);
+  document.getElementById(`card-${id}`)?.focus();
+}
+
+/** @param {import("./transaction-states.js").Transaction} one */
+function settle(one) {
+  const more = wanted.get(one.id);
+  if (one.phase !== "mined" || one.hash === null || followed.has(one.hash)) return;
+  followed.add(one.hash);
+  changed.value += 1;
+  if (more && more.rest.length > 0) {
+    const { rest } = more;
+    wanted.set(one.id, { ...more, rest: [] });
+    void begin({ ...more, calls: rest });
+  }
+  if (more?.mandateId) void follow(more.mandateId, one.hash, RECORD_POLLS);
+}
+
+/** @param {string} mandateId @param {string} hash @param {number} left */
+async function follow(mandateId, hash, left) {
+  if (left === 0) return;
+  try {
+    const found = await get(`/mandate-wallet/mandates/${mandateId}/steps`, { limit: 50 });
+    if (found.steps.some((/** @type {any} */ step) => step.tx_hash === hash)) {
+      store?.recorded(hash);
+      changed.value += 1;
+      return;
+    }
+  } catch {
+    // the service is away: it is asked again
+  }
+  setTimeout(() => void follow(mandateId, hash, left - 1), RECORD_POLL_MS);
+}
+
+/** The cards of this wallet, the newest first. */
+export function Transactions() {
+  if (list.value.length === 0) return null;
+  return html`<section class="stack" aria-label="Transactions">${list.value.map((one) => html`<${Card} key=${one.id} one=${one} />`)}</section>`;
+}
+
+/** @param {{one: import("./transaction-states.js").Transaction}} props */
+function Card({ one }) {
+  const [isBusy, setBusy] = useState(false);
+  const more = wanted.get(one.id);
+  const run = async (/** @type {() => Promise<unknown>} */ work) => {
+    setBusy(true);
+    await work();
+    setBusy(false);
+  };
+  const send = () =>
+    run(async () => {
+      if (await store?.simulate(one.id)) await store?.send(one.id);
+    });
+  const isOver = !["waiting", "sent"].includes(one.phase);
+  const tone = ["refused", "reverted"].includes(one.phase) ? "loss" : one.phase === "recorded" ? "settled" : one.phase === "replaced" ? "attention" : "";
+  return html`<article class=${`notice ${tone}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${one.phase} data-card>
+    <div class="head"><strong>${one.title}</strong><span class="quiet">${PHASE_WORDS[one.phase]}</span></div>
+    <${Steps} phase=${one.phase} />
+    ${more?.effect && ["built", "simulated", "waiting"].includes(one.phase) ? html`<p>${more.effect}</p>` : null}
+    <${Words} one=${one} />
+    ${one.error ? html`<${Refused} error=${one.error} />` : null}
+    <div class="row">
+      ${["simulated", "built"].includes(one.phase) ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${send}>${one.error ? "Try again" : "Send with wallet"}</button>` : null}
+      ${one.phase === "refused" ? html`<button type="button" disabled=${isBusy} onClick=${() => run(async () => store?.simulate(one.id))}>Simulate again</button>` : null}
+      ${one.calls.length > 0 && ["built", "simulated", "refused"].includes(one.phase) ? html`<${SafeButton} one=${one} />` : null}
+      ${isOver ? html`<button type="button" class="plain" onClick=${() => store?.discard(one.id)}>Dismiss</button>` : null}
+    </div>
+  </article>`;
+}
+
+/** @param {{phase: import("./transaction-states.js").Phase}} props */
+function Steps({ phase }) {
+  const broken = /** @type {Readonly<Record<string, number>>} */ ({ refused: 1, reverted: 4, replaced: 4 })[phase];
+  const at = broken ?? STEPS.indexOf(/** @type {any} */ (phase));
+  return html`<ol class="steps">${STEPS.map((step, index) => {
+    const state = index < at || phase === "recorded" ? "done" : index > at ? "" : broken === undefined ? "now" : "failed";
+    const word = index === broken ? PHASE_WORDS[phase] : PHASE_WORDS[step];
+    return html`<li data-state=${state}>${state === "done" ? "✓ " : state === "failed" ? "✕ " : ""}${word}</li>`;
+  })}</ol>`;
+}
+
+/** @param {{one: import("./transaction-states.js").Transaction}} props */
+function Words({ one }) {
+  const link = one.hash ? explorer("tx", one.hash) : null;
+  const hash = one.hash
+    ? html`<p class="quiet">Transaction ${link ? html`<a href=${link} rel="noreferrer">${shortHash(one.hash)}</a>` : html`<code title=${one.hash}>${shortHash(one.hash)}</code>`}${one.block === null ? "" : `, block ${one.block}`}</p>`
+    : null;
+  switch (one.phase) {
+    case "refused":
+      return html`<p>${one.refusal?.sentence ?? "The contract would refuse it."} ${one.refusal?.next} Nothing was sent.</p>`;
+    case "reverted":
+      return html`<p>It was mined, and refused. ${one.refusal?.sentence ?? "The contract gave no reason."} ${one.refusal?.next} Nothing changed but the gas.</p>${hash}`;
+    case "replaced":
+      return html`<p>Your wallet replaced or cancelled it: another transaction with its number was mined. Look at your wallet's activity; this page shows what the chain holds.</p>`;
+    case "waiting":
+      return html`<p>Open your wallet and answer the request there.</p>`;
+    case "sent":
+      return html`<p class="quiet">On its way. You can close this page; it is found again.</p>${hash}`;
+    default:
+      return hash;
+  }
+}
+
+/** @param {{one: import("./transaction-states.js").Transaction}} props */
+function SafeButton({ one }) {
+  const save = async () => {
+    const { chain_id: chainId } = await readService();
+    const file = safeTransactions({ chainId, from: one.from, name: one.title, calls: one.calls });
+    download("safe-transactions.json", JSON.stringify(file, null, 2), "application/json");
+  };
+  return html`<button type="button" class="plain" onClick=${save}>Safe file</button>`;
+}
+
+/** The cards in short, for a page that has nothing else. */
+export function NeedsWallet() {
+  if (wallet.value !== null && walletState.value.address !== null) return null;
+  return html`<${Notice} tone="attention" title="Your wallet is not connected in this tab"><p>You can read everything. To sign or send, connect it in the sign-in page.</p><//>`;
+}

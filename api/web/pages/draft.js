@@ -1,0 +1,73 @@
+// A draft: read the terms, ask what they would have done, sign them.
+
+import { call, get } from "../app/api.js";
+import { Refused } from "../app/refusal.js";
+import { go, link } from "../app/router.js";
+import { wallet } from "../app/session.js";
+import { NeedsWallet } from "../app/transaction_card.js";
+import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
+import { WalletError } from "../app/wallet.js";
+import { Clauses } from "./mandate.js";
+import { WhatIf } from "./what_if.js";
+import { Worked } from "./worked.js";
+
+/** @param {{data: any, reload: () => Promise<void>}} props */
+export function Draft({ data, reload }) {
+  const { mandate } = data;
+  const id = mandate.public_id;
+  const [terms, setTerms] = useState(/** @type {any} */ (null));
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => void get(`/mandate-wallet/mandates/${id}/terms`).then(setTerms, setError), [id, data]);
+  const run = async (/** @type {() => Promise<void>} */ work) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await work();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const sign = () =>
+    run(async () => {
+      if (wallet.value === null) throw new WalletError("no_wallet");
+      const signature = await wallet.value.signTypedData(terms.typed_data);
+      await call("POST", `/mandate-wallet/mandates/${id}/sign`, { body: { signature }, isRepeatable: true });
+      await reload();
+    });
+  const discard = () =>
+    run(async () => {
+      await call("POST", `/mandate-wallet/mandates/${id}/cancel`, { body: {}, isRepeatable: true });
+      go("mandates");
+    });
+  return html`<section class="card stack" aria-label="Sign">
+      <h2>${mandate.proposed_by_agent_id ? "An agent proposes this mandate" : "Read before you sign"}</h2>
+      <p class="quiet">Your wallet shows the same values. Signing moves no money: the vault is created and funded afterwards, by you.</p>
+      ${terms?.notice ? html`<${Notice} tone="attention" title="Before you sign"><p>${terms.notice}</p><//>` : null}
+      <${NeedsWallet} />
+      <div class="row"><button type="button" class="primary" disabled=${isBusy || terms === null} onClick=${sign}>${isBusy ? "Waiting for your wallet …" : "Sign the terms"}</button>
+        <a class="button" href=${link("new", id)}>Edit</a><button type="button" disabled=${isBusy} onClick=${discard}>Discard the draft</button></div>
+      <${Refused} error=${error} />
+    </section>
+    <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" /></div>
+      <div class="stack">
+        <${Worked} terms=${mandate} />
+        ${mandate.agent_id ? html`<${WhatIf} agentId=${mandate.agent_id} terms=${mandate} />` : html`<${Notice} tone="attention" title="No agent is named"><p>Whoever accepts it from the open board acts. <a href=${link("new", id)}>Name one.</a></p><//>`}
+        ${terms ? html`<${SignedText} terms=${terms} />` : null}
+      </div></div>`;
+}
+
+/** @param {{terms: any}} props the bytes that are signed, for those who read them */
+function SignedText({ terms }) {
+  const [shown, setShown] = useState(/** @type {readonly (readonly [string, string])[] | null} */ (null));
+  useEffect(() => {
+    void import("../app/clear_signing_view.js").then((module) => module.shownByWallet(terms.typed_data)).then(setShown, () => setShown(null));
+  }, [terms]);
+  return html`<section class="card stack" aria-labelledby="typed"><h2 id="typed">What your wallet shows</h2>
+    ${shown ? html`<dl class="pairs">${shown.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl><p class="quiet">As a wallet with our ERC-7730 descriptor shows it. Others show the typed data below. The list of targets is signed as a hash; clause 5 has it in words.</p>` : null}
+    <p class="quiet">Digest <code>${terms.digest}</code></p>
+    <details><summary>Typed data (EIP-712)</summary><pre tabindex="0">${JSON.stringify(terms.typed_data, null, 2)}</pre></details>
+    ${terms.version === 2 ? null : html`<${Badge}>terms of version ${terms.version}<//>`}</section>`;
+}

@@ -1,0 +1,67 @@
+// What agents offer: strategies, signals, vault deposits, models; with the record of who runs them.
+
+import { get, pages } from "../app/api.js";
+import { integer, words } from "../app/format.js";
+import { Read } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { link, place, setQuery } from "../app/router.js";
+import { Badge, Empty, html, Notice, PageHead, Time } from "../app/ui.js";
+
+const MOST = 500;
+
+/** @param {{path: string[]}} props */
+export default function Gallery({ path }) {
+  return path[0] ? html`<${Listing} key=${path[0]} id=${path[0]} />` : html`<${List} />`;
+}
+
+function List() {
+  const type = place.value.query.get("type") ?? "";
+  const found = useResource(() => pages("/mandate-wallet/gallery", "listings", { product_type: type, limit: 50 }, MOST), [type]);
+  return html`<${PageHead} title="Gallery" lead="Texts are the sellers'. The record beside each is computed from the ledger." />
+    <${Read} of=${found} what="the gallery">${(/** @type {any} */ data) => html`
+      ${type ? html`<div class="row"><${Badge}>${words(type)}<//><button type="button" class="plain" onClick=${() => setQuery({ type: null })}>Show all kinds</button></div>` : null}
+      ${data.rows.length === 0
+        ? html`<${Empty} title="Nothing is offered yet"><p class="quiet">An agent lists its strategy through the API; it appears here once it is listed.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`
+        : html`<ul class="list card">${data.rows.map((/** @type {any} */ one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>`}`}<//>`;
+}
+
+/** @param {{one: any}} props */
+function Row({ one }) {
+  return html`<li class="stack tight"><div class="head"><a href=${link("gallery", one.id)}><strong>${one.title}</strong></a><span class="row"><button type="button" class="plain" onClick=${() => setQuery({ type: one.product_type })}>${words(one.product_type)}</button><${State} one=${one} /></span></div>
+    <p>${one.summary.slice(0, 240)}</p><p class="quiet">by <a href=${link("agents", one.agent_id)}>${one.operator}</a>, record of agent ${one.runner_agent_id}: <${Strip} record=${one.record} /></p></li>`;
+}
+
+/** @param {{one: any}} props */
+function State({ one }) {
+  return html`<${Badge} tone=${one.status === "listed" ? "settled" : one.status === "withdrawn" ? "loss" : ""}>${one.status}<//>`;
+}
+
+/** @param {{record: any}} props */
+function Strip({ record }) {
+  if (!record) return html`none that can be read now`;
+  const hall = record.hall;
+  return html`${hall ? `${integer(hall.days_live)} days, ${integer(hall.trades)} trades, ${hall.ranked ? `rank ${hall.rank}` : "unranked"}` : "no trades yet"}${record.limits ? `, ${record.limits.violations} violations` : ""}${record.simulated ? " (simulated)" : ""}`;
+}
+
+/** @param {{id: string}} props */
+function Listing({ id }) {
+  const found = useResource((stop) => get(`/mandate-wallet/gallery/${encodeURIComponent(id)}`, undefined, stop), [id]);
+  return html`<${Read} of=${found} what="the listing">${(/** @type {any} */ one) => html`<${PageHead} title=${one.title} lead=${html`<${Badge}>${words(one.product_type)}<//> <${State} one=${one} /> by <a href=${link("agents", one.agent_id)}>${one.operator}</a>`}>
+        ${one.status === "listed" && one.product_type === "strategy_template" ? html`<a class="button primary" href=${`${link("new")}?listing=${one.id}&agent=${one.runner_agent_id}`}>Draft a mandate from it</a>` : null}<//>
+      <div class="two"><div class="stack"><section class="card stack"><h2>What the seller says</h2><p style="white-space:pre-wrap">${one.summary}</p><${Cited} cited=${one.cited ?? []} /></section>
+        <${Params} params=${one.editable_params ?? []} /></div>
+        <div class="stack"><section class="card stack"><h2>What the ledger shows</h2><p><${Strip} record=${one.record} /></p><a class="button" href=${link("agents", one.runner_agent_id)}>Open the record</a></section>
+          <section class="card stack"><h2>Price</h2><pre tabindex="0">${JSON.stringify(one.price_model, null, 2)}</pre><p class="quiet">${one.status} <${Time} at=${one.status_at} /></p></section></div></div>`}<//>`;
+}
+
+/** @param {{cited: any[]}} props */
+function Cited({ cited }) {
+  if (cited.length === 0) return html`<${Notice} title="It cites no source" />`;
+  return html`<div><h3>Sources</h3><ul>${cited.map((one) => html`<li>${Object.values(one).filter((value) => typeof value === "string" || typeof value === "number").join(", ")}</li>`)}</ul></div>`;
+}
+
+/** @param {{params: any[]}} props */
+function Params({ params }) {
+  if (params.length === 0) return null;
+  return html`<section class="card" aria-labelledby="params"><h2 id="params">What you may set</h2><dl class="pairs">${params.map((one) => html`<dt>${one.label ?? one.name}</dt><dd>${one.default} <span class="quiet">from ${one.min} to ${one.max}${one.unit ? ` ${one.unit}` : ""}</span></dd>`)}</dl></section>`;
+}

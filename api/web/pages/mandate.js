@@ -1,0 +1,119 @@
+// What is it doing, and what may it still do?
+
+import { get } from "../app/api.js";
+import { clock, thousandths, units, words } from "../app/format.js";
+import { useMandateEvents } from "../app/live.js";
+import { Read } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { link } from "../app/router.js";
+import { explorer } from "../app/session.js";
+import { changed } from "../app/transaction_card.js";
+import { Amount, Badge, Figure, Hash, html, Notice, PageHead, Status, Time, Unknown } from "../app/ui.js";
+import { Actions } from "./actions.js";
+import Approvals from "./approvals.js";
+import { Draft } from "./draft.js";
+import Record, { StepList } from "./record.js";
+import { WorthChart } from "./worth_chart.js";
+
+const PARTS = /** @type {const} */ ([
+  ["", "Overview"],
+  ["record", "Record"],
+  ["approvals", "Approvals"],
+]);
+
+/** @param {{id: string, part: string}} props */
+export default function Mandate({ id, part }) {
+  const heard = useMandateEvents(id);
+  const found = useResource((stop) => get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop), [id, changed.value, heard.value]);
+  return html`<${Read} of=${found} what="the mandate">${(/** @type {any} */ data) => html`<${Shown} data=${data} part=${part} reload=${found.reload} />`}<//>`;
+}
+
+/** @param {{data: any, part: string, reload: () => Promise<void>}} props */
+function Shown({ data, part, reload }) {
+  const { mandate } = data;
+  const id = mandate.public_id;
+  const isDraft = mandate.status === "draft";
+  return html`<${PageHead} title=${mandate.purpose} lead=${html`<${Status} status=${mandate.status} paused=${mandate.paused} /> ${mandate.market_mode === "paper" ? html`<${Badge}>paper: no money, no vault<//> ` : ""}${data.card_header.who.text_en}`} />
+    ${mandate.data_issue ? html`<${Notice} tone="attention" title="Some figures may be wrong"><p>${mandate.data_issue_reason ?? "The record is short."} Stop, unwind and withdraw work as always.</p><//>` : null}
+    ${isDraft
+      ? html`<${Draft} data=${data} reload=${reload} />`
+      : html`<nav class="row" aria-label="Parts of the mandate">${PARTS.map(
+            ([name, label]) => html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
+          )}<a class="button" href=${`${link("statements")}?mandate=${id}`}>Statements</a></nav>
+        ${part === "record" ? html`<${Record} id=${id} data=${data} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`}`;
+}
+
+/** @param {{data: any, reload: () => Promise<void>}} props */
+function Overview({ data, reload }) {
+  const { mandate, progress } = data;
+  return html`<${Actions} data=${data} reload=${reload} />
+    <section class="card figures" aria-label="What it is worth and may do">
+      <${Figure} label="Worth" note=${`estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
+      <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
+      <${Limit} label="Left in this window" figure=${data.limits.used.left_today} frees=${data.limits.used.window_frees_at} />
+      <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
+    </section>
+    <div class="two">
+      <div class="stack">
+        <section class="card" aria-labelledby="worth"><h2 id="worth">Worth over time</h2><${WorthChart} id=${mandate.public_id} data=${data} /></section>
+        <section class="card" aria-labelledby="steps"><div class="head"><h2 id="steps">Newest steps</h2><a href=${link("mandates", mandate.public_id, "record")}>Whole record</a></div>
+          <${StepList} steps=${data.steps.slice(0, 8)} /></section>
+      </div>
+      <div class="stack">
+        <${StopLine} mandate=${mandate} progress=${progress} />
+        <${Positions} progress=${progress} />
+        <${Clauses} clauses=${data.clauses} title="What you signed" />
+        <${Facts} data=${data} />
+      </div>
+    </div>`;
+}
+
+/** @param {{label: string, figure: any, frees?: any}} props */
+function Limit({ label, figure, frees }) {
+  const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : words(figure.basis);
+  return html`<${Figure} label=${label} note=${freed}><${Amount} value=${figure.value} why=${`${words(figure.basis)} (${figure.source})`} /><//>`;
+}
+
+/** @param {{mandate: any, progress: any}} props */
+function StopLine({ mandate, progress }) {
+  const most = (units(progress.worth_est) ?? 0n) > (units(mandate.budget_usdc) ?? 0n) ? progress.worth_est : mandate.budget_usdc;
+  return html`<section class="card" aria-labelledby="line"><h2 id="line">Stop line</h2><div class="stack tight">
+    <div class="meter" role="img" aria-label=${`worth ${progress.worth_est ?? "unknown"}, stop line ${mandate.stop_floor_usdc}`}>
+      <i style=${`width:${thousandths(progress.worth_est, most) / 10}%`}></i><b style=${`left:${thousandths(mandate.stop_floor_usdc, most) / 10}%`}></b></div>
+    <dl class="pairs"><dt>Stops at</dt><dd><${Amount} value=${mandate.stop_floor_usdc} /> or less</dd>
+      <dt>If it left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
+      <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <span class="quiet">${clock(mandate.ends_at)}</span>` : html`<${Unknown} />`}</dd></dl>
+    ${progress.public_stop.on === false ? html`<p class="attention">▲ ${progress.public_stop.reason ? words(progress.public_stop.reason) : "Money is out where no adapter values it: only the keeper stops by worth."} <${Amount} value=${progress.public_stop.at_cost_usdc} /> is out.</p>` : null}
+  </div></section>`;
+}
+
+/** @param {{progress: any}} props */
+function Positions({ progress }) {
+  if (progress.positions.length === 0) return null;
+  return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2><ul class="list">${progress.positions.map(
+    (/** @type {any} */ one) => html`<li key=${one.id}><div class="head"><span>${one.name ?? one.id}</span><${Amount} value=${one.worth_est ?? one.cost_usdc} why="Nobody has valued it." /></div>
+      <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_est ? "" : ", at cost"}</p></li>`,
+  )}</ul></section>`;
+}
+
+/** @param {{clauses: any[], title: string}} props */
+export function Clauses({ clauses, title }) {
+  return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2><ol class="clauses">${clauses.map(
+    (clause) => html`<li key=${clause.n} data-clause=${clause.key}><span class="n">${clause.n}</span><div><p>${clause.text_en}</p>
+      <p class="quiet">${clause.status === "stored_pending" ? html`<${Badge} tone="attention">stored, not enforced<//>` : `enforced by the ${clause.enforced_by === "Contract" ? "contract" : clause.enforced_by.replace("Torii guard", "relay guard").toLowerCase()}`}</p></div></li>`,
+  )}</ol></section>`;
+}
+
+/** @param {{data: any}} props */
+function Facts({ data }) {
+  const { mandate, limits, terms_status: terms } = data;
+  const vault = mandate.vault_address;
+  const at = vault ? explorer("address", vault) : null;
+  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Facts</h2><dl class="pairs">
+    <dt>Vault</dt><dd>${vault ? (at ? html`<a href=${at} rel="noreferrer"><code>${vault}</code></a>` : html`<${Hash} value=${vault} label="the vault" />`) : "none"}</dd>
+    <dt>Terms</dt><dd>${terms?.signed ? (terms.digest_matches && terms.signer_matches ? "● signed; the signature matches" : "▲ signed; the signature does not match what is stored") : "not signed"}</dd>
+    <dt>Attempts refused on chain</dt><dd>${limits.breaches.reverts.count ?? html`<${Unknown} />`} <span class="quiet" title=${limits.breaches.reverts.not_seen ?? ""}>${limits.breaches.reverts.not_seen ? "(what this cannot see: hover)" : ""}</span></dd>
+    <dt>Reports against the rules</dt><dd>${limits.breaches.violations.count ?? html`<${Unknown} />`}</dd>
+    <dt>Number</dt><dd><code>${mandate.public_id}</code></dd></dl></section>`;
+}
+

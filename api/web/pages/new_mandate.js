@@ -1,0 +1,195 @@
+// What am I about to sign? One form, the arithmetic beside it, then the terms in plain words.
+
+import { call, get } from "../app/api.js";
+import { units } from "../app/format.js";
+import { Read, Refused } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { go, link, place } from "../app/router.js";
+import { html, Notice, PageHead, useState } from "../app/ui.js";
+import { Worked } from "./worked.js";
+
+const AMOUNT = /^\d{1,13}(\.\d{1,6})?$/;
+/** What a new form begins with. */
+const START = { purpose: "", agent_id: "", budget_usdc: "1000", per_tx_cap_usdc: "200", daily_cap_usdc: "450", stop_percent: "5", horizon_days: "30", approval_above_usdc: "", fee_percent: "10", market_mode: "testnet", targets: "default", targets_text: "" };
+
+/** @param {{path: string[]}} props */
+export default function NewMandate({ path }) {
+  const id = path[0] ?? null;
+  const query = place.value.query;
+  const found = useResource(
+    async (stop) => ({
+      draft: id === null ? null : await get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop),
+      agents: (await get("/agents/mine", undefined, stop)).agents,
+      listing: query.get("listing") ? await get(`/mandate-wallet/gallery/${encodeURIComponent(query.get("listing") ?? "")}`, undefined, stop) : null,
+    }),
+    [id],
+  );
+  return html`<${PageHead} title=${id ? "Edit the draft" : "New mandate"} lead="A draft costs nothing and binds nobody. Only your signature does." />
+    <${Read} of=${found} what="the form">${(/** @type {any} */ data) => html`<${Form} id=${id} ...${data} agentId=${query.get("agent")} />`}<//>`;
+}
+
+/** @param {any} mandate */
+function valuesOf(mandate) {
+  const isDefault = mandate.allowed_targets.every((/** @type {any} */ one) => ["mandate_vault", "x402"].includes(one.kind));
+  return {
+    ...START,
+    purpose: mandate.purpose,
+    agent_id: mandate.agent_id ?? "",
+    budget_usdc: short(mandate.budget_usdc),
+    per_tx_cap_usdc: short(mandate.per_tx_cap_usdc),
+    daily_cap_usdc: short(mandate.daily_cap_usdc),
+    stop_percent: fromBps(mandate.stop_floor_bps),
+    horizon_days: String(mandate.horizon_days),
+    approval_above_usdc: short(mandate.approval_above_usdc),
+    fee_percent: fromBps(mandate.payout_rule?.bps ?? 1000),
+    market_mode: mandate.market_mode,
+    targets: isDefault ? "default" : "own",
+    targets_text: isDefault ? "" : JSON.stringify(mandate.allowed_targets, null, 2),
+  };
+}
+
+/** @param {string | null | undefined} amount */
+function short(amount) {
+  return (amount ?? "").replace(/\.?0+$/, "");
+}
+
+/** @param {number} bps */
+function fromBps(bps) {
+  return `${Math.trunc(bps / 100)}${bps % 100 ? `.${String(bps % 100).padStart(2, "0")}`.replace(/0$/, "") : ""}`;
+}
+
+/** Hundredths of a percent of a percentage's text, or null. @param {string} text */
+export function toBps(text) {
+  const found = /^(\d{1,3})(?:\.(\d{1,2}))?$/.exec(text.trim());
+  return found ? Number(found[1]) * 100 + Number((found[2] ?? "").padEnd(2, "0")) : null;
+}
+
+/** @param {{id: string | null, draft: any, agents: any[], listing: any, agentId: string | null}} props */
+function Form({ id, draft, agents, listing, agentId }) {
+  const [values, setValues] = useState(() => (draft ? valuesOf(draft.mandate) : { ...START, agent_id: agentId ?? listing?.runner_agent_id ?? String(agents[0]?.user_id ?? "") }));
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  const wrong = faults(values);
+  const [isTried, setTried] = useState(false);
+  const set = (/** @type {string} */ name) => (/** @type {any} */ event) => setValues((/** @type {any} */ old) => ({ ...old, [name]: event.target.value }));
+  const field = { values, set, wrong: isTried ? wrong : {} };
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setTried(true);
+    if (Object.keys(wrong).length > 0) {
+      requestAnimationFrame(() => /** @type {HTMLElement | null} */ (document.querySelector("[aria-invalid=true]"))?.focus());
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      const body = bodyOf(values, listing);
+      const answer = id ? await call("PUT", `/mandate-wallet/mandates/${id}`, { body, isRepeatable: true }) : await call("POST", "/mandate-wallet/mandates", { body, isRepeatable: true });
+      go("mandates", (answer.mandate ?? answer).public_id);
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  const terms = { budget_usdc: values.budget_usdc, per_tx_cap_usdc: values.per_tx_cap_usdc || null, daily_cap_usdc: values.daily_cap_usdc || null, stop_floor_bps: toBps(values.stop_percent) };
+  return html`<div class="two"><form class="card stack" onSubmit=${submit} novalidate>
+      ${listing ? html`<${Notice} title=${`From the gallery: ${listing.title}`}><p>${listing.summary}</p><//>` : null}
+      <${Text} name="purpose" label="What is it for?" hint="In your own words; it is stored and shown as text." ...${field} isLong />
+      <${Agent} agents=${agents} ...${field} />
+      <${Text} name="budget_usdc" label="Budget" hint="What the vault holds. The agent can lose no more than that." unit="USDC" ...${field} />
+      <${Text} name="per_tx_cap_usdc" label="Cap per action" hint="At most this in one action. Empty: the whole budget." unit="USDC" ...${field} />
+      <${Text} name="daily_cap_usdc" label="Cap per 24 hours" hint="At most this in any 24 hours, whatever comes back. Empty: the whole budget." unit="USDC" ...${field} />
+      <${Text} name="stop_percent" label="Stop line" hint="Stop when this much of the budget is lost." unit="%" ...${field} />
+      <${Text} name="horizon_days" label="For how long" hint="The agent may act for this many days." unit="days" ...${field} />
+      <details><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" style="margin-top:16px">
+        <${Text} name="approval_above_usdc" label="Tell me above" hint="Actions above this are listed for you. Stored; nothing waits for your answer yet." unit="USDC" ...${field} />
+        <${Text} name="fee_percent" label="The agent's share of the gain" hint="Paid at the settlement; nothing without a gain." unit="%" ...${field} />
+        <${Targets} ...${field} />
+        <fieldset><legend>Money</legend>
+          ${[["testnet", "Test USDC in a vault on chain"], ["paper", "Paper: no vault and no money, to try the rules"]].map(
+            ([value, label]) => html`<label class="row"><input type="radio" name="market_mode" value=${value} checked=${values.market_mode === value} onChange=${set("market_mode")} />${label}</label>`,
+          )}</fieldset>
+      </div></details>
+      <${Refused} error=${error} />
+      <div class="row"><button class="primary" disabled=${isBusy}>${isBusy ? "Saving …" : "Save and read the terms"}</button>
+        <a class="button" href=${id ? link("mandates", id) : link("mandates")}>Cancel</a></div>
+    </form>
+    <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop and withdraw at any time, with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
+}
+
+/** @param {any} props */
+function Text({ name, label, hint, unit, values, set, wrong, isLong = false }) {
+  const fault = wrong[name];
+  const shared = { id: name, name, value: values[name], onInput: set(name), "aria-describedby": `${name}-hint`, "aria-invalid": fault ? "true" : undefined };
+  return html`<div class="field"><label for=${name}>${label}</label>
+    ${isLong ? html`<textarea ...${shared} maxlength="2000"></textarea>` : html`<div class=${unit ? "with-unit" : ""}><input ...${shared} inputmode="decimal" autocomplete="off" />${unit ? html`<span>${unit}</span>` : null}</div>`}
+    <span class=${fault ? "error" : "hint"} id=${`${name}-hint`}>${fault ?? hint}</span></div>`;
+}
+
+/** @param {any} props */
+function Agent({ agents, values, set, wrong }) {
+  const isMine = agents.some((/** @type {any} */ one) => String(one.user_id) === values.agent_id);
+  return html`<div class="field"><label for="agent_id">Agent</label>
+    <select id="agent_id" name="agent_id" value=${values.agent_id} onChange=${set("agent_id")} aria-invalid=${wrong.agent_id ? "true" : undefined} aria-describedby="agent-hint">
+      <option value="">Open board: any agent that accepts</option>
+      ${agents.map((/** @type {any} */ one) => html`<option value=${String(one.user_id)}>${one.agent_name} (yours${one.wallet_address ? "" : ", no wallet linked yet"})</option>`)}
+      ${values.agent_id && !isMine ? html`<option value=${values.agent_id}>Agent ${values.agent_id}</option>` : null}
+    </select><span class="hint" id="agent-hint">Another's agent? <a href=${link("agents")}>Choose it by its record</a>.</span></div>`;
+}
+
+/** @param {any} props */
+function Targets({ values, set, wrong }) {
+  return html`<fieldset><legend>What the agent may call</legend>
+    ${[["default", "The service's own adapters, and paid reads of this service"], ["own", "My own list"]].map(([value, label]) => html`<label class="row"><input type="radio" name="targets" value=${value} checked=${values.targets === value} onChange=${set("targets")} />${label}</label>`)}
+    ${values.targets === "own" ? html`<div class="field"><label for="targets_text">Targets</label><textarea id="targets_text" class="mono" rows="8" value=${values.targets_text} onInput=${set("targets_text")} aria-invalid=${wrong.targets_text ? "true" : undefined}></textarea>
+      <span class=${wrong.targets_text ? "error" : "hint"}>${wrong.targets_text ?? 'JSON: [{"address": "0x…", "functions": [{"signature": "deposit(uint256,address)", "recipient_word": 1}]}]'}</span></div>` : null}</fieldset>`;
+}
+
+/** @param {any} values @returns {Record<string, string>} what is wrong, by field */
+export function faults(values) {
+  /** @type {Record<string, string>} */
+  const found = {};
+  if (values.purpose.trim() === "") found.purpose = "Say in a few words what the agent is to do.";
+  for (const name of ["budget_usdc", "per_tx_cap_usdc", "daily_cap_usdc", "approval_above_usdc"]) {
+    const isOptional = name !== "budget_usdc";
+    if (isOptional && values[name] === "") continue;
+    if (!AMOUNT.test(values[name])) found[name] = "Write an amount such as 250 or 12.50, with at most six decimals.";
+    else if (units(values[name]) === 0n) found[name] = "Write an amount above zero.";
+  }
+  const stop = toBps(values.stop_percent);
+  if (stop === null || stop < 1 || stop > 9_999) found.stop_percent = "Write a percentage above 0 and below 100, such as 5 or 7.5.";
+  const fee = toBps(values.fee_percent);
+  if (fee === null || fee > 10_000) found.fee_percent = "Write a percentage from 0 to 100.";
+  if (!/^[1-9]\d{0,3}$/.test(values.horizon_days)) found.horizon_days = "Write a whole number of days.";
+  if (values.targets === "own" && listOf(values.targets_text) === null) found.targets_text = "This is not a JSON list.";
+  return found;
+}
+
+/** @param {string} text @returns {any[] | null} */
+function listOf(text) {
+  try {
+    const found = JSON.parse(text);
+    return Array.isArray(found) ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {any} values @param {any} listing */
+function bodyOf(values, listing) {
+  const isOpen = values.agent_id === "";
+  return {
+    purpose: values.purpose.trim(),
+    ...(isOpen ? { open_board: true } : { agent_id: values.agent_id }),
+    budget_usdc: values.budget_usdc,
+    per_tx_cap_usdc: values.per_tx_cap_usdc || null,
+    daily_cap_usdc: values.daily_cap_usdc || null,
+    stop_floor_bps: toBps(values.stop_percent),
+    horizon_days: Number(values.horizon_days),
+    approval_above_usdc: values.approval_above_usdc || null,
+    payout_rule: { kind: "share_of_verified_gain", bps: toBps(values.fee_percent) },
+    market_mode: values.market_mode,
+    ...(values.targets === "own" ? { allowed_targets: listOf(values.targets_text) } : {}),
+    ...(listing ? { listing_id: listing.id } : {}),
+  };
+}

@@ -1,0 +1,75 @@
+// Is this true? What was reported beside what is proven, and the check in this browser.
+
+import { pages, text } from "../app/api.js";
+import { clock, shortHash, units, words } from "../app/format.js";
+import { Read, Refused } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { explorer } from "../app/session.js";
+import { Table } from "../app/table.js";
+import { changed } from "../app/transaction_card.js";
+import { Amount, Badge, download, html, Time, useState } from "../app/ui.js";
+import { VerifyHere } from "./verify_here.js";
+
+const MOST_STEPS = 20_000;
+
+/** @param {{id: string, data: any}} props */
+export default function Record({ id, data }) {
+  const [kind, setKind] = useState("");
+  const [progress, setProgress] = useState(0);
+  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) => setProgress(rows.length)), [id, changed.value]);
+  return html`<${VerifyHere} id=${id} mandate=${data.mandate} />
+    ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
+    <${Read} of=${found} what="the record">${(/** @type {any} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;
+}
+
+/** @param {{id: string, rows: any[], isWhole: boolean, kind: string, onKind: (kind: string) => void}} props */
+function Steps({ id, rows, isWhole, kind, onKind }) {
+  const kinds = [...new Set(rows.map((row) => row.kind))].sort();
+  const shown = kind ? rows.filter((row) => row.kind === kind) : rows;
+  const save = async () => download(`${id}.ndjson`, await text(`/mandate-wallet/mandates/${id}/record`), "application/x-ndjson");
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  return html`<section class="stack" aria-label="The record"><${Refused} error=${error} />
+    <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {any} */ row) => row.id}>
+      <select aria-label="Kind of step" style="width:auto" value=${kind} onChange=${(/** @type {any} */ event) => onKind(event.target.value)}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
+      <button type="button" onClick=${() => save().catch(setError)}>Record file</button><//>
+    ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length} steps. The record file has all.</p>`}</section>`;
+}
+
+/** @type {import("../app/table.js").Column[]} */
+const COLUMNS = [
+  { key: "at", label: "When", text: (row) => row.at, sortBy: (row) => row.at, show: (row) => html`<span title=${row.at}>${clock(row.at)}</span>` },
+  { key: "what", label: "What", isName: true, text: (row) => sentence(row), sortBy: (row) => row.code, show: (row) => html`${sentence(row)}` },
+  { key: "amount_usdc", label: "Amount", isNumber: true, text: (row) => row.amount_usdc, sortBy: (row) => units(row.amount_usdc), show: (row) => (row.amount_usdc === null ? html`<span class="quiet">–</span>` : html`<${Amount} value=${row.amount_usdc} unit=${false} />`) },
+  { key: "reported_by", label: "Whose word", text: (row) => row.reported_by, sortBy: (row) => row.reported_by, show: (row) => html`<${Proof} step=${row} />` },
+  { key: "status", label: "Status", text: (row) => row.status, sortBy: (row) => row.status, show: (row) => words(row.status) },
+  { key: "tx_hash", label: "Transaction", text: (row) => row.tx_hash, show: (row) => html`<${Tx} hash=${row.tx_hash} />` },
+];
+
+/** @param {any} step */
+function sentence(step) {
+  const what = words(step.code.replace(new RegExp(`^${step.kind}_`), ""));
+  const why = step.why ?? step.note;
+  return why ? `${what}: ${why}` : what;
+}
+
+/** @param {{step: any}} props what the chain shows, and what only somebody says, never in one look */
+function Proof({ step }) {
+  if (step.confirmed_on_chain) return html`<${Badge} tone="settled">on chain<//>`;
+  return html`<${Badge}>${step.reported_by} says<//>`;
+}
+
+/** @param {{hash: string | null}} props */
+function Tx({ hash }) {
+  if (!hash) return html`<span class="quiet">–</span>`;
+  const href = explorer("tx", hash);
+  return href ? html`<a href=${href} rel="noreferrer"><code>${shortHash(hash)}</code></a>` : html`<code title=${hash}>${shortHash(hash)}</code>`;
+}
+
+/** @param {{steps: any[]}} props */
+export function StepList({ steps }) {
+  if (steps.length === 0) return html`<p class="quiet">Nothing has happened yet.</p>`;
+  return html`<ul class="list">${steps.map(
+    (step) => html`<li key=${step.id} class="row"><span style="flex:1;min-width:200px;overflow-wrap:anywhere">${sentence(step)}</span>
+      ${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
+  )}</ul>`;
+}

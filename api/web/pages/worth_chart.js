@@ -1,0 +1,63 @@
+// Worth over time, with stop line, target and funding as price lines; the same figures as a table below.
+
+import { pages } from "../app/api.js";
+import { amountText, clock, units, usdc } from "../app/format.js";
+import { useResource } from "../app/resource.js";
+import { changed } from "../app/transaction_card.js";
+import { html, useEffect, useRef } from "../app/ui.js";
+
+const MOST_ROWS = 2_000;
+
+/** @param {{id: string, data: any}} props */
+export function WorthChart({ id, data }) {
+  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS), [id, changed.value]);
+  if (found.data === null) return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
+  const { points, markers } = seriesOf(found.data.rows, data);
+  if (points.length === 0) return html`<div class="chart"><p class="quiet">There is no worth to show before the vault is funded.</p></div>`;
+  return html`<${Drawn} points=${points} markers=${markers} mandate=${data.mandate} />
+    <details><summary>The same as a table</summary><div class="table" tabindex="0"><table><thead><tr><th scope="col">When</th><th scope="col" class="number">Worth, USDC</th><th scope="col">From</th></tr></thead>
+      <tbody>${points.slice(-200).map((one) => html`<tr><td>${clock(one.at)}</td><td class="number">${usdc(one.worth)}</td><td>${one.from}</td></tr>`)}</tbody></table></div></details>`;
+}
+
+/**
+ * @param {any[]} events newest first @param {any} data
+ * @returns {{points: {at: string, worth: string, from: string}[], markers: {at: string, text: string, isBad: boolean}[]}}
+ */
+function seriesOf(events, data) {
+  const points = [];
+  const markers = [];
+  let deposited = 0n;
+  for (const event of [...events].reverse()) {
+    const at = event.occurred_at;
+    const mark = event.payload?.mark;
+    if (event.kind === "deposit") {
+      deposited += units(event.amount_usdc) ?? 0n;
+      points.push({ at, worth: amountText(deposited), from: "funding" });
+    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null) points.push({ at, worth: mark.worth, from: "keeper's mark" });
+    else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
+    else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
+    else if (event.payload?.executed) markers.push({ at, text: "action", isBad: false });
+  }
+  const { worth_est: worth, worth_as_of: asOf } = data.progress;
+  if (worth !== null && points.length > 0) points.push({ at: asOf ?? new Date().toISOString(), worth, from: "now, estimate" });
+  return { points, markers };
+}
+
+/** @param {{points: any[], markers: any[], mandate: any}} props */
+function Drawn({ points, markers, mandate }) {
+  const box = useRef(/** @type {any} */ (null));
+  const last = points.at(-1);
+  useEffect(() => {
+    let remove = () => {};
+    let isGone = false;
+    void import("../app/chart.js").then((module) => {
+      if (!isGone) remove = module.drawWorth(box.current, { points, markers, mandate });
+    });
+    return () => {
+      isGone = true;
+      remove();
+    };
+  }, [points.length, last?.worth, document.documentElement.dataset.theme]);
+  return html`<div class="chart" ref=${box} role="img" aria-label=${`Worth over time; now ${last ? usdc(last.worth) : "unknown"} USDC, stop line ${usdc(mandate.stop_floor_usdc)} USDC. The table below has all points.`}></div>
+    <p class="quiet">Chart: <a href="https://www.tradingview.com/" rel="noreferrer">TradingView</a> Lightweight Charts</p>`;
+}
