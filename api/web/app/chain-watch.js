@@ -48,7 +48,7 @@ export class ChainWatch {
    */
   async nextNonce(from) {
     try {
-      return numberOf(await this._wallet.request("eth_getTransactionCount", [from, "pending"]));
+      return quantityOf(await this._wallet.request("eth_getTransactionCount", [from, "pending"]));
     } catch {
       return null;
     }
@@ -67,7 +67,7 @@ export class ChainWatch {
       return { type: "reverted", block: receipt.blockNumber, hash, refusal };
     }
     const found = await this._wallet.request("eth_getTransactionByHash", [hash]);
-    const nonce = numberOf(/** @type {any} */ (found)?.nonce);
+    const nonce = quantityOf(/** @type {any} */ (found)?.nonce);
     if (nonce !== null) return nonce === transaction.nonce ? null : { type: "seen", nonce };
     return (await this._isPassed(transaction)) ? { type: "replaced" } : null;
   }
@@ -78,7 +78,7 @@ export class ChainWatch {
    */
   async _isPassed({ id, from, nonce, nonceBefore }) {
     const own = nonce ?? nonceBefore;
-    const next = numberOf(await this._wallet.request("eth_getTransactionCount", [from, "latest"]));
+    const next = quantityOf(await this._wallet.request("eth_getTransactionCount", [from, "latest"]));
     if (own === null || next === null || next <= own) {
       this._passed.delete(id);
       return false;
@@ -150,7 +150,7 @@ export class ChainWatch {
  */
 function receiptOf(answer, hash) {
   const receipt = /** @type {any} */ (answer);
-  const blockNumber = numberOf(receipt?.blockNumber);
+  const blockNumber = quantityOf(receipt?.blockNumber);
   const isOf = String(receipt?.transactionHash).toLowerCase() === hash;
   if (blockNumber === null || !isOf || !/^0x[01]$/.test(String(receipt.status))) return null;
   return { blockNumber, hash, isSuccess: receipt.status === "0x1" };
@@ -160,7 +160,7 @@ function receiptOf(answer, hash) {
  * @param {unknown} quantity
  * @returns {number | null}
  */
-function numberOf(quantity) {
+function quantityOf(quantity) {
   if (typeof quantity !== "string" || !/^0x[0-9a-f]{1,13}$/i.test(quantity)) return null;
   return Number(quantity);
 }
