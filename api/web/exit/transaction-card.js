@@ -1,0 +1,136 @@
+// One transaction as its owner sees it: where it is, what happened, what to do.
+
+import { refusalText } from "../app/refusals.js";
+import { PHASE_WORDS } from "../app/transaction-states.js";
+import { button, el } from "./dom.js";
+import { explorerUrl } from "./chains.js";
+
+/**
+ * @typedef {import("../app/transaction-states.js").Transaction} Transaction
+ * @typedef {{again: (id: string) => void, anyway: (id: string) => void,
+ *   discard: (id: string) => void}} Actions
+ */
+
+const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined"]);
+/** @type {Readonly<Partial<Record<Transaction["phase"], string>>>} */
+const TONES = { refused: "loss", reverted: "loss", replaced: "attention", mined: "settled" };
+
+/**
+ * @param {Transaction} transaction
+ * @param {Actions} actions
+ */
+export function transactionCard(transaction, actions) {
+  const { id, title, phase } = transaction;
+  return el(
+    "article",
+    { class: `card transaction ${TONES[phase] ?? ""}`, "aria-label": title, "data-phase": phase },
+    el("h4", {}, title, " ", el("span", { class: "phase" }, PHASE_WORDS[phase])),
+    progress(transaction),
+    said(transaction),
+    hashLine(transaction),
+    el("p", { class: "row" }, ...actionsOf(transaction, actions, id)),
+  );
+}
+
+/**
+ * What a transaction's state means, in one or two sentences.
+ * @param {Transaction} transaction
+ * @returns {string}
+ */
+export function sentenceOf({ phase, refusal, error, hash, calls }) {
+  if (error !== null) return `${error.message} ${error.next}`;
+  const reason = refusal === null ? "" : `${refusal.sentence} ${refusal.next}`.trim();
+  switch (phase) {
+    case "built":
+      return "Asking the chain what this call would do.";
+    case "refused":
+      return `It would revert, so it was not sent: ${reason}`;
+    case "simulated":
+      return calls.length > 1
+        ? "The chain would accept the first call; the others depend on it."
+        : "The chain would accept it.";
+    case "waiting":
+      return "Confirm it in your wallet. Nothing is sent until you do.";
+    case "sent":
+      return hash === null
+        ? "Your wallet has the batch. This page follows it; you may close or reload it."
+        : "On its way. This page follows it; you may close or reload it.";
+    case "mined":
+      return "Done. The figures of the vault are read again.";
+    case "recorded":
+      return "Done, and in the record.";
+    case "reverted":
+      return `It was mined and changed nothing. ${
+        reason || "The reason cannot be found out any more; read the vault again."
+      }`;
+    case "replaced":
+      return (
+        "Another transaction of your account with the same number was mined in its place: it was " +
+        "sped up or cancelled in the wallet. The figures of the vault are read again."
+      );
+  }
+}
+
+/** @param {Transaction} transaction */
+function said(transaction) {
+  const { refusal, error } = transaction;
+  const isNamed = error === null && refusal !== null && refusal.name !== "";
+  return [
+    el("p", { class: "sentence" }, sentenceOf(transaction)),
+    isNamed && el("p", { class: "small mono" }, refusalText(refusal)),
+    error !== null && error.detail !== "" && el("p", { class: "small" }, `Wallet: ${error.detail}`),
+  ];
+}
+
+/** @param {Transaction} transaction */
+function progress({ phase }) {
+  const reached = STEPS.findIndex((step) => step === phase);
+  if (reached < 0) return null;
+  return el(
+    "ol",
+    { class: "steps", "aria-label": "Progress" },
+    ...STEPS.map((step, i) => {
+      const state = i < reached ? "done" : i === reached ? "now" : "";
+      return el(
+        "li",
+        { class: state, ...(i === reached ? { "aria-current": "step" } : {}) },
+        PHASE_WORDS[step],
+      );
+    }),
+  );
+}
+
+/** @param {Transaction} transaction */
+function hashLine({ hash, chainId, block }) {
+  if (hash === null) return null;
+  const url = explorerUrl(chainId, hash);
+  const shown = el("span", { class: "mono break" }, hash);
+  return el(
+    "p",
+    { class: "small" },
+    "Transaction ",
+    url === null ? shown : el("a", { href: url, rel: "noopener noreferrer" }, shown),
+    block === null ? "" : `, block ${block}`,
+  );
+}
+
+/**
+ * @param {Transaction} transaction
+ * @param {Actions} actions
+ * @param {string} id
+ */
+function actionsOf({ phase, error, title }, { again, anyway, discard }, id) {
+  const buttons = [];
+  const isOpen = phase === "built" || phase === "simulated" || phase === "refused";
+  if (isOpen && (error !== null || phase === "refused")) {
+    buttons.push(button(`again-${id}`, "Try again", () => again(id), { isPrimary: true }));
+  }
+  if (phase === "refused") buttons.push(button(`anyway-${id}`, "Send anyway", () => anyway(id)));
+  const isUnderWay = phase === "waiting" || phase === "sent";
+  if (isOpen ? error !== null || phase === "refused" : !isUnderWay) {
+    const label = button(`discard-${id}`, "Dismiss", () => discard(id));
+    label.setAttribute("aria-label", `Dismiss: ${title}`);
+    buttons.push(label);
+  }
+  return buttons;
+}

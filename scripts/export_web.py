@@ -1,0 +1,117 @@
+"""Writes what the browser's modules know of the contracts: `python -m scripts.export_web [--check]`
+writes api/web/app/contracts.js.
+
+Selectors of the functions that a page calls or reads, the topic of VaultCreated, the exits that
+venues declare, and every error with its arguments and meaning. Source: core/chain/abis and
+core/mandate/venues.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.chain.abi import ErrorAbi, errors_by_selector, function, topic_of
+from core.mandate.venues.registry import Exit, venues
+from scripts.export_abis import meanings
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULE = ROOT / "api" / "web" / "app" / "contracts.js"
+FUNCTIONS = {
+    "MandateVaultFactory": ("isVault", "usdc"),
+    "MandateVault": (
+        "owner",
+        "agent",
+        "status",
+        "endsAt",
+        "lock",
+        "feeOwed",
+        "rules",
+        "stop",
+        "unwind",
+        "withdraw",
+    ),
+    "IAdapter": ("positionOf", "valueOf"),
+    "MockUSDC": ("balanceOf",),
+}
+HEAD = """// Generated from the contracts' ABIs by `make abis`; do not edit.
+
+"""
+# Of an exit that takes units alone, the data is its selector and one word.
+PROBES = (1, 2**200 + 7)
+
+
+def takes_units_alone(exit_: Exit) -> bool:
+    return all(exit_.data(units) == exit_.selector + f"{units:064x}" for units in PROBES)
+
+
+def selectors() -> dict[str, str]:
+    return {
+        name: function(contract, name).selector
+        for contract, names in FUNCTIONS.items()
+        for name in names
+    }
+
+
+def errors() -> dict[str, dict[str, Any]]:
+    """By selector."""
+    told = meanings()
+    return {
+        selector: _error(error, told) for selector, error in sorted(errors_by_selector().items())
+    }
+
+
+def _error(error: ErrorAbi, told: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": error.name,
+        "inputs": [[one.name, one.type] for one in error.inputs],
+        "meaning": told.get(error.name, ""),
+    }
+
+
+def exits() -> dict[str, str]:
+    """Signatures by selector."""
+    known = [venue.exit for venue in venues().declared if venue.exit is not None]
+    return {one.selector: one.signature for one in known if takes_units_alone(one)}
+
+
+def _constant(name: str, value: Any, type_: str | None = None) -> str:
+    comment = "" if type_ is None else f"/** @type {{{type_}}} */\n"
+    return f"{comment}export const {name} = {json.dumps(value, indent=2)};\n"
+
+
+def module_text() -> str:
+    """The module, the same for the same ABIs."""
+    constants = (
+        ("SELECTORS", selectors()),
+        ("VAULT_CREATED", topic_of("VaultCreated")),
+        ("EXITS", exits(), "Readonly<Record<string, string>>"),
+    )
+    lines = ",\n".join(
+        f"  {json.dumps(selector)}: {json.dumps(error)}" for selector, error in errors().items()
+    )
+    return (
+        HEAD
+        + "\n".join(_constant(*one) for one in constants)
+        + "\n/**\n * @typedef {{name: string, inputs: [string, string][], meaning: string}} ErrorAbi\n"
+        + " * @type {Readonly<Record<string, ErrorAbi>>}\n */\n"
+        + f"export const ERRORS = {{\n{lines}\n}};\n"
+    )
+
+
+def main() -> None:
+    text = module_text()
+    is_stale = not MODULE.exists() or MODULE.read_text() != text
+    if "--check" in sys.argv and is_stale:
+        sys.exit(
+            f"{MODULE.relative_to(ROOT)} differs from the ABIs. Run `make abis` and commit the "
+            "result."
+        )
+    if is_stale:
+        MODULE.write_text(text)
+    print(f"{MODULE.relative_to(ROOT)}: {'written' if is_stale else 'up to date'}")
+
+
+if __name__ == "__main__":
+    main()
