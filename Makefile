@@ -56,8 +56,9 @@ build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read
 	@$(PY) scripts/export_abis.py
 
-docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue
+docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue; docs/erc7730
 	@$(PY) -m scripts.export_api
+	@$(PY) -m scripts.export_descriptors
 
 demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
 	@$(PY) -m scripts.demo
@@ -75,7 +76,7 @@ test: build ## all tests but the stories of test-deep-ci and the laws of check, 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
-check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, Slither
+check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
@@ -84,6 +85,7 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@$(PY) scripts/export_abis.py --check
 	@.venv-audit/bin/python scripts/slither_check.py
 	@$(PY) -m scripts.export_api --check
+	@$(PY) -m scripts.export_descriptors --check
 	@node scripts/lint_openapi.mjs
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py

@@ -3,6 +3,8 @@ signed term behind it.
 
 Laws
 - The order and the numbers never change: receipts cite a clause by its number.
+- The signed fields behind a clause stand in core/mandate/rules/term_words.py, from which wallets'
+  descriptors are made too.
 - A clause is made of the signed terms alone (and of the target list that their hashes stand for),
   so what is shown is what is enforced. The same terms give the same text.
 - A selector is signed, its name is not: a name that nobody here can confirm is said to be the
@@ -19,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from core.mandate.rules.shown import days_words, percent_text, usdc_words
 from core.mandate.rules.targets import (
     ContractTarget,
     Target,
@@ -27,6 +30,7 @@ from core.mandate.rules.targets import (
     X402Target,
     targets_to_json,
 )
+from core.mandate.rules.term_words import ON_FLOOR_WORDS, fields_of
 from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MandateTerms
 from core.money import usdc_text, usdc_text_or_none
 from core.selectors import argument_words
@@ -62,7 +66,7 @@ class _Draft:
 
     text_en: str
     params: dict[str, Any]
-    signed_fields: tuple[str, ...]
+    also_signed: tuple[str, ...] = ()  # beside what the table of terms has for every such clause
     enforced_by: EnforcedBy = CONTRACT
     is_enforced: bool = True
 
@@ -94,7 +98,8 @@ def clauses(
 
 def _clause(key: str, draft: _Draft, version: int) -> dict[str, Any]:
     unsigned = _UNSIGNED_IN_VERSION_1 if version == 1 else frozenset()
-    signed = [name for name in draft.signed_fields if name not in unsigned]
+    behind = (*fields_of(key), *draft.also_signed)
+    signed = [name for name in behind if name not in unsigned]
     return {
         "n": CLAUSE_NUMBERS[key],
         "key": key,
@@ -112,40 +117,40 @@ def _clause(key: str, draft: _Draft, version: int) -> dict[str, Any]:
 
 def _budget(terms: MandateTerms) -> _Draft:
     text = (
-        f"The vault holds a budget of {_usdc(terms.budget_usdc)}. The agent can lose no more "
+        f"The vault holds a budget of {usdc_words(terms.budget_usdc)}. The agent can lose no more "
         "than what is in the vault."
     )
-    return _Draft(text, {"amount": usdc_text(terms.budget_usdc)}, ("budgetUsdc",))
+    return _Draft(text, {"amount": usdc_text(terms.budget_usdc)})
 
 
 def _per_action(terms: MandateTerms) -> _Draft:
     text = (
         "One action may take out at most "
-        f"{_usdc(terms.per_tx_cap)}{_whole_budget(terms.per_tx_cap, terms)}."
+        f"{usdc_words(terms.per_tx_cap)}{_whole_budget(terms.per_tx_cap, terms)}."
     )
-    return _Draft(text, {"amount": usdc_text(terms.per_tx_cap)}, ("perTxCap",))
+    return _Draft(text, {"amount": usdc_text(terms.per_tx_cap)})
 
 
 def _per_day(terms: MandateTerms) -> _Draft:
     text = (
         "In any 24 hours at most "
-        f"{_usdc(terms.daily_cap)}{_whole_budget(terms.daily_cap, terms)} may leave the vault. "
-        "What comes back does not give the day back."
+        f"{usdc_words(terms.daily_cap)}{_whole_budget(terms.daily_cap, terms)} may leave the "
+        "vault. What comes back does not give the day back."
     )
-    return _Draft(text, {"amount": usdc_text(terms.daily_cap), "hours": 24}, ("dailyCap",))
+    return _Draft(text, {"amount": usdc_text(terms.daily_cap), "hours": 24})
 
 
 def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     loss = terms.budget_usdc - terms.stop_floor
     text = (
-        f"When the mandate is worth {_usdc(terms.stop_floor)} or less, the vault stops it. "
-        f"That is a loss of {_usdc(loss)}, {_pct(terms.stop_floor_bps)} % of the budget. "
-        "A price that jumps can cost more before the stop."
+        f"When the mandate is worth {usdc_words(terms.stop_floor)} or less, the vault stops it. "
+        f"That is a loss of {usdc_words(loss)}, {percent_text(terms.stop_floor_bps)} % of the "
+        "budget. A price that jumps can cost more before the stop."
     )
     params: dict[str, Any] = {
         "amount": usdc_text(terms.stop_floor),
         "loss": usdc_text(loss),
-        "pct": _pct(terms.stop_floor_bps),
+        "pct": percent_text(terms.stop_floor_bps),
     }
     unvalued = _unvalued_addresses(targets)
     if unvalued:
@@ -156,9 +161,7 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
             "only when the money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
-    return _Draft(
-        text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ()))
-    )
+    return _Draft(text, params, ("allowedTargetsHash",) if unvalued else ())
 
 
 def _unvalued_addresses(targets: Iterable[Target]) -> tuple[str, ...]:
@@ -189,7 +192,7 @@ def _markets(targets: Sequence[Target], known: Mapping[str, str]) -> _Draft:
     if unverified := _unverified_names(targets, known):
         text += f" {_unverified_words(unverified)}"
         params["unverified_names"] = list(unverified)
-    return _Draft(text, params, ("allowedTargetsHash", "guardTargetsHash"))
+    return _Draft(text, params)
 
 
 def _unverified_names(targets: Iterable[Target], known: Mapping[str, str]) -> tuple[str, ...]:
@@ -223,7 +226,7 @@ def _unverified_words(names: Sequence[str]) -> str:
 def _asking(terms: MandateTerms) -> _Draft:
     if terms.approval_above:
         text = (
-            f"The agent asks you before an action above {_usdc(terms.approval_above)}. "
+            f"The agent asks you before an action above {usdc_words(terms.approval_above)}. "
             "This is stored; nothing enforces it yet, such an action only makes an approval item."
         )
     else:
@@ -232,14 +235,14 @@ def _asking(terms: MandateTerms) -> _Draft:
             "asking is not enforced yet."
         )
     params = {"amount": usdc_text_or_none(terms.approval_above or None)}
-    return _Draft(text, params, ("approvalAbove",), enforced_by=RELAY_GUARD, is_enforced=False)
+    return _Draft(text, params, enforced_by=RELAY_GUARD, is_enforced=False)
 
 
 def _at_stop(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
-    wish = "are to be closed" if terms.on_floor else "are kept"
+    wish = ON_FLOOR_WORDS[1 if terms.on_floor else 0]
     text = (
-        f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on "
-        "it yet, you can unwind yourself"
+        f"When the stop line is reached, open positions are {wish}. This is stored; nothing acts "
+        "on it yet, you can unwind yourself"
     )
     params: dict[str, Any] = {"on_floor": "close" if terms.on_floor else "keep"}
     no_exit = _without_exit(targets)
@@ -255,7 +258,7 @@ def _at_stop(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     return _Draft(
         f"{text}.",
         params,
-        ("onFloor", *(("allowedTargetsHash",) if no_exit else ())),
+        ("allowedTargetsHash",) if no_exit else (),
         RELAY_GUARD,
         is_enforced=False,
     )
@@ -273,24 +276,24 @@ def _without_exit(targets: Iterable[Target]) -> tuple[str, ...]:
 
 def _period(terms: MandateTerms) -> _Draft:
     text = (
-        f"The agent may act for {_days(terms.horizon_days)}, until {utc_words(terms.ends_at)}, "
-        "and not from that second on."
+        f"The agent may act for {days_words(terms.horizon_days)}, until "
+        f"{utc_words(terms.ends_at)}, and not from that second on."
     )
     params = {"days": terms.horizon_days, "ends_at": utc_text(terms.ends_at)}
-    return _Draft(text, params, ("endsAt", "horizonDays", "issuedAt"))
+    return _Draft(text, params)
 
 
 def _agent_fee(terms: MandateTerms) -> _Draft:
     if terms.agent_fee_bps:
         text = (
-            f"The agent gets {_pct(terms.agent_fee_bps)} % of the realised gain at the "
+            f"The agent gets {percent_text(terms.agent_fee_bps)} % of the realised gain at the "
             "settlement, and nothing without a gain. Deposits are no gain."
         )
     else:
         text = "The agent gets no share of a gain."
     if terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS:
         text += " That is the share of a draft that sets no payout_rule."
-    return _Draft(text, {"pct": _pct(terms.agent_fee_bps)}, ("agentFeeBps",))
+    return _Draft(text, {"pct": percent_text(terms.agent_fee_bps)})
 
 
 def _your_floors(terms: MandateTerms) -> _Draft:
@@ -302,7 +305,6 @@ def _your_floors(terms: MandateTerms) -> _Draft:
     return _Draft(
         text,
         {"owner": terms.owner, "items": ["owner_withdraws", "owner_stops", "no_lock_after_grace"]},
-        ("owner", "endsAt"),
     )
 
 
@@ -383,19 +385,3 @@ def _and(words: Iterable[str]) -> str:
 
 def _whole_budget(cap_usdc_e6: int, terms: MandateTerms) -> str:
     return " (the whole budget)" if cap_usdc_e6 == terms.budget_usdc else ""
-
-
-def _usdc(amount_usdc_e6: int) -> str:
-    """1_234_500_000 is `1,234.5 USDC`: thousands by commas, no trailing zeros, nothing rounded."""
-    whole, _, fraction = usdc_text(amount_usdc_e6).partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{int(whole):,}{'.' + fraction if fraction else ''} USDC"
-
-
-def _pct(bps: int) -> str:
-    """1_050 bps is `10.50`."""
-    return f"{bps // 100}.{bps % 100:02d}"
-
-
-def _days(days: int) -> str:
-    return "1 day" if days == 1 else f"{days} days"
