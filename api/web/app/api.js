@@ -52,9 +52,10 @@ export class OfflineError extends Error {
 /**
  * @param {string} path
  * @param {CallOptions["query"]} [query]
+ * @param {AbortSignal} [stop]
  * @returns {Promise<any>}
  */
-export function get(path, query, /** @type {AbortSignal | undefined} */ stop) {
+export function get(path, query, stop) {
   return call("GET", path, { query, signal: stop });
 }
 

@@ -10,7 +10,7 @@ const AMOUNT = /^(-?)(\d{1,19})(?:\.(\d{1,6}))?$/;
 export function units(text) {
   const found = AMOUNT.exec(text ?? "");
   if (!found) return null;
-  const [, sign, whole, rest = ""] = found;
+  const [, sign, whole = "", rest = ""] = found;
   const value = BigInt(whole) * 1_000_000n + BigInt(rest.padEnd(6, "0"));
   return sign ? -value : value;
 }
@@ -23,7 +23,7 @@ export function units(text) {
 export function usdc(text) {
   const found = AMOUNT.exec(text);
   if (!found) return text;
-  const [, sign, whole, rest = ""] = found;
+  const [, sign, whole = "", rest = ""] = found;
   const decimals = rest.padEnd(6, "0").replace(/0{1,4}$/, "");
   return `${sign ? "−" : ""}${grouped(BigInt(whole).toString())}.${decimals.padEnd(2, "0")}`;
 }

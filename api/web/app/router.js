@@ -7,7 +7,7 @@ import { signal } from "../vendor/signals.js";
 
 /** @returns {Place} */
 function read() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
   const parts = path.split("/").filter(Boolean).map(decoded);
   return { path: parts.length > 0 ? parts : ["mandates"], query: new URLSearchParams(query) };
 }

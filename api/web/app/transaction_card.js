@@ -5,10 +5,11 @@ import { get } from "./api.js";
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
 import { safeTransactions } from "./safe.js";
-import { explorer, readService, session, wallet, walletState } from "./session.js";
+import { downloadSafeBatch, safeBatch } from "./safe.js";
+import { explorer, session, wallet, walletState } from "./session.js";
 import { PHASE_WORDS } from "./transaction-states.js";
 import { Transactions as Store } from "./transactions.js";
-import { download, effect, html, Notice, signal, useState } from "./ui.js";
+import { effect, html, Notice, signal, useState } from "./ui.js";
 import { WalletError } from "./wallet.js";
 
 /**
@@ -163,14 +164,11 @@ function Words({ one }) {
   }
 }
 
-/** @param {{one: import("./transaction-states.js").Transaction}} props */
+/** @param {{one: import("./transaction-states.js").Transaction}} props all that is still to send, for owners whose account is a Safe */
 function SafeButton({ one }) {
-  const save = async () => {
-    const { chain_id: chainId } = await readService();
-    const file = safeTransactions({ chainId, from: one.from, name: one.title, calls: one.calls });
-    download("safe-transactions.json", JSON.stringify(file, null, 2), "application/json");
-  };
-  return html`<button type="button" class="plain" onClick=${save}>Safe file</button>`;
+  const calls = [...one.calls, ...(wanted.get(one.id)?.rest ?? [])];
+  const save = () => downloadSafeBatch(safeBatch({ calls, safe: one.from, name: one.title }), "safe-transactions.json");
+  return html`<button type="button" class="plain" onClick=${save} title="For Safe's Transaction Builder">Safe file</button>`;
 }
 
 /** The cards in short, for a page that has nothing else. */
