@@ -4,7 +4,6 @@
 import { get } from "./api.js";
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
-import { safeTransactions } from "./safe.js";
 import { downloadSafeBatch, safeBatch } from "./safe.js";
 import { explorer, session, wallet, walletState } from "./session.js";
 import { PHASE_WORDS } from "./transaction-states.js";

@@ -10,6 +10,7 @@ import { Table } from "../app/table.js";
 import { Amount, Badge, Empty, Figure, html, PageHead, Status, Time, Unknown } from "../app/ui.js";
 import { useOwnerEvents } from "../app/live.js";
 import Mandate from "./mandate.js";
+import { whatOf } from "./record.js";
 
 const LIVE = ["signed", "working", "stopped"];
 const MOST_READ = 24; // mandates whose figures the list reads one by one
@@ -132,7 +133,7 @@ function columns(details) {
     { key: "left_today", label: "Left today", isNumber: true, text: (row) => of(row)?.limits.used.left_today.value ?? null, sortBy: (row) => units(of(row)?.limits.used.left_today.value),
       show: (row) => (isLive(row) ? html`<${Amount} value=${of(row)?.limits.used.left_today.value} why=${of(row) ? words(of(row).limits.used.left_today.basis) : why} unit=${false} />` : dash) },
     { key: "last_step", label: "Last step", text: (row) => of(row)?.steps[0]?.at ?? null, sortBy: (row) => of(row)?.steps[0]?.at ?? null,
-      show: (row) => { const step = of(row)?.steps[0]; return step ? html`${words(step.code.replace(/^[a-z]+_/, ""))}<div class="quiet"><${Time} at=${step.at} /></div>` : dash; } },
+      show: (row) => { const step = of(row)?.steps[0]; return step ? html`${whatOf(step)}<div class="quiet"><${Time} at=${step.at} /></div>` : dash; } },
     { key: "created", label: "Created", text: (row) => row.created_at, sortBy: (row) => row.created_at, show: (row) => html`<${Time} at=${row.created_at} />` },
   ];
 }

@@ -45,9 +45,27 @@ const COLUMNS = [
   { key: "tx_hash", label: "Transaction", text: (row) => row.tx_hash, show: (row) => html`<${Tx} hash=${row.tx_hash} />` },
 ];
 
+const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
+  control_vaultcreated: "vault created",
+  control_agentset: "agent set",
+  control_agentremoved: "agent removed",
+  control_termscancelled: "terms cancelled",
+  control_stoprequested: "stop requested by the agent",
+  control_stopped: "stopped",
+  action_executed: "action in the vault",
+  outcome_payout: "settled",
+  outcome_mark: "valued",
+  outcome_proceeds: "proceeds received",
+});
+
+/** What a step is, in words. @param {any} step */
+export function whatOf(step) {
+  return WHAT[step.code] ?? words(step.code.replace(new RegExp(`^${step.kind}_`), ""));
+}
+
 /** @param {any} step */
 function sentence(step) {
-  const what = words(step.code.replace(new RegExp(`^${step.kind}_`), ""));
+  const what = whatOf(step);
   const why = step.why ?? step.note;
   return why ? `${what}: ${why}` : what;
 }
