@@ -52,6 +52,10 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
+.build/browser.ready: scripts/preflight.sh
+	@scripts/preflight.sh browser
+	@mkdir -p $(@D) && touch $@
+
 build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read
 	@$(PY) scripts/export_abis.py
@@ -70,7 +74,7 @@ seed-world: .venv/.ready ## load a simulated world into the stack that `make up`
 	@$(PY) -m scripts.seed_world
 
 STORIES := tests --ignore=tests/deep -m story -p tests.lanes -n $(or $(LANES),auto)
-test: build ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+test: build .build/browser.ready ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: preflight.sh python|node|pdf. As root on Debian it installs what PDFs need.
+# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser. As root on Debian it installs what PDFs and browser tests need.
 set -u
 case "${1:-}" in
 python)
@@ -38,8 +38,20 @@ pdf)
   fi
   exit 0
   ;;
+browser)
+  [ -x /usr/bin/chromium ] && exit 0
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    echo "installing Debian's chromium for the tests of the console"
+    install() { timeout 300 apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; }
+    install || { timeout 120 apt-get update -qq >/dev/null 2>&1 && install; }
+  fi
+  if [ ! -x /usr/bin/chromium ]; then
+    echo "Chromium is missing; the tests of the console run in it. On Debian: apt-get install chromium" >&2
+    exit 1
+  fi
+  ;;
 *)
-  echo "usage: preflight.sh python|node|pdf" >&2
+  echo "usage: preflight.sh python|node|pdf|browser" >&2
   exit 2
   ;;
 esac

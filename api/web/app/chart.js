@@ -21,6 +21,15 @@ export function drawWorth(box, { points, markers, mandate }) {
     handleScale: { mouseWheel: false },
   });
   const line = chart.addSeries(LineSeries, { color: colour("--ink"), lineWidth: 2, lineType: 1, priceLineVisible: false });
+  // the stop line is always in sight: how far away it is is what the owner looks for
+  line.applyOptions({
+    autoscaleInfoProvider: (/** @type {() => any} */ original) => {
+      const found = original();
+      const floor = Number(mandate.stop_floor_usdc);
+      if (found?.priceRange) found.priceRange.minValue = Math.min(found.priceRange.minValue, floor);
+      return found;
+    },
+  });
   line.setData(/** @type {any} */ (uniqueTimes(points)));
   const target = mandate.target_bps === null ? null : Number(mandate.budget_usdc) * (1 + mandate.target_bps / 10_000);
   for (const [title, price, name] of [

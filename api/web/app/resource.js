@@ -16,13 +16,13 @@ const RETRY_S = 5;
  * @template T
  * @param {(stop: AbortSignal) => Promise<T>} read
  * @param {unknown[]} inputs read again from nothing when they change
- * @param {{everyS?: number, isWanted?: boolean}} [options]
+ * @param {{everyS?: number, again?: unknown[]}} [options] `again`: read again when they change, beside what is shown
  * @returns {Resource<T>}
  */
 export function useResource(read, inputs, options = {}) {
-  const { everyS = 0, isWanted = true } = options;
+  const { everyS = 0, again = [] } = options;
   const [state, setState] = useState(
-    /** @type {Omit<Resource<T>, "reload">} */ ({ data: null, error: null, isLoading: isWanted, at: null }),
+    /** @type {Omit<Resource<T>, "reload">} */ ({ data: null, error: null, isLoading: true, at: null }),
   );
   const latest = useRef(/** @type {AbortController | null} */ (null));
   const reader = useRef(read);
@@ -43,20 +43,24 @@ export function useResource(read, inputs, options = {}) {
   };
 
   useEffect(() => {
-    if (!isWanted) return undefined;
     setState({ data: null, error: null, isLoading: true, at: null });
     void reload();
     return () => latest.current?.abort();
-  }, [...inputs, isWanted]);
+  }, inputs);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) void reload();
+    isFirst.current = false;
+  }, again);
 
   const retryS = state.error instanceof OfflineError ? RETRY_S : everyS;
   useEffect(() => {
-    if (!isWanted || retryS === 0) return undefined;
+    if (retryS === 0) return undefined;
     const timer = setInterval(() => {
       if (!document.hidden) void reload();
     }, retryS * 1000);
     return () => clearInterval(timer);
-  }, [...inputs, isWanted, retryS]);
+  }, [...inputs, retryS]);
 
   return { ...state, reload };
 }

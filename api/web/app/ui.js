@@ -60,7 +60,8 @@ export function Hash({ value, label }) {
   const copy = () => void navigator.clipboard?.writeText(value);
   return html`<span class="row" style="display:inline-flex;gap:4px"
     ><code title=${value}>${shortHash(value)}</code
-    ><button class="plain copy" type="button" onClick=${copy} aria-label=${`Copy ${label ?? "it"} ${value}`}>⧉</button
+    ><button class="plain copy" type="button" onClick=${copy} aria-label=${`Copy ${label ?? "it"} ${value}`}
+    ><svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M5.5 5.5h7v8h-7zM3.5 10.5v-8h7" fill="none" stroke="currentColor" /></svg></button
   ></span>`;
 }
 

@@ -13,7 +13,7 @@ export default function Alerts() {
   const found = useResource(async (stop) => {
     const [alerts, notices] = await Promise.all([pages("/mandate-wallet/me/alerts", "alerts", { limit: 100 }, 1_000), get("/me/notices", undefined, stop).catch(() => null)]);
     return { alerts: alerts.rows, notices: notices?.notices ?? null };
-  }, [heard.value]);
+  }, [], { again: [heard.value] });
   return html`<${PageHead} title="Alerts" lead="What you should know, newest first. Nothing here is deleted; what no longer holds says so." />
     <${Read} of=${found} what="the alerts">${(/** @type {any} */ data) => html`
       ${data.notices?.length ? html`<section class="card" aria-labelledby="notices"><h2 id="notices">Notices to your account</h2><ul class="list">${data.notices.map((/** @type {any} */ one) => html`<li><strong>${one.title ?? words(one.rule ?? one.kind)}</strong><p>${one.text ?? one.message}</p></li>`)}</ul></section>` : null}

@@ -10,7 +10,7 @@ import { Amount, Badge, Empty, html, Notice, Time } from "../app/ui.js";
 
 /** @param {{id: string, mandate: any}} props */
 export default function Approvals({ id, mandate }) {
-  const found = useResource((stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop), [id, changed.value]);
+  const found = useResource((stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop), [id], { again: [changed.value] });
   const above = mandate.approval_above_usdc;
   return html`<section class="stack" aria-label="Approvals">
     ${above === null ? null : html`<${Notice} title="These actions happened"><p>They were above your threshold of <${Amount} value=${above} />. Nothing waits for your answer; if you do not agree with one, pause or stop the mandate.</p>

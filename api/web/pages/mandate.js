@@ -24,7 +24,7 @@ const PARTS = /** @type {const} */ ([
 /** @param {{id: string, part: string}} props */
 export default function Mandate({ id, part }) {
   const heard = useMandateEvents(id);
-  const found = useResource((stop) => get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop), [id, changed.value, heard.value]);
+  const found = useResource((stop) => get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop), [id], { again: [changed.value, heard.value] });
   return html`<${Read} of=${found} what="the mandate">${(/** @type {any} */ data) => html`<${Shown} data=${data} part=${part} reload=${found.reload} />`}<//>`;
 }
 

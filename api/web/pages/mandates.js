@@ -23,7 +23,7 @@ export default function Mandates({ path }) {
 
 function List() {
   const heard = useOwnerEvents();
-  const found = useResource(read, [changed.value, heard.value]);
+  const found = useResource(read, [], { again: [changed.value, heard.value] });
   return html`<${PageHead} title="Mandates" lead="What your agents may do with your money, and what they did.">
       <a class="button primary" href=${link("new")}>New mandate</a><//>
     <${Read} of=${found} what="your mandates">${(/** @type {any} */ data) => html`<${Whole} ...${data} />`}<//>`;

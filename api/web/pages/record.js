@@ -16,7 +16,7 @@ const MOST_STEPS = 20_000;
 export default function Record({ id, data }) {
   const [kind, setKind] = useState("");
   const [progress, setProgress] = useState(0);
-  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) => setProgress(rows.length)), [id, changed.value]);
+  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) => setProgress(rows.length)), [id], { again: [changed.value] });
   return html`<${VerifyHere} id=${id} mandate=${data.mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
     <${Read} of=${found} what="the record">${(/** @type {any} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;

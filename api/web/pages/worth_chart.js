@@ -10,7 +10,7 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: any}} props */
 export function WorthChart({ id, data }) {
-  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS), [id, changed.value]);
+  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS), [id], { again: [changed.value] });
   if (found.data === null) return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
   const { points, markers } = seriesOf(found.data.rows, data);
   if (points.length === 0) return html`<div class="chart"><p class="quiet">There is no worth to show before the vault is funded.</p></div>`;

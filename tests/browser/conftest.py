@@ -1,0 +1,133 @@
+"""The console in a real browser against a real stack, which this folder's tests share."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from api.client import Client
+from scripts.devstack import Ports
+from tests.acceptance.conftest import RunningStack, stack_folder
+from tests.browser.wallet import BrowserWallet, install
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+WITHIN_MS = 30_000
+AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A running stack: what stack.json says."""
+
+    facts: dict[str, Any]
+
+    @property
+    def base_url(self) -> str:
+        return str(self.facts["base_url"])
+
+    @property
+    def rpc_url(self) -> str:
+        return str(self.facts["rpc_url"])
+
+    def key(self, persona: str) -> str:
+        return str(self.facts["accounts"][persona]["private_key"])
+
+    def wallet(self, persona: str = "owner", **more: Any) -> BrowserWallet:
+        return BrowserWallet(self.key(persona), self.rpc_url, **more)
+
+    def owner(self, persona: str = "owner") -> Client:
+        """Signed in; to be closed."""
+        client = Client(self.base_url)
+        client.sign_in(self.key(persona))
+        return client
+
+
+@dataclass
+class Opened:
+    """A page, and what its console said of errors."""
+
+    page: Page
+    place: Place
+    wallets: tuple[BrowserWallet, ...]
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def wallet(self) -> BrowserWallet:
+        return self.wallets[0]
+
+    def go(self, path: str = "") -> None:
+        self.page.goto(f"{self.place.base_url}/#/{path}")
+
+    def sign_in(self) -> None:
+        self.page.get_by_role("button", name=self.wallet.name).click()
+        self.page.get_by_role("heading", name="Mandates").wait_for()
+
+
+@pytest.fixture(scope="package")
+def place() -> Iterator[Place]:
+    with stack_folder() as folder:
+        stack = RunningStack(folder, Ports.free())
+        try:
+            yield Place(stack.await_ready())
+        finally:
+            stack.interrupt()
+            stack.output()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield found
+        found.close()
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_page(browser: Browser, place: Place) -> Iterator[Open]:
+    """Open a page with wallets; every context is closed at the end, and nothing may be left in its console."""
+    contexts: list[BrowserContext] = []
+    pages: list[Opened] = []
+
+    def start(*wallets: BrowserWallet, **settings: Any) -> Opened:
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WITHIN_MS)
+        opened = Opened(page, place, wallets)
+        pages.append(opened)
+
+        def hear(message: ConsoleMessage) -> None:
+            if message.type == "error":
+                opened.errors.append(message.text)
+
+        page.on("console", hear)
+        page.on("pageerror", lambda error: opened.errors.append(str(error)))
+        install(page, *wallets)
+        return opened
+
+    yield start
+    for context in contexts:
+        context.close()
+
+
+def axe(page: Page) -> list[str]:
+    """What axe calls serious or critical on this page, one line for each place."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['target']} {node.get('failureSummary', '')[:200]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
