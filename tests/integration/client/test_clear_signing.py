@@ -3,7 +3,6 @@
 import copy
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from scripts.make_vectors import AGENT, BASE_SEPOLIA, FACTORY, OTHER_FACTORY, OW
 from tests.integration.client.test_node_clients import run
 from tests.unit.core.mandate.rules.worked import table
 
-APP = Path(__file__).parents[3] / "api" / "web" / "app"
 PLACE = {"chainId": BASE_SEPOLIA, "factory": FACTORY, "usdc": USDC}
 KNOWS_USDC = {"tokens": {f"{BASE_SEPOLIA}:{USDC.lower()}": {"ticker": "USDC", "decimals": 6}}}
 VAULT = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
@@ -32,7 +30,7 @@ Rows = list[list[str]]
 
 def screens(*jobs: dict[str, Any]) -> list[dict[str, Any]]:
     bound = [{"place": PLACE, "wallet": KNOWS_USDC} | job for job in jobs]
-    return list(run("clear_signing.mjs", app=str(APP), jobs=bound)["screens"])
+    return list(run("clear_signing.mjs", jobs=bound)["screens"])
 
 
 def document_job(terms: MandateTerms = SIGNED, **changes: Any) -> dict[str, Any]:
