@@ -46,7 +46,7 @@
  * @typedef {object} Metadata
  * @property {string} [owner]
  * @property {string} [contractName]
- * @property {Record<string, {values: Record<string, string>}>} [maps]
+ * @property {Record<string, {$keyType?: string, values: Record<string, string>}>} [maps]
  * @property {Record<string, Record<string, string>>} [enums]
  * @typedef {object} Descriptor
  * @property {string} $schema

@@ -181,6 +181,12 @@ def test_a_token_that_the_wallet_does_not_know__is_said_to_be_unknown() -> None:
     assert dict(screen["rows"])["Stop line"] == f"950000000 base units of an unknown token {USDC}"
 
 
+def test_the_signing_page__shows_the_same_on_a_network_without_published_contracts() -> None:
+    service = {"chain_id": BASE_SEPOLIA, "contracts": {"factory": FACTORY, "usdc": USDC}}
+    (screen,) = screens(document_job(service=service))
+    assert screen == {"rows": rows()}
+
+
 # What a wallet must refuse
 
 
