@@ -35,7 +35,14 @@ FIRST_PAGE = (
     "vendor",
 )  # folders whose modules every page needs, but for what is loaded when shown
 LOADED_WHEN_SHOWN = frozenset(
-    {"vendor/charts.js", "vendor/noble.js", "app/chart.js", "app/clearsigning.js"}
+    {
+        "vendor/charts.js",
+        "vendor/noble.js",
+        "app/chart.js",
+        "app/clear_signing_view.js",
+        "app/clearsigning.js",
+        "app/descriptors.js",
+    }
 )
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

@@ -1,17 +1,28 @@
-// What a wallet that has our ERC-7730 descriptor shows of the terms, for this service's contracts.
+// What the owner's wallet shows of the terms, if it has our ERC-7730 descriptors (docs/erc7730.md).
+// Loaded when it is shown.
 
 import { boundTo, typedDataScreen } from "./clearsigning.js";
 import { descriptors } from "./descriptors.js";
-import { readService } from "./session.js";
+
+const USDC = { ticker: "USDC", decimals: 6 };
 
 /**
- * @param {any} typedData of GET /mandate-wallet/mandates/{id}/terms
- * @returns {Promise<readonly (readonly [string, string])[]>} label and text, as the wallet lists them
+ * @param {import("./clearsigning.js").TypedData} document
+ * @returns {Promise<readonly import("./clearsigning.js").Row[]>}
  */
-export async function shownByWallet(typedData) {
-  const { chain_id: chainId, contracts } = await readService();
-  const terms = /** @type {import("./clearsigning.js").Descriptor} */ (/** @type {unknown} */ (descriptors.terms));
-  const descriptor = boundTo(terms, { chainId, factory: contracts.factory, usdc: contracts.usdc });
-  const tokens = { [`${chainId}:${contracts.usdc.toLowerCase()}`]: { ticker: "USDC", decimals: 6 } };
-  return typedDataScreen(descriptor, typedData, { tokens }).rows;
+export async function shownByWallet(document) {
+  const { readService } = await import("./session.js");
+  return termsOn(await readService(), document);
+}
+
+/**
+ * The terms by label and text, on the network of the service and with its contracts, published or
+ * not. Errors: ClearSigningError where a wallet would not use the descriptor.
+ * @param {{chain_id: number, contracts: Record<string, string>}} service its discovery document
+ * @param {import("./clearsigning.js").TypedData} document
+ * @returns {readonly import("./clearsigning.js").Row[]}
+ */
+export function termsOn({ chain_id: chainId, contracts: { factory = "", usdc = "" } }, document) {
+  const terms = boundTo(descriptors.terms, { chainId, factory, usdc });
+  return typedDataScreen(terms, document, { tokens: { [`${chainId}:${usdc.toLowerCase()}`]: USDC } }).rows;
 }

@@ -46,7 +46,7 @@
  * @typedef {object} Metadata
  * @property {string} [owner]
  * @property {string} [contractName]
- * @property {Record<string, {values: Record<string, string>}>} [maps]
+ * @property {Record<string, {$keyType?: string, values: Record<string, string>}>} [maps]
  * @property {Record<string, Record<string, string>>} [enums]
  * @typedef {object} Descriptor
  * @property {string} $schema
@@ -112,8 +112,8 @@ export function typedDataScreen(descriptor, document, wallet = {}) {
   const to = text(own(document.domain, "verifyingContract") ?? "");
   if (context.deployments) requireDeployed(context.deployments, chainId, to);
   const type = encodeType(document.types, document.primaryType);
-  if (!Object.hasOwn(descriptor.display.formats, type)) throw new ClearSigningError(`no format for ${type}`);
-  const format = descriptor.display.formats[type];
+  const format = own(descriptor.display.formats, type);
+  if (format === undefined) throw new ClearSigningError(`no format for ${type}`);
   return screen(descriptor, format, document.message, { chainId, to, value: 0n }, wallet);
 }
 
@@ -131,9 +131,10 @@ export function callScreen(descriptor, call, wallet = {}) {
   if (context.deployments) requireDeployed(context.deployments, call.chainId, call.to);
   if (context.factory) requireDeployed(context.factory.deployments, call.chainId, call.createdBy ?? "");
   const found = Object.entries(descriptor.display.formats).filter(([key]) => typesOnly(key) === call.signature);
-  if (found.length !== 1) throw new ClearSigningError(`${found.length} formats for ${call.signature}`);
+  const [entry] = found;
+  if (entry === undefined || found.length > 1) throw new ClearSigningError(`${found.length} formats for ${call.signature}`);
   const container = { chainId: call.chainId, to: call.to, from: call.from, value: call.value ?? 0n };
-  return screen(descriptor, found[0][1], call.args, container, wallet);
+  return screen(descriptor, entry[1], call.args, container, wallet);
 }
 
 /**
@@ -187,15 +188,16 @@ export function encodeType(types, primary) {
   const found = new Set();
   /** @param {string} name */
   const visit = (name) => {
-    if (found.has(name) || !Object.hasOwn(types, name)) return;
+    const members = own(types, name);
+    if (found.has(name) || members === undefined) return;
     found.add(name);
-    for (const member of types[name]) visit(member.type.replace(/\[.*$/, ""));
+    for (const member of members) visit(member.type.replace(/\[.*$/, ""));
   };
   visit(primary);
   if (!found.has(primary)) throw new ClearSigningError(`the document has no type ${primary}`);
   found.delete(primary);
   return [primary, ...[...found].sort()]
-    .map((name) => `${name}(${types[name].map((member) => `${member.type} ${member.name}`).join(",")})`)
+    .map((name) => `${name}(${types[name]?.map((member) => `${member.type} ${member.name}`).join(",")})`)
     .join("");
 }
 
@@ -304,7 +306,7 @@ function isSame(one, other) {
  * @returns {Value}
  */
 function read(path, scope) {
-  const [root, ...names] = path.split(".");
+  const [root = "", ...names] = path.split(".");
   if (root === "#") return walk(scope.data, names, path);
   if (root === "$") return walk(scope.descriptor, names, path);
   if (root === "@") return walk(scope.container, names, path);
@@ -330,9 +332,10 @@ function walk(from, names, path) {
 }
 
 /**
- * @param {Record<string, Value>} object
+ * @template Member
+ * @param {Record<string, Member>} object
  * @param {string} name
- * @returns {Value | undefined}
+ * @returns {Member | undefined}
  */
 function own(object, name) {
   return Object.hasOwn(object, name) ? object[name] : undefined;

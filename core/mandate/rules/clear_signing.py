@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.errors import MandateError
-from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS, Each, OwnerCall
+from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS, CallWords, Each
 from core.mandate.rules.shown import Hidden, Shown, Style
 from core.mandate.rules.term_words import TERM_FORMS
 
@@ -65,7 +65,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PublishedFactory:
     """A published deployment, addresses in checksum form."""
 
     chain_id: int
@@ -74,7 +74,7 @@ class Place:
 
 
 def terms_descriptor(
-    members: Sequence[Member], domain: Mapping[str, str], places: Sequence[Place]
+    members: Sequence[Member], domain: Mapping[str, str], places: Sequence[PublishedFactory]
 ) -> dict[str, Any]:
     """The descriptor of the EIP-712 document MandateTerms. `domain`: its name and version.
 
@@ -86,14 +86,16 @@ def terms_descriptor(
     return _descriptor("Mandate terms", context, "Mandate vaults", [TERM_FORMS], forms, places)
 
 
-def factory_descriptor(functions: Sequence[Function], places: Sequence[Place]) -> dict[str, Any]:
+def factory_descriptor(
+    functions: Sequence[Function], places: Sequence[PublishedFactory]
+) -> dict[str, Any]:
     """The descriptor of what an owner calls at the factory. Errors: UndescribedError."""
     context = {"contract": {"deployments": _deployments(places)}}
     return _calls("Mandate vault factory", context, FACTORY_CALLS, functions, places)
 
 
 def vault_descriptor(
-    functions: Sequence[Function], deploy_event: str, places: Sequence[Place]
+    functions: Sequence[Function], deploy_event: str, places: Sequence[PublishedFactory]
 ) -> dict[str, Any]:
     """The descriptor of what an owner calls at a vault: one that a factory of `places` has made.
 
@@ -108,9 +110,9 @@ def vault_descriptor(
 def _calls(
     title: str,
     context: dict[str, Any],
-    calls: Sequence[OwnerCall],
+    calls: Sequence[CallWords],
     functions: Sequence[Function],
-    places: Sequence[Place],
+    places: Sequence[PublishedFactory],
 ) -> dict[str, Any]:
     by_name = {function.name: function for function in functions}
     formats = {}
@@ -128,7 +130,7 @@ def _descriptor(
     contract: str,
     shown: Iterable[Sequence[Shown | Hidden | Each]],
     formats: dict[str, Any],
-    places: Sequence[Place],
+    places: Sequence[PublishedFactory],
 ) -> dict[str, Any]:
     usdc = {str(place.chain_id): place.usdc for place in places}
     metadata: dict[str, Any] = {
@@ -146,7 +148,7 @@ def _descriptor(
     }
 
 
-def _deployments(places: Iterable[Place]) -> list[dict[str, Any]]:
+def _deployments(places: Iterable[PublishedFactory]) -> list[dict[str, Any]]:
     return [{"chainId": place.chain_id, "address": place.factory} for place in places]
 
 

@@ -32,7 +32,7 @@ class Each:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerCall:
+class CallWords:
     function: str
     intent: str
     arguments: tuple[Shown | Hidden | Each, ...] = ()
@@ -76,17 +76,17 @@ _UNWINDS = Each(
 )
 
 FACTORY_CALLS: Final = (
-    OwnerCall(
+    CallWords(
         "createVault",
         "Create the vault of a mandate",
         (*_TERMS, _RULES, Hidden("signature", _PROOF), *_FUNDING),
     ),
-    OwnerCall("cancelTerms", "Cancel signed terms for good", _TERMS),
+    CallWords("cancelTerms", "Cancel signed terms for good", _TERMS),
 )
 VAULT_CALLS: Final = (
-    OwnerCall("fund", "Pay into the vault", _FUNDING),
-    OwnerCall("deposit", "Pay into the vault", (Shown("amount", "Paid in", Style.USDC),)),
-    OwnerCall(
+    CallWords("fund", "Pay into the vault", _FUNDING),
+    CallWords("deposit", "Pay into the vault", (Shown("amount", "Paid in", Style.USDC),)),
+    CallWords(
         "depositWithAuthorization",
         "Pay into the vault",
         (
@@ -98,7 +98,7 @@ VAULT_CALLS: Final = (
             Hidden("signature", _PROOF),
         ),
     ),
-    OwnerCall(
+    CallWords(
         "withdraw",
         "Withdraw from the vault",
         (
@@ -107,17 +107,17 @@ VAULT_CALLS: Final = (
             Shown("token", "Token", Style.ADDRESS),
         ),
     ),
-    OwnerCall(
+    CallWords(
         "setAgent",
         "Set who may act as agent",
         (Shown("newAgent", "Agent", Style.ADDRESS),),
     ),
-    OwnerCall("removeAgent", "Pause: remove the agent"),
-    OwnerCall(
+    CallWords("removeAgent", "Pause: remove the agent"),
+    CallWords(
         "stop",
         "Stop the mandate for good",
         (Hidden("reason", "a word for the log, which changes nothing in what happens"),),
     ),
-    OwnerCall("unwind", "Bring positions home", (_UNWINDS,)),
-    OwnerCall("settle", "Pay the agent's fee"),
+    CallWords("unwind", "Bring positions home", (_UNWINDS,)),
+    CallWords("settle", "Pay the agent's fee"),
 )

@@ -3,7 +3,6 @@
 import copy
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from scripts.make_vectors import AGENT, BASE_SEPOLIA, FACTORY, OTHER_FACTORY, OW
 from tests.integration.client.test_node_clients import run
 from tests.unit.core.mandate.rules.worked import table
 
-APP = Path(__file__).parents[3] / "api" / "web" / "app"
 PLACE = {"chainId": BASE_SEPOLIA, "factory": FACTORY, "usdc": USDC}
 KNOWS_USDC = {"tokens": {f"{BASE_SEPOLIA}:{USDC.lower()}": {"ticker": "USDC", "decimals": 6}}}
 VAULT = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
@@ -32,7 +30,7 @@ Rows = list[list[str]]
 
 def screens(*jobs: dict[str, Any]) -> list[dict[str, Any]]:
     bound = [{"place": PLACE, "wallet": KNOWS_USDC} | job for job in jobs]
-    return list(run("clear_signing.mjs", app=str(APP), jobs=bound)["screens"])
+    return list(run("clear_signing.mjs", jobs=bound)["screens"])
 
 
 def document_job(terms: MandateTerms = SIGNED, **changes: Any) -> dict[str, Any]:
@@ -181,6 +179,12 @@ def test_a_name_that_the_wallet_knows__stands_for_the_address() -> None:
 def test_a_token_that_the_wallet_does_not_know__is_said_to_be_unknown() -> None:
     (screen,) = screens(document_job(wallet={}))
     assert dict(screen["rows"])["Stop line"] == f"950000000 base units of an unknown token {USDC}"
+
+
+def test_the_signing_page__shows_the_same_on_a_network_without_published_contracts() -> None:
+    service = {"chain_id": BASE_SEPOLIA, "contracts": {"factory": FACTORY, "usdc": USDC}}
+    (screen,) = screens(document_job(service=service))
+    assert screen == {"rows": rows()}
 
 
 # What a wallet must refuse

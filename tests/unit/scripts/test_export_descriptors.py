@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.areas.mandates.service import owner_calls
-from core.mandate.rules.clear_signing import ERC_VERSION, SCHEMA, Place
+from core.mandate.rules.clear_signing import ERC_VERSION, SCHEMA, PublishedFactory
 from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS
 from scripts.export_descriptors import (
     OUR_SCHEMA,
@@ -22,7 +22,7 @@ from scripts.export_descriptors import (
 
 FACTORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-PLACES = [Place(84_532, FACTORY, USDC)]
+PLACES = [PublishedFactory(84_532, FACTORY, USDC)]
 RULES = json.loads(OUR_SCHEMA.read_text())
 TERMS = "eip712-MandateTerms"
 VAULT = "calldata-MandateVault"
@@ -53,7 +53,7 @@ def test_a_deployment_that_is_not_finished__is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("places", [[], PLACES])
-def test_every_descriptor__is_of_our_schema(places: list[Place]) -> None:
+def test_every_descriptor__is_of_our_schema(places: list[PublishedFactory]) -> None:
     assert faults(descriptors(places), RULES) == []
 
 
@@ -94,7 +94,7 @@ def test_our_schema__takes_a_field_with_label_and_format_or_with_its_reason(
 
 
 def test_our_schema__refuses_an_address_cut_short() -> None:
-    made = descriptors([Place(84_532, FACTORY[:-1], USDC)])
+    made = descriptors([PublishedFactory(84_532, FACTORY[:-1], USDC)])
     assert [line.partition(":")[0] for line in faults(made, RULES)] == list(made)
 
 

@@ -1,16 +1,15 @@
 // What a wallet with the repository's descriptors shows.
-// stdin {app, jobs: [{descriptor, place, typed_data | call, wallet}]}: `descriptor` is a name in descriptors.js or a
-// descriptor of its own, `place` binds it. Writes {screens: [{intent, rows} | {error}]}.
+// stdin {jobs: [{descriptor, place, typed_data | call, wallet} | {service, typed_data}]}: `descriptor` is a name in
+// descriptors.js or a descriptor of its own, `place` binds it. Writes {screens: [{intent, rows} | {error}]}.
 import { readFileSync } from "node:fs";
+import { termsOn } from "../../../../api/web/app/clear_signing_view.js";
+import { boundTo, callScreen, ClearSigningError, typedDataScreen } from "../../../../api/web/app/clearsigning.js";
+import { descriptors } from "../../../../api/web/app/descriptors.js";
 
-const { app, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const { jobs } = JSON.parse(readFileSync(0, "utf8"));
 
-// The package of this repository has no `type`, so that Node would read these files as CommonJS.
-const load = (name) => import(`data:text/javascript;base64,${readFileSync(`${app}/${name}`).toString("base64")}`);
-const { ClearSigningError, boundTo, callScreen, typedDataScreen } = await load("clearsigning.js");
-const { descriptors } = await load("descriptors.js");
-
-function screen({ descriptor, place, typed_data: document, call, wallet }) {
+function screen({ descriptor, place, typed_data: document, call, wallet, service }) {
+  if (service) return { rows: termsOn(service, document) };
   const named = typeof descriptor === "string" ? descriptors[descriptor] : descriptor;
   const bound = place ? boundTo(named, place) : named;
   try {

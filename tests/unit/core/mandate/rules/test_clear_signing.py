@@ -9,7 +9,7 @@ from core.mandate.chain.typed_data import TERMS_V2
 from core.mandate.rules.clear_signing import (
     Function,
     Member,
-    Place,
+    PublishedFactory,
     UndescribedError,
     factory_descriptor,
     terms_descriptor,
@@ -21,8 +21,8 @@ MEMBERS = [Member(name, kind) for kind, name in TERMS_V2]
 DOMAIN = {"name": "Mandate Wallet", "version": "2"}
 FACTORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-SEPOLIA = Place(84_532, FACTORY, USDC)
-ELSEWHERE = Place(8_453, USDC, FACTORY)
+SEPOLIA = PublishedFactory(84_532, FACTORY, USDC)
+ELSEWHERE = PublishedFactory(8_453, USDC, FACTORY)
 
 
 PAID = (
