@@ -91,6 +91,9 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
 	@node scripts/lint_openapi.mjs
+	@$(PY) -m scripts.vendor_web --check
+	@node_modules/.bin/tsc -p api/web
+	@node_modules/.bin/biome check --error-on-warnings api/web
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
@@ -98,6 +101,7 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
+	@node_modules/.bin/biome check --write api/web
 
 test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper, 10,000 forged records
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential

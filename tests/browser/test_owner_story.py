@@ -42,7 +42,8 @@ def test_owner_story__by_clicks__ends_with_the_money_home(open_page: Open, place
     _finish(page)
     page.get_by_role("button", name="Close the plan").click()
     _send(page, "Withdraw")
-    expect(page.get_by_text("nothing left", exact=False).first).to_be_visible()
+    expect(_figure(page, "Worth")).to_contain_text("0.00")
+    expect(page.get_by_role("button", name="Withdraw", exact=True)).to_be_disabled()
     page.goto(f"{place.base_url}/#/statements?mandate={mandate_id}")
     expect(
         page.get_by_text("unexplained").locator("xpath=following-sibling::dd[1]")

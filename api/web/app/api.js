@@ -32,7 +32,8 @@ export class ApiRefusal extends Error {
     this.status = status;
     this.body = body;
     /** @type {string} */
-    this.reason = typeof block.reason === "string" ? block.reason : (body?.error ?? `http_${status}`);
+    this.reason =
+      typeof block.reason === "string" ? block.reason : (body?.error ?? `http_${status}`);
     /** @type {string | null} */
     this.whoFixes = block.who_fixes ?? null;
     /** @type {string | null} */

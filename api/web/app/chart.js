@@ -13,14 +13,24 @@ export function drawWorth(box, { points, markers, mandate }) {
   const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   const chart = createChart(box, {
     autoSize: true,
-    layout: { background: { color: "transparent" }, textColor: colour("--ink-2"), fontFamily: style.fontFamily, attributionLogo: false },
+    layout: {
+      background: { color: "transparent" },
+      textColor: colour("--ink-2"),
+      fontFamily: style.fontFamily,
+      attributionLogo: false,
+    },
     grid: { vertLines: { visible: false }, horzLines: { color: colour("--line") } },
     rightPriceScale: { borderVisible: false },
     timeScale: { borderVisible: false, timeVisible: true },
     handleScroll: { vertTouchDrag: false },
     handleScale: { mouseWheel: false },
   });
-  const line = chart.addSeries(LineSeries, { color: colour("--ink"), lineWidth: 2, lineType: 1, priceLineVisible: false });
+  const line = chart.addSeries(LineSeries, {
+    color: colour("--ink"),
+    lineWidth: 2,
+    lineType: 1,
+    priceLineVisible: false,
+  });
   // the stop line is always in sight: how far away it is is what the owner looks for
   line.applyOptions({
     autoscaleInfoProvider: (/** @type {() => any} */ original) => {
@@ -31,18 +41,34 @@ export function drawWorth(box, { points, markers, mandate }) {
     },
   });
   line.setData(/** @type {any} */ (uniqueTimes(points)));
-  const target = mandate.target_bps === null ? null : Number(mandate.budget_usdc) * (1 + mandate.target_bps / 10_000);
+  const target =
+    mandate.target_bps === null
+      ? null
+      : Number(mandate.budget_usdc) * (1 + mandate.target_bps / 10_000);
   for (const [title, price, name] of [
     ["stop line", Number(mandate.stop_floor_usdc), "--loss"],
     ["funded", Number(mandate.budget_usdc), "--ink-3"],
     ["target", target, "--settled"],
   ]) {
-    if (price !== null) line.createPriceLine({ price: Number(price), color: colour(String(name)), lineWidth: 1, lineStyle: 2, title: String(title) });
+    if (price !== null)
+      line.createPriceLine({
+        price: Number(price),
+        color: colour(String(name)),
+        lineWidth: 1,
+        lineStyle: 2,
+        title: String(title),
+      });
   }
   createSeriesMarkers(
     line,
     /** @type {any} */ (
-      markers.map(({ at, text, isBad }) => ({ time: seconds(at), position: "belowBar", shape: isBad ? "square" : "circle", color: colour(isBad ? "--loss" : "--ink-2"), text: text === "action" ? "" : text }))
+      markers.map(({ at, text, isBad }) => ({
+        time: seconds(at),
+        position: "belowBar",
+        shape: isBad ? "square" : "circle",
+        color: colour(isBad ? "--loss" : "--ink-2"),
+        text: text === "action" ? "" : text,
+      }))
     ),
   );
   chart.timeScale().fitContent();

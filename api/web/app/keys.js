@@ -23,7 +23,13 @@ export function Keys() {
     /** @param {KeyboardEvent} event */
     const press = (event) => {
       const target = /** @type {HTMLElement} */ (event.target);
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog")) return;
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        target.closest("input, textarea, select, dialog")
+      )
+        return;
       const page = PAGES[event.key];
       if (Date.now() - isGoing < PAUSE_MS && page) {
         isGoing = 0;

@@ -5,7 +5,17 @@ import { shortHash } from "./format.js";
 import { Keys } from "./keys.js";
 import { Refused } from "./refusal.js";
 import { link, place } from "./router.js";
-import { isLoopback, readService, service, session, walletState, isOtherAccount, isOtherNetwork, recall, remember } from "./session.js";
+import {
+  isLoopback,
+  isOtherAccount,
+  isOtherNetwork,
+  readService,
+  recall,
+  remember,
+  service,
+  session,
+  walletState,
+} from "./session.js";
 import { SignIn, WalletButton } from "./sign_in.js";
 import { Transactions } from "./transaction_card.js";
 import { html, now, render, signal, useEffect, useState } from "./ui.js";
@@ -50,11 +60,13 @@ function App() {
         <div class="page">
           <${WalletNotices} />
           <${Transactions} />
-          ${page === undefined
-            ? html`<${Missing} name=${name} />`
-            : session.value === null && !page.isPublic
-              ? html`<${SignIn} />`
-              : html`<${Page} key=${name} load=${page.load} rest=${rest} />`}
+          ${
+            page === undefined
+              ? html`<${Missing} name=${name} />`
+              : session.value === null && !page.isPublic
+                ? html`<${SignIn} />`
+                : html`<${Page} key=${name} load=${page.load} rest=${rest} />`
+          }
         </div>
       </main>
     </div>
@@ -81,8 +93,14 @@ function Page({ load, rest }) {
   const [found, setFound] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   useEffect(() => {
-    load().then((module) => setFound(() => module.default), () =>
-      setError(new Error("A part of the console could not be loaded; the service may have a new version. Reload the page.")),
+    load().then(
+      (module) => setFound(() => module.default),
+      () =>
+        setError(
+          new Error(
+            "A part of the console could not be loaded; the service may have a new version. Reload the page.",
+          ),
+        ),
     );
   }, []);
   if (error) return html`<${Refused} error=${error} onRetry=${() => location.reload()} />`;
@@ -108,7 +126,8 @@ function Rail({ current }) {
   return html`<nav class="rail" aria-label="Pages">
     <a class="brand" href=${link("mandates")}><${Mark} />Mandate Wallet</a>
     ${items.map(
-      ([name, page]) => html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") ? "page" : undefined}>${page.label}</a>`,
+      ([name, page]) =>
+        html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") ? "page" : undefined}>${page.label}</a>`,
     )}
     <span class="spacer"></span>
     <a class="item" href="/exit.html">Exit</a>
@@ -122,7 +141,8 @@ function Mark() {
 }
 
 function Bar() {
-  const next = THEMES[(THEMES.indexOf(/** @type {any} */ (theme.value)) + 1) % THEMES.length] ?? "system";
+  const next =
+    THEMES[(THEMES.indexOf(/** @type {any} */ (theme.value)) + 1) % THEMES.length] ?? "system";
   const turn = () => {
     theme.value = next;
     remember("mandate-wallet.theme", next);
@@ -139,10 +159,20 @@ function Head() {
   const found = head.value;
   const chain = service.value ? `Chain ${service.value.chain_id}` : "Chain";
   if (found === null) return html`<span class="quiet">${chain}</span>`;
-  const age = found.lagS === null ? null : found.lagS + Math.max(0, Math.round((now.value - found.at) / 1000));
+  const age =
+    found.lagS === null
+      ? null
+      : found.lagS + Math.max(0, Math.round((now.value - found.at) / 1000));
   const isGood = found.status === "ok" && age !== null && age < 60;
   const tone = found.status === "offline" ? "loss" : isGood ? "settled" : "attention";
-  const says = found.status === "offline" ? "service offline" : age === null ? "block age unknown" : isGood ? "up to date" : `block ${age} s old`;
+  const says =
+    found.status === "offline"
+      ? "service offline"
+      : age === null
+        ? "block age unknown"
+        : isGood
+          ? "up to date"
+          : `block ${age} s old`;
   return html`<a class="row quiet" href=${link("status")} style="text-decoration:none" title="The service's state">
     <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
 }

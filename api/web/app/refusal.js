@@ -9,13 +9,33 @@ import { WalletError } from "./wallet.js";
 /** Where a next call is made on these pages: pattern, page, what the button says. */
 const PLACES = /** @type {const} */ ([
   [/^POST \/auth\//, () => link("sign-in"), "Sign in"],
-  [/^GET \/mandate-wallet\/mandates\/([^/?]+)\/terms/, (/** @type {string} */ id) => link("mandates", id), "Review and sign the terms"],
-  [/^GET \/mandate-wallet\/mandates\/([^/?]+)\/approvals/, (/** @type {string} */ id) => link("mandates", id, "approvals"), "Open the approvals"],
-  [/^GET \/mandate-wallet\/mandates\/([^/?]+)\/(?:steps|ledger|record)/, (/** @type {string} */ id) => link("mandates", id, "record"), "Open the record"],
-  [/^\w+ \/mandate-wallet\/mandates\/([^/?]+)/, (/** @type {string} */ id) => link("mandates", id), "Open the mandate"],
+  [
+    /^GET \/mandate-wallet\/mandates\/([^/?]+)\/terms/,
+    (/** @type {string} */ id) => link("mandates", id),
+    "Review and sign the terms",
+  ],
+  [
+    /^GET \/mandate-wallet\/mandates\/([^/?]+)\/approvals/,
+    (/** @type {string} */ id) => link("mandates", id, "approvals"),
+    "Open the approvals",
+  ],
+  [
+    /^GET \/mandate-wallet\/mandates\/([^/?]+)\/(?:steps|ledger|record)/,
+    (/** @type {string} */ id) => link("mandates", id, "record"),
+    "Open the record",
+  ],
+  [
+    /^\w+ \/mandate-wallet\/mandates\/([^/?]+)/,
+    (/** @type {string} */ id) => link("mandates", id),
+    "Open the mandate",
+  ],
   [/^GET \/mandate-wallet\/mandates/, () => link("mandates"), "See your mandates"],
   [/^POST \/mandate-wallet\/mandates/, () => link("new"), "Draft a mandate"],
-  [/^\w+ \/mandate-wallet\/agents\/(\d+)/, (/** @type {string} */ id) => link("agents", id), "Open the agent"],
+  [
+    /^\w+ \/mandate-wallet\/agents\/(\d+)/,
+    (/** @type {string} */ id) => link("agents", id),
+    "Open the agent",
+  ],
   [/^\w+ \/agents\//, () => link("agents", "mine"), "See your agents"],
   [/^GET \/mandate-wallet\/hall/, () => link("agents"), "Find an agent"],
   [/^\w+ \/mandate-wallet\/gallery/, () => link("gallery"), "Open the gallery"],
@@ -59,7 +79,8 @@ export function Refused({ error, onRetry, title }) {
       ${again(onRetry)}
     <//>`;
   }
-  if (error instanceof ApiRefusal) return html`<${Service} refusal=${error} onRetry=${onRetry} title=${title} />`;
+  if (error instanceof ApiRefusal)
+    return html`<${Service} refusal=${error} onRetry=${onRetry} title=${title} />`;
   return html`<${Notice} tone="loss" title=${title ?? "This page failed"}>
     <p>${String(/** @type {any} */ (error)?.message ?? error).slice(0, 300)}</p>${again(onRetry)}
   <//>`;
@@ -82,7 +103,9 @@ function Service({ refusal, onRetry, title }) {
 
 /** @param {(() => void) | null | undefined} onRetry */
 function again(onRetry) {
-  return onRetry ? html`<div class="row"><button type="button" onClick=${onRetry}>Try again</button></div>` : null;
+  return onRetry
+    ? html`<div class="row"><button type="button" onClick=${onRetry}>Try again</button></div>`
+    : null;
 }
 
 /**

@@ -22,7 +22,12 @@ const RETRY_S = 5;
 export function useResource(read, inputs, options = {}) {
   const { everyS = 0, again = [] } = options;
   const [state, setState] = useState(
-    /** @type {Omit<Resource<T>, "reload">} */ ({ data: null, error: null, isLoading: true, at: null }),
+    /** @type {Omit<Resource<T>, "reload">} */ ({
+      data: null,
+      error: null,
+      isLoading: true,
+      at: null,
+    }),
   );
   const latest = useRef(/** @type {AbortController | null} */ (null));
   const reader = useRef(read);
@@ -35,7 +40,8 @@ export function useResource(read, inputs, options = {}) {
     setState((old) => ({ ...old, isLoading: true }));
     try {
       const data = await reader.current(controller.signal);
-      if (!controller.signal.aborted) setState({ data, error: null, isLoading: false, at: Date.now() });
+      if (!controller.signal.aborted)
+        setState({ data, error: null, isLoading: false, at: Date.now() });
     } catch (error) {
       if (controller.signal.aborted) return;
       setState((old) => ({ ...old, error: /** @type {Error} */ (error), isLoading: false }));

@@ -21,7 +21,9 @@ discovered.subscribe((list) => {
 /** The wallet that was chosen, or null. @type {import("../vendor/signals.js").Signal<Wallet | null>} */
 export const wallet = signal(null);
 /** Account (lower case) and network of that wallet now. */
-export const walletState = signal(/** @type {import("./wallet.js").WalletState} */ ({ address: null, chainId: null }));
+export const walletState = signal(
+  /** @type {import("./wallet.js").WalletState} */ ({ address: null, chainId: null }),
+);
 /** @type {import("../vendor/signals.js").Signal<Session | null>} */
 export const session = signal(restored());
 /** Why there is no session any more, or null. @type {import("../vendor/signals.js").Signal<"expired" | null>} */
@@ -104,11 +106,19 @@ export async function signIn() {
   const chosen = wallet.value;
   if (chosen === null) throw new WalletError("no_wallet");
   const address = await chosen.requireAccount();
-  const asked = await call("POST", "/auth/wallet/nonce", { body: { wallet_address: address, purpose: "login" } });
+  const asked = await call("POST", "/auth/wallet/nonce", {
+    body: { wallet_address: address, purpose: "login" },
+  });
   const signature = await chosen.signMessage(asked.message, { from: address });
-  const made = await call("POST", "/auth/owner/login", { body: { message: asked.message, signature } });
+  const made = await call("POST", "/auth/owner/login", {
+    body: { message: asked.message, signature },
+  });
   ended.value = null;
-  session.value = { address: made.wallet_address, token: made.bearer_token, expiresAt: made.expires_at };
+  session.value = {
+    address: made.wallet_address,
+    token: made.bearer_token,
+    expiresAt: made.expires_at,
+  };
 }
 
 export async function signOut() {
@@ -142,7 +152,9 @@ void resumeChosen();
 function restored() {
   try {
     const found = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-    const isWhole = [found?.address, found?.token, found?.expiresAt].every((one) => typeof one === "string");
+    const isWhole = [found?.address, found?.token, found?.expiresAt].every(
+      (one) => typeof one === "string",
+    );
     return isWhole && Date.parse(found.expiresAt) > Date.now() ? found : null;
   } catch {
     return null; // storage is switched off, or holds something else

@@ -3,7 +3,16 @@
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
 import { link } from "./router.js";
-import { connect, ended, session, signIn, signOut, wallet, wallets, walletState } from "./session.js";
+import {
+  connect,
+  ended,
+  session,
+  signIn,
+  signOut,
+  wallet,
+  walletState,
+  wallets,
+} from "./session.js";
 import { html, Notice, useEffect, useRef, useState } from "./ui.js";
 
 /** The page in place of one that needs a session. */
@@ -26,12 +35,24 @@ export function SignIn() {
     <h1>Sign in with your wallet</h1>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}
     <p class="quiet">Your wallet signs one message. It moves no money and gives no allowance. The session lasts 24 hours, in this tab alone.</p>
-    ${address === null
-      ? html`<${WalletList} isBusy=${isBusy} onChoose=${(/** @type {any} */ found) => enter(async () => { await connect(found); await signIn(); })} />`
-      : html`<div class="stack tight">
+    ${
+      address === null
+        ? html`<${WalletList} isBusy=${isBusy} onChoose=${(/** @type {any} */ found) =>
+            enter(async () => {
+              await connect(found);
+              await signIn();
+            })} />`
+        : html`<div class="stack tight">
           <button type="button" class="primary" disabled=${isBusy} onClick=${() => enter(signIn)}>${isBusy ? "Waiting for your wallet …" : `Sign in as ${shortHash(address)}`}</button>
-          <details><summary>Use another wallet</summary><${WalletList} isBusy=${isBusy} onChoose=${(/** @type {any} */ found) => enter(async () => { await connect(found); await signIn(); })} /></details>
-        </div>`}
+          <details><summary>Use another wallet</summary><${WalletList} isBusy=${isBusy} onChoose=${(
+            /** @type {any} */ found,
+          ) =>
+            enter(async () => {
+              await connect(found);
+              await signIn();
+            })} /></details>
+        </div>`
+    }
     <${Refused} error=${error} />
     <p class="quiet">Only looking? <a href=${link("agents")}>See the agents</a> or <a href=${link("rules")}>what a mandate enforces</a>.</p>
   </div></div>`;
@@ -46,7 +67,9 @@ function WalletList({ isBusy, onChoose }) {
       <div class="row"><button type="button" onClick=${() => location.reload()}>Reload</button></div><//>`;
   }
   return html`<div class="stack tight">${found.map(
-    (one) => html`<button type="button" class="wallet-choice" key=${one.uuid} disabled=${isBusy} onClick=${() => onChoose(one)}>
+    (
+      one,
+    ) => html`<button type="button" class="wallet-choice" key=${one.uuid} disabled=${isBusy} onClick=${() => onChoose(one)}>
       ${one.icon ? html`<img src=${one.icon} alt="" />` : null}<span>${one.name}</span></button>`,
   )}</div>`;
 }
@@ -65,13 +88,15 @@ export function WalletButton() {
     await signOut();
   };
   return html`<button type="button" onClick=${() => setOpen(true)} aria-haspopup="dialog">${shortHash(found.address)}</button>
-    ${isOpen
-      ? html`<dialog ref=${dialog} onClose=${() => setOpen(false)} aria-labelledby="account"><div class="stack">
+    ${
+      isOpen
+        ? html`<dialog ref=${dialog} onClose=${() => setOpen(false)} aria-labelledby="account"><div class="stack">
           <h2 id="account">Account</h2>
           <dl class="pairs"><dt>Signed in as</dt><dd><code>${found.address}</code></dd>
             <dt>Wallet</dt><dd>${wallet.value?.found.name ?? "not connected in this tab"}</dd>
             <dt>Network</dt><dd>${walletState.value.chainId ?? "unknown"}</dd></dl>
           <form method="dialog" class="row"><button type="button" onClick=${leave}>Sign out</button><button>Close</button></form>
         </div></dialog>`
-      : null}`;
+        : null
+    }`;
 }

@@ -23,14 +23,19 @@ export function Table({ name, label, columns, rows, keyOf, sort = "", children, 
   const query = place.value.query;
   const order = query.get(`${name}.sort`) ?? sort;
   const wanted = query.get(`${name}.q`) ?? "";
-  const shown = useMemo(() => ordered(filtered(rows, columns, wanted), columns, order), [rows, rows.length, wanted, order]);
+  const shown = useMemo(
+    () => ordered(filtered(rows, columns, wanted), columns, order),
+    [rows, rows.length, wanted, order],
+  );
   const isLong = shown.length > VIRTUAL_FROM;
   return html`<div class="stack tight">
     <div class="toolbar">
-      ${filter
-        ? html`<input type="search" placeholder="Filter" aria-label=${`Filter ${label}`} value=${wanted} data-search
+      ${
+        filter
+          ? html`<input type="search" placeholder="Filter" aria-label=${`Filter ${label}`} value=${wanted} data-search
             onInput=${(/** @type {any} */ event) => setQuery({ [`${name}.q`]: event.target.value })} />`
-        : null}
+          : null
+      }
       ${children}
       <span class="quiet">${shown.length === rows.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`}</span>
       <button type="button" class="plain" onClick=${() => download(`${name}.csv`, csv(columns, shown), "text/csv")}>CSV</button>
@@ -64,7 +69,9 @@ function LongBody({ name, label, columns, rows, keyOf, order }) {
   const first = Math.max(0, top - SPARE_ROWS);
   const last = Math.min(rows.length, top + 30 + SPARE_ROWS);
   const space = (/** @type {number} */ count) =>
-    count > 0 ? html`<tr aria-hidden="true"><td colspan=${columns.length} style=${`height:${count * ROW_PX}px;padding:0;border:0`}></td></tr>` : null;
+    count > 0
+      ? html`<tr aria-hidden="true"><td colspan=${columns.length} style=${`height:${count * ROW_PX}px;padding:0;border:0`}></td></tr>`
+      : null;
   return html`<div class="table virtual" ref=${box} tabindex="0" role="region" aria-label=${label}>
     <table aria-rowcount=${rows.length}>
       <${Head} ...${{ name, columns, order }} />
@@ -81,13 +88,19 @@ function LongBody({ name, label, columns, rows, keyOf, order }) {
 function Head({ name, columns, order }) {
   const current = order.replace(/^-/, "");
   const turn = (/** @type {string} */ key) =>
-    setQuery({ [`${name}.sort`]: order === `-${key}` ? key : order === key ? `-${key}` : `-${key}` });
+    setQuery({
+      [`${name}.sort`]: order === `-${key}` ? key : order === key ? `-${key}` : `-${key}`,
+    });
   return html`<thead><tr>${columns.map(
-    (/** @type {Column} */ column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} title=${column.hint}
+    (
+      /** @type {Column} */ column,
+    ) => html`<th scope="col" class=${column.isNumber ? "number" : ""} title=${column.hint}
       aria-sort=${current !== column.key ? "none" : order.startsWith("-") ? "descending" : "ascending"}>
-      ${column.sortBy
-        ? html`<button type="button" onClick=${() => turn(column.key)}>${column.label}${current === column.key ? (order.startsWith("-") ? " ↓" : " ↑") : ""}</button>`
-        : column.label}
+      ${
+        column.sortBy
+          ? html`<button type="button" onClick=${() => turn(column.key)}>${column.label}${current === column.key ? (order.startsWith("-") ? " ↓" : " ↑") : ""}</button>`
+          : column.label
+      }
     </th>`,
   )}</tr></thead>`;
 }
@@ -96,7 +109,8 @@ function Head({ name, columns, order }) {
 function Row({ row, columns, isFixed = false }) {
   const style = isFixed ? `height:${ROW_PX}px` : undefined;
   return html`<tr style=${style}>${columns.map(
-    (/** @type {Column} */ column) => html`<td class=${column.isNumber ? "number" : column.isName ? "name" : ""}>${column.show ? column.show(row) : column.text(row)}</td>`,
+    (/** @type {Column} */ column) =>
+      html`<td class=${column.isNumber ? "number" : column.isName ? "name" : ""}>${column.show ? column.show(row) : column.text(row)}</td>`,
   )}</tr>`;
 }
 
@@ -104,7 +118,9 @@ function Row({ row, columns, isFixed = false }) {
 function filtered(rows, columns, wanted) {
   const sought = wanted.trim().toLowerCase();
   if (sought === "") return rows;
-  return rows.filter((row) => columns.some((column) => (column.text(row) ?? "").toLowerCase().includes(sought)));
+  return rows.filter((row) =>
+    columns.some((column) => (column.text(row) ?? "").toLowerCase().includes(sought)),
+  );
 }
 
 /** @param {any[]} rows @param {Column[]} columns @param {string} order */

@@ -52,9 +52,11 @@ effect(() => {
  */
 export async function begin(asked) {
   const from = session.value?.address;
-  if (wallet.value === null || store === null || from === undefined) throw new WalletError("no_wallet");
+  if (wallet.value === null || store === null || from === undefined)
+    throw new WalletError("no_wallet");
   const calls = asked.calls.map(({ to, data, value, chain_id }) => ({ to, data, value, chain_id }));
-  const isBatch = calls.length > 1 && (await wallet.value.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
+  const isBatch =
+    calls.length > 1 && (await wallet.value.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
   const [first, ...rest] = isBatch ? [calls] : calls.map((call) => [call]);
   if (first === undefined) return;
   const id = store.add(asked.title, first, from);
@@ -114,7 +116,13 @@ function Card({ one }) {
       if (await store?.simulate(one.id)) await store?.send(one.id);
     });
   const isOver = !["waiting", "sent"].includes(one.phase);
-  const tone = ["refused", "reverted"].includes(one.phase) ? "loss" : one.phase === "recorded" ? "settled" : one.phase === "replaced" ? "attention" : "";
+  const tone = ["refused", "reverted"].includes(one.phase)
+    ? "loss"
+    : one.phase === "recorded"
+      ? "settled"
+      : one.phase === "replaced"
+        ? "attention"
+        : "";
   return html`<article class=${`notice ${tone}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${one.phase} data-card>
     <div class="head"><strong>${one.title}</strong><span class="quiet">${PHASE_WORDS[one.phase]}</span></div>
     <${Steps} phase=${one.phase} />
@@ -132,10 +140,21 @@ function Card({ one }) {
 
 /** @param {{phase: import("./transaction-states.js").Phase}} props */
 function Steps({ phase }) {
-  const broken = /** @type {Readonly<Record<string, number>>} */ ({ refused: 1, reverted: 4, replaced: 4 })[phase];
+  const broken = /** @type {Readonly<Record<string, number>>} */ ({
+    refused: 1,
+    reverted: 4,
+    replaced: 4,
+  })[phase];
   const at = broken ?? STEPS.indexOf(/** @type {any} */ (phase));
   return html`<ol class="steps">${STEPS.map((step, index) => {
-    const state = index < at || phase === "recorded" ? "done" : index > at ? "" : broken === undefined ? "now" : "failed";
+    const state =
+      index < at || phase === "recorded"
+        ? "done"
+        : index > at
+          ? ""
+          : broken === undefined
+            ? "now"
+            : "failed";
     const word = index === broken ? PHASE_WORDS[phase] : PHASE_WORDS[step];
     return html`<li data-state=${state}>${state === "done" ? "✓ " : state === "failed" ? "✕ " : ""}${word}</li>`;
   })}</ol>`;
@@ -166,7 +185,11 @@ function Words({ one }) {
 /** @param {{one: import("./transaction-states.js").Transaction}} props all that is still to send, for owners whose account is a Safe */
 function SafeButton({ one }) {
   const calls = [...one.calls, ...(wanted.get(one.id)?.rest ?? [])];
-  const save = () => downloadSafeBatch(safeBatch({ calls, safe: one.from, name: one.title }), "safe-transactions.json");
+  const save = () =>
+    downloadSafeBatch(
+      safeBatch({ calls, safe: one.from, name: one.title }),
+      "safe-transactions.json",
+    );
   return html`<button type="button" class="plain" onClick=${save} title="For Safe's Transaction Builder">Safe file</button>`;
 }
 

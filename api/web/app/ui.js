@@ -2,14 +2,26 @@
 //
 // Every string from outside is text: htm makes elements and text nodes, never HTML.
 
-import { h, render } from "../vendor/preact.js";
 import { useEffect, useId, useMemo, useRef, useState } from "../vendor/hooks.js";
-import { computed, effect, signal, useSignal } from "../vendor/signals.js";
 import htm from "../vendor/htm.js";
+import { h, render } from "../vendor/preact.js";
+import { computed, effect, signal, useSignal } from "../vendor/signals.js";
 
 import { ago, clock, shortHash, signOf, usdc } from "./format.js";
 
-export { computed, effect, h, render, signal, useEffect, useId, useMemo, useRef, useSignal, useState };
+export {
+  computed,
+  effect,
+  h,
+  render,
+  signal,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useSignal,
+  useState,
+};
 /** @type {(strings: TemplateStringsArray, ...values: unknown[]) => any} */
 export const html = htm.bind(h);
 
@@ -73,7 +85,11 @@ const TONES = /** @type {Readonly<Record<string, string>>} */ ({
   draft: "",
   signed: "attention",
 });
-const SIGNS = /** @type {Readonly<Record<string, string>>} */ ({ loss: "■", attention: "▲", settled: "●" });
+const SIGNS = /** @type {Readonly<Record<string, string>>} */ ({
+  loss: "■",
+  attention: "▲",
+  settled: "●",
+});
 
 /** @param {{status: string, paused?: boolean | null}} props the status of a mandate, with a sign beside its colour */
 export function Status({ status, paused }) {

@@ -25,30 +25,55 @@ export function Actions({ data, reload }) {
       setBusy(false);
     }
   };
-  const built = (/** @type {string} */ path, /** @type {string} */ title, /** @type {Record<string, any>} */ query = {}) =>
-    run(async () => send(title, id, await get(`/mandate-wallet/mandates/${id}/${path}`, query)));
+  const built = (
+    /** @type {string} */ path,
+    /** @type {string} */ title,
+    /** @type {Record<string, any>} */ query = {},
+  ) => run(async () => send(title, id, await get(`/mandate-wallet/mandates/${id}/${path}`, query)));
   const isVault = mandate.vault_address !== null && mandate.market_mode === "testnet";
   const isWorking = mandate.status === "working";
   const buttons = [];
-  if (mandate.status === "signed" && mandate.market_mode === "testnet") buttons.push(html`<${Create} id=${id} run=${run} isBusy=${isBusy} />`);
+  if (mandate.status === "signed" && mandate.market_mode === "testnet")
+    buttons.push(html`<${Create} id=${id} run=${run} isBusy=${isBusy} />`);
   if (isVault && isWorking) {
     if (chain.agent_known && chain.agent === null) {
-      buttons.push(html`<${Act} label="Resume" does="gives the vault back to the agent" isBusy=${isBusy} onClick=${() => run(() => resume(id, mandate))} />`);
+      buttons.push(
+        html`<${Act} label="Resume" does="gives the vault back to the agent" isBusy=${isBusy} onClick=${() => run(() => resume(id, mandate))} />`,
+      );
     } else {
-      buttons.push(html`<${Act} label="Pause" does="removes the agent; limits and positions stay" isBusy=${isBusy} onClick=${() => built("set-agent-call", "Pause the mandate")} />`);
+      buttons.push(
+        html`<${Act} label="Pause" does="removes the agent; limits and positions stay" isBusy=${isBusy} onClick=${() => built("set-agent-call", "Pause the mandate")} />`,
+      );
     }
-    buttons.push(html`<${Act} label="Add money" does="tops the vault up; the budget caps what may be lost" isBusy=${isBusy} onClick=${() => run(async () => setAdding(true))} />`);
+    buttons.push(
+      html`<${Act} label="Add money" does="tops the vault up; the budget caps what may be lost" isBusy=${isBusy} onClick=${() => run(async () => setAdding(true))} />`,
+    );
   }
   const [isAdding, setAdding] = useState(false);
   if (isVault && ["signed", "working"].includes(mandate.status)) {
-    buttons.push(html`<${Act} kind="stop" label="Stop" does="ends the agent's power for good, in one transaction" isBusy=${isBusy} onClick=${() => built("stop-call", "Stop the mandate")} />`);
+    buttons.push(
+      html`<${Act} kind="stop" label="Stop" does="ends the agent's power for good, in one transaction" isBusy=${isBusy} onClick=${() => built("stop-call", "Stop the mandate")} />`,
+    );
   }
   if (isVault && ["working", "stopped", "settled"].includes(mandate.status)) {
-    buttons.push(html`<${Act} label="Close all" does="the steps that bring everything home" isBusy=${isBusy} onClick=${() => run(async () => setClosing(true))} />`);
-    buttons.push(html`<${Act} label="Withdraw" does=${lock.withdrawable ? "sends the vault's USDC to your wallet" : lock.message} isBusy=${isBusy || lock.withdrawable === false} onClick=${() => built("withdraw-call", "Withdraw")} />`);
+    buttons.push(
+      html`<${Act} label="Close all" does="the steps that bring everything home" isBusy=${isBusy} onClick=${() => run(async () => setClosing(true))} />`,
+    );
+    buttons.push(
+      html`<${Act} label="Withdraw" does=${lock.withdrawable ? "sends the vault's USDC to your wallet" : lock.message} isBusy=${isBusy || lock.withdrawable === false} onClick=${() => built("withdraw-call", "Withdraw")} />`,
+    );
   }
   if (mandate.market_mode === "paper" && isWorking) {
-    buttons.push(html`<${Act} kind="stop" label="Stop" does="ends the paper mandate; open positions are void" isBusy=${isBusy} onClick=${() => run(async () => { await call("POST", `/mandate-wallet/mandates/${id}/stop`, { body: {}, isRepeatable: true }); await reload(); })} />`);
+    buttons.push(
+      html`<${Act} kind="stop" label="Stop" does="ends the paper mandate; open positions are void" isBusy=${isBusy} onClick=${() =>
+        run(async () => {
+          await call("POST", `/mandate-wallet/mandates/${id}/stop`, {
+            body: {},
+            isRepeatable: true,
+          });
+          await reload();
+        })} />`,
+    );
   }
   return html`<section class="card stack" aria-label="What you can do">
     <p>${lock.message}${lock.until ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
@@ -68,14 +93,21 @@ export function Actions({ data, reload }) {
 export async function send(title, mandateId, built) {
   const calls = built.calls?.length ? built.calls : [built];
   if (calls.some((/** @type {any} */ one) => !one.data)) throw new NothingToSend(built);
-  await begin({ title, mandateId, calls, effect: built.what_happens ?? calls[0].what_happens ?? null });
+  await begin({
+    title,
+    mandateId,
+    calls,
+    effect: built.what_happens ?? calls[0].what_happens ?? null,
+  });
 }
 
 class NothingToSend extends Error {
   /** @param {any} built */
   constructor(built) {
     const until = built.locked_until ? ` It can be sent from ${clock(built.locked_until)} on.` : "";
-    super(`There is nothing to send now: ${String(built.reason ?? built.data_issue_reason ?? "unknown").replaceAll("_", " ")}.${until}`);
+    super(
+      `There is nothing to send now: ${String(built.reason ?? built.data_issue_reason ?? "unknown").replaceAll("_", " ")}.${until}`,
+    );
   }
 }
 
@@ -83,10 +115,16 @@ class NothingToSend extends Error {
 async function resume(id, mandate) {
   const agent = await get(`/mandate-wallet/hall/${mandate.agent_id}`).catch(() => null);
   const mine = await get("/agents/mine").catch(() => ({ agents: [] }));
-  const known = mine.agents.find((/** @type {any} */ one) => String(one.user_id) === mandate.agent_id)?.wallet_address;
+  const known = mine.agents.find(
+    (/** @type {any} */ one) => String(one.user_id) === mandate.agent_id,
+  )?.wallet_address;
   const terms = await get(`/mandate-wallet/mandates/${id}/terms`).catch(() => null);
   const address = known ?? terms?.terms?.agent ?? agent?.agent?.wallet_address;
-  await send("Resume the mandate", id, await get(`/mandate-wallet/mandates/${id}/set-agent-call`, { agent_wallet: address }));
+  await send(
+    "Resume the mandate",
+    id,
+    await get(`/mandate-wallet/mandates/${id}/set-agent-call`, { agent_wallet: address }),
+  );
 }
 
 /** @param {{label: string, does: any, isBusy: boolean, onClick: () => void, kind?: string}} props */
@@ -101,9 +139,14 @@ function Create({ id, run, isBusy }) {
     run(async () => {
       const offered = await get(path, { fund: "authorization" });
       const signature = await wallet.value?.signTypedData(offered.typed_data);
-      await send("Create and fund the vault", id, await get(path, { fund: "authorization", authorization_signature: signature }));
+      await send(
+        "Create and fund the vault",
+        id,
+        await get(path, { fund: "authorization", authorization_signature: signature }),
+      );
     });
-  const byAllowance = () => run(async () => send("Create and fund the vault", id, await get(path, { fund: "approve" })));
+  const byAllowance = () =>
+    run(async () => send("Create and fund the vault", id, await get(path, { fund: "approve" })));
   return html`<${Act} kind="primary" label="Create and fund the vault" does="one signature for the money, one transaction; no allowance is left" isBusy=${isBusy} onClick=${byAuthorization} />
     <${Act} label="With an allowance instead" does="for contract wallets: approve, then create" isBusy=${isBusy} onClick=${byAllowance} />`;
 }
@@ -114,7 +157,11 @@ function AddMoney({ id, run, onClose }) {
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     void run(async () => {
-      await send("Add money to the vault", id, await get(`/mandate-wallet/mandates/${id}/deposit-call`, { amount_usdc: amount }));
+      await send(
+        "Add money to the vault",
+        id,
+        await get(`/mandate-wallet/mandates/${id}/deposit-call`, { amount_usdc: amount }),
+      );
       onClose();
     });
   };
@@ -133,11 +180,19 @@ function CloseAll({ id, onClose }) {
   useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), [plan]);
   if (error) return html`<${Refused} error=${error} onRetry=${read} />`;
   if (plan === null) return html`<p class="quiet" role="status">Building the plan …</p>`;
-  const act = (/** @type {string} */ title, /** @type {any[]} */ calls, /** @type {string} */ effect) => begin({ title, mandateId: id, calls, effect }).catch(setError);
+  const act = (
+    /** @type {string} */ title,
+    /** @type {any[]} */ calls,
+    /** @type {string} */ effect,
+  ) => begin({ title, mandateId: id, calls, effect }).catch(setError);
   return html`<div class="stack" ref=${box}><div class="head"><h2>Close all</h2><button type="button" class="plain" onClick=${onClose}>Close the plan</button></div>
     <p>You get back about <${Amount} value=${plan.gets_back_est} why=${plan.reason ?? plan.exit_cost_reason} />.${plan.locked_until ? ` Withdrawing is locked until ${clock(plan.locked_until)}.` : ""}</p>
     ${plan.batch ? html`<${Notice} title="In one transaction"><p>${plan.batch.what_happens}</p><div class="row"><button type="button" class="stop" onClick=${() => act("Stop and withdraw", plan.batch.calls, plan.batch.what_happens)}>Stop and withdraw at once</button></div><//>` : null}
-    <ol class="list">${plan.steps.map((/** @type {any} */ step) => html`<li class="row" key=${step.n}><span class="quiet">${step.n}</span><div style="flex:1"><p>${step.note}</p>
+    <ol class="list">${plan.steps.map(
+      (
+        /** @type {any} */ step,
+      ) => html`<li class="row" key=${step.n}><span class="quiet">${step.n}</span><div style="flex:1"><p>${step.note}</p>
       ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
-      ${step.call?.data ? html`<button type="button" onClick=${() => act(step.note, [step.call], step.call.what_happens ?? step.note)}>${{ stop: "Stop", unwind: "Unwind", close: "Close", withdraw: "Withdraw" }[/** @type {string} */ (step.type)]}</button>` : html`<span class="quiet">${step.reason ?? step.who_signs_text ?? "nothing to send"}</span>`}</li>`)}</ol></div>`;
+      ${step.call?.data ? html`<button type="button" onClick=${() => act(step.note, [step.call], step.call.what_happens ?? step.note)}>${{ stop: "Stop", unwind: "Unwind", close: "Close", withdraw: "Withdraw" }[/** @type {string} */ (step.type)]}</button>` : html`<span class="quiet">${step.reason ?? step.who_signs_text ?? "nothing to send"}</span>`}</li>`,
+    )}</ol></div>`;
 }

@@ -7,7 +7,20 @@ import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { session } from "../app/session.js";
 import { Table } from "../app/table.js";
-import { Amount, Badge, download, Empty, Figure, Hash, html, Notice, PageHead, Time, Unknown, useState } from "../app/ui.js";
+import {
+  Amount,
+  Badge,
+  download,
+  Empty,
+  Figure,
+  Hash,
+  html,
+  Notice,
+  PageHead,
+  Time,
+  Unknown,
+  useState,
+} from "../app/ui.js";
 
 const WINDOWS = /** @type {const} */ (["7d", "30d", "90d", "since"]);
 const MOST_AGENTS = 1_000;
@@ -21,18 +34,30 @@ export default function Agents({ path }) {
 function Hall() {
   const window = windowOf();
   const accepting = place.value.query.get("accepting") === "1";
-  const found = useResource(() => pages("/mandate-wallet/hall", "agents", { limit: 100, accepting: accepting ? 1 : null }, MOST_AGENTS), [accepting], { everyS: 120 });
+  const found = useResource(
+    () =>
+      pages(
+        "/mandate-wallet/hall",
+        "agents",
+        { limit: 100, accepting: accepting ? 1 : null },
+        MOST_AGENTS,
+      ),
+    [accepting],
+    { everyS: 120 },
+  );
   return html`<${PageHead} title="Agents" lead="Figures are computed from the ledger. What an agent only says of itself is on its own page, apart.">
       ${session.value ? html`<a class="button" href=${link("agents", "mine")}>Your agents</a>` : null}<//>
     <${Read} of=${found} what="the agents">${(/** @type {any} */ data) => html`
       ${data.first.pending ? html`<${Notice} title="The first build is under way"><p>Records are computed every two minutes.</p><//>` : null}
       ${data.first.stale ? html`<${Notice} tone="attention" title="These figures are old"><p>They were computed ${data.first.computed_at ? clock(data.first.computed_at) : "some time ago"}; the next build is late.</p><//>` : null}
       ${data.rows.some((/** @type {any} */ one) => one.simulated) ? html`<${Notice} title="Simulated records are among these"><p>They are marked, and come from no chain.</p><//>` : null}
-      ${data.rows.length === 0
-        ? html`<${Empty} title=${accepting ? "No agent takes mandates now" : "No agent has a record yet"}><p class="quiet">Connect one: it appears here after its first mandate.</p><div class="row"><a class="button" href=${link("agents", "mine")}>Connect an agent</a></div><//>`
-        : html`<${Table} name="agents" label="agents" columns=${columns(window)} rows=${data.rows} keyOf=${(/** @type {any} */ row) => row.agent_id} sort="rank">
+      ${
+        data.rows.length === 0
+          ? html`<${Empty} title=${accepting ? "No agent takes mandates now" : "No agent has a record yet"}><p class="quiet">Connect one: it appears here after its first mandate.</p><div class="row"><a class="button" href=${link("agents", "mine")}>Connect an agent</a></div><//>`
+          : html`<${Table} name="agents" label="agents" columns=${columns(window)} rows=${data.rows} keyOf=${(/** @type {any} */ row) => row.agent_id} sort="rank">
             <span class="segments" role="group" aria-label="Window">${WINDOWS.map((one) => html`<button type="button" aria-pressed=${one === window} onClick=${() => setQuery({ window: one })}>${one}</button>`)}</span>
-            <label class="row"><input type="checkbox" checked=${accepting} onChange=${() => setQuery({ accepting: accepting ? null : "1" })} />takes mandates</label><//>`}
+            <label class="row"><input type="checkbox" checked=${accepting} onChange=${() => setQuery({ accepting: accepting ? null : "1" })} />takes mandates</label><//>`
+      }
       ${data.isWhole ? null : html`<p class="quiet">The first ${integer(data.rows.length)} agents.</p>`}`}<//>`;
 }
 
@@ -43,27 +68,99 @@ function windowOf() {
 /** @param {string} window @returns {import("../app/table.js").Column[]} */
 function columns(window) {
   const of = (/** @type {any} */ row) => row.windows[window];
-  const bps = (/** @type {number | null | undefined} */ value, /** @type {string} */ why) => (value === null || value === undefined ? html`<${Unknown} why=${why} />` : percent(value));
+  const bps = (/** @type {number | null | undefined} */ value, /** @type {string} */ why) =>
+    value === null || value === undefined ? html`<${Unknown} why=${why} />` : percent(value);
   const whyNone = "There was no capital in this window.";
   return [
-    { key: "rank", label: "Rank", isNumber: true, text: (row) => (row.rank === null ? null : String(row.rank)), sortBy: (row) => row.rank,
-      show: (row) => row.rank ?? html`<span class="quiet" title=${row.unranked_reason ? words(row.unranked_reason) : ""}>–</span>` },
-    { key: "agent", label: "Agent", isName: true, text: (row) => row.name, sortBy: (row) => row.name.toLowerCase(),
-      show: (row) => html`<a href=${link("agents", row.agent_id)}>${row.name.slice(0, 80)}</a> ${row.simulated ? html`<${Badge}>simulated<//>` : null} ${row.house ? html`<${Badge}>house<//>` : null}
-        ${row.ranked ? null : html`<div class="quiet">unranked: ${words(row.unranked_reason)}</div>`}` },
-    { key: "net_usdc", label: "Net", isNumber: true, hint: "Result after the agent's fee; deposits are none", text: (row) => of(row)?.net_usdc ?? null, sortBy: (row) => units(of(row)?.net_usdc), show: (row) => html`<${Amount} value=${of(row)?.net_usdc} why=${whyNone} signed unit=${false} />` },
-    { key: "return", label: "Return", isNumber: true, hint: "Time-weighted", text: (row) => percent(of(row)?.twr_bps), sortBy: (row) => of(row)?.twr_bps ?? null, show: (row) => bps(of(row)?.twr_bps, whyNone) },
-    { key: "drawdown", label: "Deepest fall", isNumber: true, hint: "Of the mandate that fell deepest", text: (row) => percent(of(row)?.max_drawdown_bps), sortBy: (row) => of(row)?.max_drawdown_bps ?? null, show: (row) => bps(of(row)?.max_drawdown_bps, whyNone) },
-    { key: "trades", label: "Trades", isNumber: true, text: (row) => integer(of(row)?.trades), sortBy: (row) => of(row)?.trades ?? null },
-    { key: "days_live", label: "Days live", isNumber: true, text: (row) => integer(row.days_live), sortBy: (row) => row.days_live },
-    { key: "stops", label: "Stopped at floor", isNumber: true, text: (row) => String(row.floor_stops), sortBy: (row) => row.floor_stops },
-    { key: "violations", label: "Violations", isNumber: true, text: (row) => String(row.violations), sortBy: (row) => row.violations, show: (row) => (row.violations > 0 ? html`<span class="loss">■ ${row.violations}</span>` : "0") },
+    {
+      key: "rank",
+      label: "Rank",
+      isNumber: true,
+      text: (row) => (row.rank === null ? null : String(row.rank)),
+      sortBy: (row) => row.rank,
+      show: (row) =>
+        row.rank ??
+        html`<span class="quiet" title=${row.unranked_reason ? words(row.unranked_reason) : ""}>–</span>`,
+    },
+    {
+      key: "agent",
+      label: "Agent",
+      isName: true,
+      text: (row) => row.name,
+      sortBy: (row) => row.name.toLowerCase(),
+      show: (
+        row,
+      ) => html`<a href=${link("agents", row.agent_id)}>${row.name.slice(0, 80)}</a> ${row.simulated ? html`<${Badge}>simulated<//>` : null} ${row.house ? html`<${Badge}>house<//>` : null}
+        ${row.ranked ? null : html`<div class="quiet">unranked: ${words(row.unranked_reason)}</div>`}`,
+    },
+    {
+      key: "net_usdc",
+      label: "Net",
+      isNumber: true,
+      hint: "Result after the agent's fee; deposits are none",
+      text: (row) => of(row)?.net_usdc ?? null,
+      sortBy: (row) => units(of(row)?.net_usdc),
+      show: (row) =>
+        html`<${Amount} value=${of(row)?.net_usdc} why=${whyNone} signed unit=${false} />`,
+    },
+    {
+      key: "return",
+      label: "Return",
+      isNumber: true,
+      hint: "Time-weighted",
+      text: (row) => percent(of(row)?.twr_bps),
+      sortBy: (row) => of(row)?.twr_bps ?? null,
+      show: (row) => bps(of(row)?.twr_bps, whyNone),
+    },
+    {
+      key: "drawdown",
+      label: "Deepest fall",
+      isNumber: true,
+      hint: "Of the mandate that fell deepest",
+      text: (row) => percent(of(row)?.max_drawdown_bps),
+      sortBy: (row) => of(row)?.max_drawdown_bps ?? null,
+      show: (row) => bps(of(row)?.max_drawdown_bps, whyNone),
+    },
+    {
+      key: "trades",
+      label: "Trades",
+      isNumber: true,
+      text: (row) => integer(of(row)?.trades),
+      sortBy: (row) => of(row)?.trades ?? null,
+    },
+    {
+      key: "days_live",
+      label: "Days live",
+      isNumber: true,
+      text: (row) => integer(row.days_live),
+      sortBy: (row) => row.days_live,
+    },
+    {
+      key: "stops",
+      label: "Stopped at floor",
+      isNumber: true,
+      text: (row) => String(row.floor_stops),
+      sortBy: (row) => row.floor_stops,
+    },
+    {
+      key: "violations",
+      label: "Violations",
+      isNumber: true,
+      text: (row) => String(row.violations),
+      sortBy: (row) => row.violations,
+      show: (row) =>
+        row.violations > 0 ? html`<span class="loss">■ ${row.violations}</span>` : "0",
+    },
   ];
 }
 
 /** @param {{id: string}} props */
 function Profile({ id }) {
-  const found = useResource((stop) => get(`/mandate-wallet/hall/${encodeURIComponent(id)}`, { proof: 1 }, stop), [id], { everyS: 120 });
+  const found = useResource(
+    (stop) => get(`/mandate-wallet/hall/${encodeURIComponent(id)}`, { proof: 1 }, stop),
+    [id],
+    { everyS: 120 },
+  );
   return html`<${Read} of=${found} what="the agent">${(/** @type {any} */ data) => html`<${Shown} data=${data} />`}<//>`;
 }
 
@@ -81,7 +178,10 @@ function Shown({ data }) {
     </section>
     <section class="card" aria-labelledby="proven"><h2 id="proven">Proven on the chain</h2><div class="table" tabindex="0"><table>
       <thead><tr><th scope="col">Window</th><th scope="col" class="number">Net, USDC</th><th scope="col" class="number">Return</th><th scope="col" class="number">Deepest fall</th><th scope="col" class="number">Trades</th></tr></thead>
-      <tbody>${WINDOWS.map((window) => { const one = agent.windows[window]; return html`<tr><td>${window}</td><td class="number"><${Amount} value=${one?.net_usdc} signed unit=${false} /></td><td class="number">${percent(one?.twr_bps) ?? html`<${Unknown} />`}</td><td class="number">${percent(one?.max_drawdown_bps) ?? html`<${Unknown} />`}</td><td class="number">${integer(one?.trades) ?? html`<${Unknown} />`}</td></tr>`; })}</tbody></table></div>
+      <tbody>${WINDOWS.map((window) => {
+        const one = agent.windows[window];
+        return html`<tr><td>${window}</td><td class="number"><${Amount} value=${one?.net_usdc} signed unit=${false} /></td><td class="number">${percent(one?.twr_bps) ?? html`<${Unknown} />`}</td><td class="number">${percent(one?.max_drawdown_bps) ?? html`<${Unknown} />`}</td><td class="number">${integer(one?.trades) ?? html`<${Unknown} />`}</td></tr>`;
+      })}</tbody></table></div>
       <p class="quiet">Stopped at the floor ${agent.floor_stops} times, by itself ${agent.self_stops} times. As of ${agent.as_of ? clock(agent.as_of) : "unknown"}.</p></section>
     <div class="two"><div class="stack">
         <${Proof} rows=${data.proof ?? []} />
@@ -99,10 +199,35 @@ function Proof({ rows }) {
   if (rows.length === 0) return html`<${Empty} title="No mandate is behind these figures yet" />`;
   /** @type {import("../app/table.js").Column[]} */
   const shown = [
-    { key: "mandate", label: "Mandate", text: (row) => row.mandate_id, sortBy: (row) => row.mandate_id, show: (row) => html`<code>${row.mandate_id}</code>` },
-    { key: "net_usdc", label: "Net", isNumber: true, text: (row) => row.net_usdc, sortBy: (row) => units(row.net_usdc), show: (row) => html`<${Amount} value=${row.net_usdc} signed unit=${false} />` },
-    { key: "trades", label: "Trades", isNumber: true, text: (row) => String(row.trades), sortBy: (row) => row.trades },
-    { key: "row_hash", label: "Ledger head", text: (row) => row.row_hash, show: (row) => html`<${Hash} value=${row.row_hash} label="the hash" /> <span class="quiet">row ${row.seq}</span>` },
+    {
+      key: "mandate",
+      label: "Mandate",
+      text: (row) => row.mandate_id,
+      sortBy: (row) => row.mandate_id,
+      show: (row) => html`<code>${row.mandate_id}</code>`,
+    },
+    {
+      key: "net_usdc",
+      label: "Net",
+      isNumber: true,
+      text: (row) => row.net_usdc,
+      sortBy: (row) => units(row.net_usdc),
+      show: (row) => html`<${Amount} value=${row.net_usdc} signed unit=${false} />`,
+    },
+    {
+      key: "trades",
+      label: "Trades",
+      isNumber: true,
+      text: (row) => String(row.trades),
+      sortBy: (row) => row.trades,
+    },
+    {
+      key: "row_hash",
+      label: "Ledger head",
+      text: (row) => row.row_hash,
+      show: (row) =>
+        html`<${Hash} value=${row.row_hash} label="the hash" /> <span class="quiet">row ${row.seq}</span>`,
+    },
   ];
   return html`<section class="card stack" aria-labelledby="behind"><h2 id="behind">The mandates behind these figures</h2><${Table} name="proof" label="mandates" columns=${shown} rows=${rows} keyOf=${(/** @type {any} */ row) => row.mandate_id} filter=${false} /></section>`;
 }
@@ -125,12 +250,15 @@ function Policy({ changes }) {
 
 /** The owner's own agents: connected here, shown their keys once. */
 function Mine() {
-  if (session.value === null) return html`<${Notice} tone="attention" title="Sign in to see your agents"><p><a class="button" href=${link("mandates")}>Sign in</a></p><//>`;
+  if (session.value === null)
+    return html`<${Notice} tone="attention" title="Sign in to see your agents"><p><a class="button" href=${link("mandates")}>Sign in</a></p><//>`;
   const found = useResource((stop) => get("/agents/mine", undefined, stop), []);
   return html`<${PageHead} title="Your agents" lead="Programs that act with their own key. They never get yours." />
     <${Connect} onDone=${found.reload} />
     <${Read} of=${found} what="your agents">${(/** @type {any} */ data) =>
-      data.agents.length === 0 ? html`<${Empty} title="You have no agent yet"><p class="quiet">Connect one above, or hire another's from the list.</p><div class="row"><a class="button" href=${link("agents")}>Find an agent</a></div><//>` : html`<ul class="list card">${data.agents.map((/** @type {any} */ one) => html`<${Owned} key=${one.user_id} agent=${one} reload=${found.reload} />`)}</ul>`}<//>`;
+      data.agents.length === 0
+        ? html`<${Empty} title="You have no agent yet"><p class="quiet">Connect one above, or hire another's from the list.</p><div class="row"><a class="button" href=${link("agents")}>Find an agent</a></div><//>`
+        : html`<ul class="list card">${data.agents.map((/** @type {any} */ one) => html`<${Owned} key=${one.user_id} agent=${one} reload=${found.reload} />`)}</ul>`}<//>`;
 }
 
 /** @param {{onDone: () => Promise<void>}} props */
@@ -149,7 +277,9 @@ function Connect({ onDone }) {
       setError(failure);
     }
   };
-  const secrets = made ? `agent ${made.user_id}\napi_key ${made.api_key}\nrecovery_code ${made.recovery_code}\nbearer_token ${made.bearer_token}\n` : "";
+  const secrets = made
+    ? `agent ${made.user_id}\napi_key ${made.api_key}\nrecovery_code ${made.recovery_code}\nbearer_token ${made.bearer_token}\n`
+    : "";
   return html`<section class="card stack" aria-labelledby="connect"><h2 id="connect">Connect an agent</h2>
     <form class="row" onSubmit=${submit}><div class="field" style="flex:1;max-width:320px"><label for="agent-name">Name</label><input id="agent-name" required maxlength="80" value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></div><button style="align-self:end">Connect</button></form>
     <${Refused} error=${error} />
@@ -170,10 +300,21 @@ function Owned({ agent, reload }) {
   };
   const accept = () =>
     act(async () => {
-      const { agent_id: _id, policy_changelog: _log, ...policy } = await get(`/mandate-wallet/agents/${agent.user_id}/policy`);
-      await call("PUT", `/mandate-wallet/agents/${agent.user_id}/policy`, { body: { ...policy, accepts_mandates: !agent.accepts_mandates } });
+      const {
+        agent_id: _id,
+        policy_changelog: _log,
+        ...policy
+      } = await get(`/mandate-wallet/agents/${agent.user_id}/policy`);
+      await call("PUT", `/mandate-wallet/agents/${agent.user_id}/policy`, {
+        body: { ...policy, accepts_mandates: !agent.accepts_mandates },
+      });
     });
-  const confirm = () => act(() => call("POST", `/agents/${agent.user_id}/wallet/confirm`, { body: { wallet_address: agent.wallet_address } }));
+  const confirm = () =>
+    act(() =>
+      call("POST", `/agents/${agent.user_id}/wallet/confirm`, {
+        body: { wallet_address: agent.wallet_address },
+      }),
+    );
   return html`<li class="stack tight"><div class="row"><a href=${link("agents", String(agent.user_id))}><strong>${agent.agent_name}</strong></a><span class="quiet">agent ${agent.user_id}</span>
       ${agent.status === "locked" ? html`<${Badge} tone="loss">locked<//>` : null}${agent.recovery_can_be_undone ? html`<${Badge} tone="attention">recovered by somebody<//>` : null}<span style="flex:1"></span>
       <button type="button" onClick=${accept}>${agent.accepts_mandates ? "Take no more mandates" : "Let it take mandates"}</button>

@@ -10,16 +10,26 @@ import { Amount, Badge, Empty, html, Notice, Time } from "../app/ui.js";
 
 /** @param {{id: string, mandate: any}} props */
 export default function Approvals({ id, mandate }) {
-  const found = useResource((stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop), [id], { again: [changed.value] });
+  const found = useResource(
+    (stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop),
+    [id],
+    { again: [changed.value] },
+  );
   const above = mandate.approval_above_usdc;
   return html`<section class="stack" aria-label="Approvals">
-    ${above === null ? null : html`<${Notice} title="These actions happened"><p>They were above your threshold of <${Amount} value=${above} />. Nothing waits for your answer; if you do not agree with one, pause or stop the mandate.</p>
-      <div class="row"><a class="button" href=${link("mandates", id)}>Open the mandate</a></div><//>`}
+    ${
+      above === null
+        ? null
+        : html`<${Notice} title="These actions happened"><p>They were above your threshold of <${Amount} value=${above} />. Nothing waits for your answer; if you do not agree with one, pause or stop the mandate.</p>
+      <div class="row"><a class="button" href=${link("mandates", id)}>Open the mandate</a></div><//>`
+    }
     <${Read} of=${found} what="the approvals">${(/** @type {any} */ data) =>
       data.items.length === 0
         ? html`<${Empty} title="No action was above your threshold"><p class="quiet">${above === null ? "This mandate has no threshold." : "When the agent reports one, it is listed here and under “Needs you”."}</p><//>`
         : html`<div class="card"><ul class="list">${data.items.map(
-            (/** @type {any} */ item) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status}<//><span style="flex:1"><${Amount} value=${item.amount_usdc} /></span>
+            (
+              /** @type {any} */ item,
+            ) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status}<//><span style="flex:1"><${Amount} value=${item.amount_usdc} /></span>
               ${item.tx_hash ? html`<code title=${item.tx_hash}>${shortHash(item.tx_hash)}</code>` : null}<span class="quiet"><${Time} at=${item.at} /></span></li>`,
           )}</ul></div>`}<//></section>`;
 }

@@ -18,7 +18,10 @@ export function Draft({ data, reload }) {
   const [terms, setTerms] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => void get(`/mandate-wallet/mandates/${id}/terms`).then(setTerms, setError), [id, data]);
+  useEffect(
+    () => void get(`/mandate-wallet/mandates/${id}/terms`).then(setTerms, setError),
+    [id, data],
+  );
   const run = async (/** @type {() => Promise<void>} */ work) => {
     setBusy(true);
     setError(null);
@@ -34,7 +37,10 @@ export function Draft({ data, reload }) {
     run(async () => {
       if (wallet.value === null) throw new WalletError("no_wallet");
       const signature = await wallet.value.signTypedData(terms.typed_data);
-      await call("POST", `/mandate-wallet/mandates/${id}/sign`, { body: { signature }, isRepeatable: true });
+      await call("POST", `/mandate-wallet/mandates/${id}/sign`, {
+        body: { signature },
+        isRepeatable: true,
+      });
       await reload();
     });
   const discard = () =>
@@ -61,9 +67,13 @@ export function Draft({ data, reload }) {
 
 /** @param {{terms: any}} props the bytes that are signed, for those who read them */
 function SignedText({ terms }) {
-  const [shown, setShown] = useState(/** @type {readonly (readonly [string, string])[] | null} */ (null));
+  const [shown, setShown] = useState(
+    /** @type {readonly (readonly [string, string])[] | null} */ (null),
+  );
   useEffect(() => {
-    void import("../app/clear_signing_view.js").then((module) => module.shownByWallet(terms.typed_data)).then(setShown, () => setShown(null));
+    void import("../app/clear_signing_view.js")
+      .then((module) => module.shownByWallet(terms.typed_data))
+      .then(setShown, () => setShown(null));
   }, [terms]);
   return html`<section class="card stack" aria-labelledby="typed"><h2 id="typed">What your wallet shows</h2>
     ${shown ? html`<dl class="pairs">${shown.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl><p class="quiet">As a wallet with our ERC-7730 descriptor shows it. Others show the typed data below. The list of targets is signed as a hash; clause 5 has it in words.</p>` : null}

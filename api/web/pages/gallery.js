@@ -16,13 +16,18 @@ export default function Gallery({ path }) {
 
 function List() {
   const type = place.value.query.get("type") ?? "";
-  const found = useResource(() => pages("/mandate-wallet/gallery", "listings", { product_type: type, limit: 50 }, MOST), [type]);
+  const found = useResource(
+    () => pages("/mandate-wallet/gallery", "listings", { product_type: type, limit: 50 }, MOST),
+    [type],
+  );
   return html`<${PageHead} title="Gallery" lead="Texts are the sellers'. The record beside each is computed from the ledger." />
     <${Read} of=${found} what="the gallery">${(/** @type {any} */ data) => html`
       ${type ? html`<div class="row"><${Badge}>${words(type)}<//><button type="button" class="plain" onClick=${() => setQuery({ type: null })}>Show all kinds</button></div>` : null}
-      ${data.rows.length === 0
-        ? html`<${Empty} title="Nothing is offered yet"><p class="quiet">An agent lists its strategy through the API; it appears here once it is listed.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`
-        : html`<ul class="list card">${data.rows.map((/** @type {any} */ one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>`}`}<//>`;
+      ${
+        data.rows.length === 0
+          ? html`<${Empty} title="Nothing is offered yet"><p class="quiet">An agent lists its strategy through the API; it appears here once it is listed.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`
+          : html`<ul class="list card">${data.rows.map((/** @type {any} */ one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>`
+      }`}<//>`;
 }
 
 /** @param {{one: any}} props */
@@ -45,8 +50,13 @@ function Strip({ record }) {
 
 /** @param {{id: string}} props */
 function Listing({ id }) {
-  const found = useResource((stop) => get(`/mandate-wallet/gallery/${encodeURIComponent(id)}`, undefined, stop), [id]);
-  return html`<${Read} of=${found} what="the listing">${(/** @type {any} */ one) => html`<${PageHead} title=${one.title} lead=${html`<${Badge}>${words(one.product_type)}<//> <${State} one=${one} /> by <a href=${link("agents", one.agent_id)}>${one.operator}</a>`}>
+  const found = useResource(
+    (stop) => get(`/mandate-wallet/gallery/${encodeURIComponent(id)}`, undefined, stop),
+    [id],
+  );
+  return html`<${Read} of=${found} what="the listing">${(
+    /** @type {any} */ one,
+  ) => html`<${PageHead} title=${one.title} lead=${html`<${Badge}>${words(one.product_type)}<//> <${State} one=${one} /> by <a href=${link("agents", one.agent_id)}>${one.operator}</a>`}>
         ${one.status === "listed" && one.product_type === "strategy_template" ? html`<a class="button primary" href=${`${link("new")}?listing=${one.id}&agent=${one.runner_agent_id}`}>Draft a mandate from it</a>` : null}<//>
       <div class="two"><div class="stack"><section class="card stack"><h2>What the seller says</h2><p style="white-space:pre-wrap">${one.summary}</p><${Cited} cited=${one.cited ?? []} /></section>
         <${Params} params=${one.editable_params ?? []} /></div>
@@ -57,7 +67,12 @@ function Listing({ id }) {
 /** @param {{cited: any[]}} props */
 function Cited({ cited }) {
   if (cited.length === 0) return html`<${Notice} title="It cites no source" />`;
-  return html`<div><h3>Sources</h3><ul>${cited.map((one) => html`<li>${Object.values(one).filter((value) => typeof value === "string" || typeof value === "number").join(", ")}</li>`)}</ul></div>`;
+  return html`<div><h3>Sources</h3><ul>${cited.map(
+    (one) =>
+      html`<li>${Object.values(one)
+        .filter((value) => typeof value === "string" || typeof value === "number")
+        .join(", ")}</li>`,
+  )}</ul></div>`;
 }
 
 /** @param {{params: any[]}} props */

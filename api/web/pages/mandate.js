@@ -8,7 +8,18 @@ import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { explorer } from "../app/session.js";
 import { changed } from "../app/transaction_card.js";
-import { Amount, Badge, Figure, Hash, html, Notice, PageHead, Status, Time, Unknown } from "../app/ui.js";
+import {
+  Amount,
+  Badge,
+  Figure,
+  Hash,
+  html,
+  Notice,
+  PageHead,
+  Status,
+  Time,
+  Unknown,
+} from "../app/ui.js";
 import { Actions } from "./actions.js";
 import Approvals from "./approvals.js";
 import { Draft } from "./draft.js";
@@ -24,7 +35,11 @@ const PARTS = /** @type {const} */ ([
 /** @param {{id: string, part: string}} props */
 export default function Mandate({ id, part }) {
   const heard = useMandateEvents(id);
-  const found = useResource((stop) => get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop), [id], { again: [changed.value, heard.value] });
+  const found = useResource(
+    (stop) => get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop),
+    [id],
+    { again: [changed.value, heard.value] },
+  );
   return html`<${Read} of=${found} what="the mandate">${(/** @type {any} */ data) => html`<${Shown} data=${data} part=${part} reload=${found.reload} />`}<//>`;
 }
 
@@ -35,12 +50,15 @@ function Shown({ data, part, reload }) {
   const isDraft = mandate.status === "draft";
   return html`<${PageHead} title=${mandate.purpose} lead=${html`<${Status} status=${mandate.status} paused=${mandate.paused} /> ${mandate.market_mode === "paper" ? html`<${Badge}>paper: no money, no vault<//> ` : ""}${data.card_header.who.text_en}`} />
     ${mandate.data_issue ? html`<${Notice} tone="attention" title="Some figures may be wrong"><p>${mandate.data_issue_reason ?? "The record is short."} Stop, unwind and withdraw work as always.</p><//>` : null}
-    ${isDraft
-      ? html`<${Draft} data=${data} reload=${reload} />`
-      : html`<nav class="row" aria-label="Parts of the mandate">${PARTS.map(
-            ([name, label]) => html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
+    ${
+      isDraft
+        ? html`<${Draft} data=${data} reload=${reload} />`
+        : html`<nav class="row" aria-label="Parts of the mandate">${PARTS.map(
+            ([name, label]) =>
+              html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
           )}<a class="button" href=${`${link("statements")}?mandate=${id}`}>Statements</a></nav>
-        ${part === "record" ? html`<${Record} id=${id} data=${data} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`}`;
+        ${part === "record" ? html`<${Record} id=${id} data=${data} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`
+    }`;
 }
 
 /** @param {{data: any, reload: () => Promise<void>}} props */
@@ -76,7 +94,10 @@ function Limit({ label, figure, frees }) {
 
 /** @param {{mandate: any, progress: any}} props */
 function StopLine({ mandate, progress }) {
-  const most = (units(progress.worth_est) ?? 0n) > (units(mandate.budget_usdc) ?? 0n) ? progress.worth_est : mandate.budget_usdc;
+  const most =
+    (units(progress.worth_est) ?? 0n) > (units(mandate.budget_usdc) ?? 0n)
+      ? progress.worth_est
+      : mandate.budget_usdc;
   return html`<section class="card" aria-labelledby="line"><h2 id="line">Stop line</h2><div class="stack tight">
     <div class="meter" role="img" aria-label=${`worth ${progress.worth_est ?? "unknown"}, stop line ${mandate.stop_floor_usdc}`}>
       <i style=${`width:${thousandths(progress.worth_est, most) / 10}%`}></i><b style=${`left:${thousandths(mandate.stop_floor_usdc, most) / 10}%`}></b></div>
@@ -91,7 +112,9 @@ function StopLine({ mandate, progress }) {
 function Positions({ progress }) {
   if (progress.positions.length === 0) return null;
   return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2><ul class="list">${progress.positions.map(
-    (/** @type {any} */ one) => html`<li key=${one.id}><div class="head"><span>${one.name ?? one.id}</span><${Amount} value=${one.worth_est ?? one.cost_usdc} why="Nobody has valued it." /></div>
+    (
+      /** @type {any} */ one,
+    ) => html`<li key=${one.id}><div class="head"><span>${one.name ?? one.id}</span><${Amount} value=${one.worth_est ?? one.cost_usdc} why="Nobody has valued it." /></div>
       <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_est ? "" : ", at cost"}</p></li>`,
   )}</ul></section>`;
 }
@@ -99,7 +122,9 @@ function Positions({ progress }) {
 /** @param {{clauses: any[], title: string}} props */
 export function Clauses({ clauses, title }) {
   return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2><ol class="clauses">${clauses.map(
-    (clause) => html`<li key=${clause.n} data-clause=${clause.key}><span class="n">${clause.n}</span><div><p>${clause.text_en}</p>
+    (
+      clause,
+    ) => html`<li key=${clause.n} data-clause=${clause.key}><span class="n">${clause.n}</span><div><p>${clause.text_en}</p>
       <p class="quiet">${clause.status === "stored_pending" ? html`<${Badge} tone="attention">stored, not enforced<//>` : `enforced by the ${clause.enforced_by === "Contract" ? "contract" : clause.enforced_by.replace("Torii guard", "relay guard").toLowerCase()}`}</p></div></li>`,
   )}</ol></section>`;
 }
@@ -116,4 +141,3 @@ function Facts({ data }) {
     <dt>Reports against the rules</dt><dd>${limits.breaches.violations.count ?? html`<${Unknown} />`}</dd>
     <dt>Number</dt><dd><code>${mandate.public_id}</code></dd></dl></section>`;
 }
-

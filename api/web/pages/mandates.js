@@ -2,13 +2,13 @@
 
 import { get, pages } from "../app/api.js";
 import { amountText, thousandths, units, words } from "../app/format.js";
+import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
-import { changed } from "../app/transaction_card.js";
 import { Table } from "../app/table.js";
+import { changed } from "../app/transaction_card.js";
 import { Amount, Badge, Empty, Figure, html, PageHead, Status, Time, Unknown } from "../app/ui.js";
-import { useOwnerEvents } from "../app/live.js";
 import Mandate from "./mandate.js";
 import { whatOf } from "./record.js";
 
@@ -18,7 +18,9 @@ const AT_ONCE = 6;
 
 /** @param {{path: string[]}} props */
 export default function Mandates({ path }) {
-  return path[0] ? html`<${Mandate} key=${path[0]} id=${path[0]} part=${path[1] ?? ""} />` : html`<${List} />`;
+  return path[0]
+    ? html`<${Mandate} key=${path[0]} id=${path[0]} part=${path[1] ?? ""} />`
+    : html`<${List} />`;
 }
 
 function List() {
@@ -42,7 +44,10 @@ async function read(stop) {
   const work = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
       const { public_id: id } = one;
-      details.set(id, await get(`/mandate-wallet/mandates/${id}`, undefined, stop).catch(() => null));
+      details.set(
+        id,
+        await get(`/mandate-wallet/mandates/${id}`, undefined, stop).catch(() => null),
+      );
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -58,18 +63,23 @@ function Whole({ rows, isWhole, details, alerts }) {
   }
   const needs = needsOf(rows, details, alerts);
   return html`<${Totals} rows=${rows} details=${details} />
-    ${needs.length > 0
-      ? html`<section class="card" aria-labelledby="needs"><h2 id="needs">Needs you</h2><ul class="list">${needs.map(
-          (one) => html`<li class="row" key=${one.key}><${Badge} tone=${one.tone ?? "attention"}>${one.what}<//><span style="flex:1">${one.text}</span><a class="button" href=${one.href}>${one.button}</a></li>`,
-        )}</ul></section>`
-      : html`<p class="quiet">● Nothing needs you now.</p>`}
+    ${
+      needs.length > 0
+        ? html`<section class="card" aria-labelledby="needs"><h2 id="needs">Needs you</h2><ul class="list">${needs.map(
+            (one) =>
+              html`<li class="row" key=${one.key}><${Badge} tone=${one.tone ?? "attention"}>${one.what}<//><span style="flex:1">${one.text}</span><a class="button" href=${one.href}>${one.button}</a></li>`,
+          )}</ul></section>`
+        : html`<p class="quiet">● Nothing needs you now.</p>`
+    }
     <${Table} name="mandates" label="your mandates" columns=${columns(details)} rows=${rows} keyOf=${(/** @type {any} */ row) => row.public_id} sort="-created" />
     ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length}; older ones are not listed here.</p>`}`;
 }
 
 /** @param {{rows: any[], details: Map<string, any>}} props */
 function Totals({ rows, details }) {
-  const live = rows.filter((row) => row.market_mode === "testnet" && ["working", "stopped"].includes(row.status));
+  const live = rows.filter(
+    (row) => row.market_mode === "testnet" && ["working", "stopped"].includes(row.status),
+  );
   const sum = (/** @type {(detail: any) => string | null} */ of) => {
     let total = 0n;
     for (const row of live) {
@@ -96,24 +106,71 @@ function Totals({ rows, details }) {
 function needsOf(rows, details, alerts) {
   const found = [];
   for (const alert of alerts.filter((one) => one.withdrawn_at === null).slice(0, 3)) {
-    found.push({ key: `alert ${alert.id}`, what: words(alert.kind), text: alert.message ?? words(alert.event), href: link("alerts"), button: "Read the alert" });
+    found.push({
+      key: `alert ${alert.id}`,
+      what: words(alert.kind),
+      text: alert.message ?? words(alert.event),
+      href: link("alerts"),
+      button: "Read the alert",
+    });
   }
   for (const row of rows) {
     const detail = details.get(row.public_id);
     const href = link("mandates", row.public_id);
     const { public_id: key, purpose } = row;
     if (row.status === "draft" && row.proposed_by_agent_id) {
-      found.push({ key, what: "proposal", text: `An agent proposes: ${purpose}`, href, button: "Review the proposal" });
+      found.push({
+        key,
+        what: "proposal",
+        text: `An agent proposes: ${purpose}`,
+        href,
+        button: "Review the proposal",
+      });
     } else if (row.status === "signed" && row.market_mode === "testnet") {
-      found.push({ key, what: "not funded", text: `Signed, and without a vault: ${purpose}`, href, button: "Create the vault" });
+      found.push({
+        key,
+        what: "not funded",
+        text: `Signed, and without a vault: ${purpose}`,
+        href,
+        button: "Create the vault",
+      });
     } else if (row.status === "stopped" && detail?.lock?.withdrawable) {
-      found.push({ key, what: "stopped", tone: "loss", text: `Stopped with money in its vault: ${purpose}`, href, button: "Close and withdraw" });
+      found.push({
+        key,
+        what: "stopped",
+        tone: "loss",
+        text: `Stopped with money in its vault: ${purpose}`,
+        href,
+        button: "Close and withdraw",
+      });
     } else if (detail?.progress?.next_event?.code === "settle_grace_ends") {
-      found.push({ key, what: "grace ending", text: `The agent's fee is settled first: ${purpose}`, href, button: "Open" });
+      found.push({
+        key,
+        what: "grace ending",
+        text: `The agent's fee is settled first: ${purpose}`,
+        href,
+        button: "Open",
+      });
     }
-    const asks = (detail?.steps ?? []).filter((/** @type {any} */ step) => step.kind === "consent" && step.status === "pending").length;
-    if (asks > 0) found.push({ key: `${key} approvals`, what: `${asks} above your threshold`, text: purpose, href: link("mandates", key, "approvals"), button: "See the actions" });
-    if (row.data_issue) found.push({ key: `${key} data`, what: "data", text: row.data_issue_reason ?? "Some figures of this mandate may be wrong.", href, button: "Open" });
+    const asks = (detail?.steps ?? []).filter(
+      (/** @type {any} */ step) => step.kind === "consent" && step.status === "pending",
+    ).length;
+    if (asks > 0)
+      found.push({
+        key: `${key} approvals`,
+        what: `${asks} above your threshold`,
+        text: purpose,
+        href: link("mandates", key, "approvals"),
+        button: "See the actions",
+      });
+    if (row.data_issue)
+      found.push({
+        key: `${key} data`,
+        what: "data",
+        text: row.data_issue_reason ?? "Some figures of this mandate may be wrong.",
+        href,
+        button: "Open",
+      });
   }
   return found;
 }
@@ -125,16 +182,61 @@ function columns(details) {
   const why = "This list reads the figures of the newest mandates; open this one.";
   const dash = html`<span class="quiet" title="A mandate that is not live has none.">–</span>`;
   return [
-    { key: "purpose", label: "Mandate", isName: true, text: (row) => row.purpose, sortBy: (row) => row.purpose,
-      show: (row) => html`<a href=${link("mandates", row.public_id)}>${row.purpose.slice(0, 120)}</a><div class="quiet">${row.market_mode === "paper" ? "paper" : row.public_id}</div>` },
-    { key: "status", label: "Status", text: (row) => row.status, sortBy: (row) => row.status, show: (row) => html`<${Status} status=${row.status} paused=${row.paused} />` },
-    { key: "worth", label: "Worth against stop line", isNumber: true, text: (row) => of(row)?.progress?.worth_est ?? null, sortBy: (row) => units(of(row)?.progress?.worth_est),
-      show: (row) => (isLive(row) ? html`<${Worth} row=${row} detail=${of(row)} why=${why} />` : dash) },
-    { key: "left_today", label: "Left today", isNumber: true, text: (row) => of(row)?.limits.used.left_today.value ?? null, sortBy: (row) => units(of(row)?.limits.used.left_today.value),
-      show: (row) => (isLive(row) ? html`<${Amount} value=${of(row)?.limits.used.left_today.value} why=${of(row) ? words(of(row).limits.used.left_today.basis) : why} unit=${false} />` : dash) },
-    { key: "last_step", label: "Last step", text: (row) => of(row)?.steps[0]?.at ?? null, sortBy: (row) => of(row)?.steps[0]?.at ?? null,
-      show: (row) => { const step = of(row)?.steps[0]; return step ? html`${whatOf(step)}<div class="quiet"><${Time} at=${step.at} /></div>` : dash; } },
-    { key: "created", label: "Created", text: (row) => row.created_at, sortBy: (row) => row.created_at, show: (row) => html`<${Time} at=${row.created_at} />` },
+    {
+      key: "purpose",
+      label: "Mandate",
+      isName: true,
+      text: (row) => row.purpose,
+      sortBy: (row) => row.purpose,
+      show: (row) =>
+        html`<a href=${link("mandates", row.public_id)}>${row.purpose.slice(0, 120)}</a><div class="quiet">${row.market_mode === "paper" ? "paper" : row.public_id}</div>`,
+    },
+    {
+      key: "status",
+      label: "Status",
+      text: (row) => row.status,
+      sortBy: (row) => row.status,
+      show: (row) => html`<${Status} status=${row.status} paused=${row.paused} />`,
+    },
+    {
+      key: "worth",
+      label: "Worth against stop line",
+      isNumber: true,
+      text: (row) => of(row)?.progress?.worth_est ?? null,
+      sortBy: (row) => units(of(row)?.progress?.worth_est),
+      show: (row) =>
+        isLive(row) ? html`<${Worth} row=${row} detail=${of(row)} why=${why} />` : dash,
+    },
+    {
+      key: "left_today",
+      label: "Left today",
+      isNumber: true,
+      text: (row) => of(row)?.limits.used.left_today.value ?? null,
+      sortBy: (row) => units(of(row)?.limits.used.left_today.value),
+      show: (row) =>
+        isLive(row)
+          ? html`<${Amount} value=${of(row)?.limits.used.left_today.value} why=${of(row) ? words(of(row).limits.used.left_today.basis) : why} unit=${false} />`
+          : dash,
+    },
+    {
+      key: "last_step",
+      label: "Last step",
+      text: (row) => of(row)?.steps[0]?.at ?? null,
+      sortBy: (row) => of(row)?.steps[0]?.at ?? null,
+      show: (row) => {
+        const step = of(row)?.steps[0];
+        return step
+          ? html`${whatOf(step)}<div class="quiet"><${Time} at=${step.at} /></div>`
+          : dash;
+      },
+    },
+    {
+      key: "created",
+      label: "Created",
+      text: (row) => row.created_at,
+      sortBy: (row) => row.created_at,
+      show: (row) => html`<${Time} at=${row.created_at} />`,
+    },
   ];
 }
 

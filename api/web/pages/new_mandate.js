@@ -10,7 +10,20 @@ import { Worked } from "./worked.js";
 
 const AMOUNT = /^\d{1,13}(\.\d{1,6})?$/;
 /** What a new form begins with. */
-const START = { purpose: "", agent_id: "", budget_usdc: "1000", per_tx_cap_usdc: "200", daily_cap_usdc: "450", stop_percent: "5", horizon_days: "30", approval_above_usdc: "", fee_percent: "10", market_mode: "testnet", targets: "default", targets_text: "" };
+const START = {
+  purpose: "",
+  agent_id: "",
+  budget_usdc: "1000",
+  per_tx_cap_usdc: "200",
+  daily_cap_usdc: "450",
+  stop_percent: "5",
+  horizon_days: "30",
+  approval_above_usdc: "",
+  fee_percent: "10",
+  market_mode: "testnet",
+  targets: "default",
+  targets_text: "",
+};
 
 /** @param {{path: string[]}} props */
 export default function NewMandate({ path }) {
@@ -18,9 +31,18 @@ export default function NewMandate({ path }) {
   const query = place.value.query;
   const found = useResource(
     async (stop) => ({
-      draft: id === null ? null : await get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop),
+      draft:
+        id === null
+          ? null
+          : await get(`/mandate-wallet/mandates/${encodeURIComponent(id)}`, undefined, stop),
       agents: (await get("/agents/mine", undefined, stop)).agents,
-      listing: query.get("listing") ? await get(`/mandate-wallet/gallery/${encodeURIComponent(query.get("listing") ?? "")}`, undefined, stop) : null,
+      listing: query.get("listing")
+        ? await get(
+            `/mandate-wallet/gallery/${encodeURIComponent(query.get("listing") ?? "")}`,
+            undefined,
+            stop,
+          )
+        : null,
     }),
     [id],
   );
@@ -30,7 +52,9 @@ export default function NewMandate({ path }) {
 
 /** @param {any} mandate */
 function valuesOf(mandate) {
-  const isDefault = mandate.allowed_targets.every((/** @type {any} */ one) => ["mandate_vault", "x402"].includes(one.kind));
+  const isDefault = mandate.allowed_targets.every((/** @type {any} */ one) =>
+    ["mandate_vault", "x402"].includes(one.kind),
+  );
   return {
     ...START,
     purpose: mandate.purpose,
@@ -66,32 +90,49 @@ export function toBps(text) {
 
 /** @param {{id: string | null, draft: any, agents: any[], listing: any, agentId: string | null}} props */
 function Form({ id, draft, agents, listing, agentId }) {
-  const [values, setValues] = useState(() => (draft ? valuesOf(draft.mandate) : { ...START, agent_id: agentId ?? listing?.runner_agent_id ?? String(agents[0]?.user_id ?? "") }));
+  const [values, setValues] = useState(() =>
+    draft
+      ? valuesOf(draft.mandate)
+      : {
+          ...START,
+          agent_id: agentId ?? listing?.runner_agent_id ?? String(agents[0]?.user_id ?? ""),
+        },
+  );
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const [isBusy, setBusy] = useState(false);
   const wrong = faults(values);
   const [isTried, setTried] = useState(false);
-  const set = (/** @type {string} */ name) => (/** @type {any} */ event) => setValues((/** @type {any} */ old) => ({ ...old, [name]: event.target.value }));
+  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
+    setValues((/** @type {any} */ old) => ({ ...old, [name]: event.target.value }));
   const field = { values, set, wrong: isTried ? wrong : {} };
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     setTried(true);
     if (Object.keys(wrong).length > 0) {
-      requestAnimationFrame(() => /** @type {HTMLElement | null} */ (document.querySelector("[aria-invalid=true]"))?.focus());
+      requestAnimationFrame(() =>
+        /** @type {HTMLElement | null} */ (document.querySelector("[aria-invalid=true]"))?.focus(),
+      );
       return;
     }
     setBusy(true);
     setError(null);
     try {
       const body = bodyOf(values, listing);
-      const answer = id ? await call("PUT", `/mandate-wallet/mandates/${id}`, { body, isRepeatable: true }) : await call("POST", "/mandate-wallet/mandates", { body, isRepeatable: true });
+      const answer = id
+        ? await call("PUT", `/mandate-wallet/mandates/${id}`, { body, isRepeatable: true })
+        : await call("POST", "/mandate-wallet/mandates", { body, isRepeatable: true });
       go("mandates", (answer.mandate ?? answer).public_id);
     } catch (failure) {
       setError(failure);
       setBusy(false);
     }
   };
-  const terms = { budget_usdc: values.budget_usdc, per_tx_cap_usdc: values.per_tx_cap_usdc || null, daily_cap_usdc: values.daily_cap_usdc || null, stop_floor_bps: toBps(values.stop_percent) };
+  const terms = {
+    budget_usdc: values.budget_usdc,
+    per_tx_cap_usdc: values.per_tx_cap_usdc || null,
+    daily_cap_usdc: values.daily_cap_usdc || null,
+    stop_floor_bps: toBps(values.stop_percent),
+  };
   return html`<div class="two"><form class="card stack" onSubmit=${submit} novalidate>
       ${listing ? html`<${Notice} title=${`From the gallery: ${listing.title}`}><p>${listing.summary}</p><//>` : null}
       <${Text} name="purpose" label="What is it for?" hint="In your own words; it is stored and shown as text." ...${field} isLong />
@@ -106,8 +147,12 @@ function Form({ id, draft, agents, listing, agentId }) {
         <${Text} name="fee_percent" label="The agent's share of the gain" hint="Paid at the settlement; nothing without a gain." unit="%" ...${field} />
         <${Targets} ...${field} />
         <fieldset><legend>Money</legend>
-          ${[["testnet", "Test USDC in a vault on chain"], ["paper", "Paper: no vault and no money, to try the rules"]].map(
-            ([value, label]) => html`<label class="row"><input type="radio" name="market_mode" value=${value} checked=${values.market_mode === value} onChange=${set("market_mode")} />${label}</label>`,
+          ${[
+            ["testnet", "Test USDC in a vault on chain"],
+            ["paper", "Paper: no vault and no money, to try the rules"],
+          ].map(
+            ([value, label]) =>
+              html`<label class="row"><input type="radio" name="market_mode" value=${value} checked=${values.market_mode === value} onChange=${set("market_mode")} />${label}</label>`,
           )}</fieldset>
       </div></details>
       <${Refused} error=${error} />
@@ -120,7 +165,14 @@ function Form({ id, draft, agents, listing, agentId }) {
 /** @param {any} props */
 function Text({ name, label, hint, unit, values, set, wrong, isLong = false }) {
   const fault = wrong[name];
-  const shared = { id: name, name, value: values[name], onInput: set(name), "aria-describedby": `${name}-hint`, "aria-invalid": fault ? "true" : undefined };
+  const shared = {
+    id: name,
+    name,
+    value: values[name],
+    onInput: set(name),
+    "aria-describedby": `${name}-hint`,
+    "aria-invalid": fault ? "true" : undefined,
+  };
   return html`<div class="field"><label for=${name}>${label}</label>
     ${isLong ? html`<textarea ...${shared} maxlength="2000"></textarea>` : html`<div class=${unit ? "with-unit" : ""}><input ...${shared} inputmode="decimal" autocomplete="off" />${unit ? html`<span>${unit}</span>` : null}</div>`}
     <span class=${fault ? "error" : "hint"} id=${`${name}-hint`}>${fault ?? hint}</span></div>`;
@@ -140,9 +192,19 @@ function Agent({ agents, values, set, wrong }) {
 /** @param {any} props */
 function Targets({ values, set, wrong }) {
   return html`<fieldset><legend>What the agent may call</legend>
-    ${[["default", "The service's own adapters, and paid reads of this service"], ["own", "My own list"]].map(([value, label]) => html`<label class="row"><input type="radio" name="targets" value=${value} checked=${values.targets === value} onChange=${set("targets")} />${label}</label>`)}
-    ${values.targets === "own" ? html`<div class="field"><label for="targets_text">Targets</label><textarea id="targets_text" class="mono" rows="8" value=${values.targets_text} onInput=${set("targets_text")} aria-invalid=${wrong.targets_text ? "true" : undefined}></textarea>
-      <span class=${wrong.targets_text ? "error" : "hint"}>${wrong.targets_text ?? 'JSON: [{"address": "0x…", "functions": [{"signature": "deposit(uint256,address)", "recipient_word": 1}]}]'}</span></div>` : null}</fieldset>`;
+    ${[
+      ["default", "The service's own adapters, and paid reads of this service"],
+      ["own", "My own list"],
+    ].map(
+      ([value, label]) =>
+        html`<label class="row"><input type="radio" name="targets" value=${value} checked=${values.targets === value} onChange=${set("targets")} />${label}</label>`,
+    )}
+    ${
+      values.targets === "own"
+        ? html`<div class="field"><label for="targets_text">Targets</label><textarea id="targets_text" class="mono" rows="8" value=${values.targets_text} onInput=${set("targets_text")} aria-invalid=${wrong.targets_text ? "true" : undefined}></textarea>
+      <span class=${wrong.targets_text ? "error" : "hint"}>${wrong.targets_text ?? 'JSON: [{"address": "0x…", "functions": [{"signature": "deposit(uint256,address)", "recipient_word": 1}]}]'}</span></div>`
+        : null
+    }</fieldset>`;
 }
 
 /** @param {any} values @returns {Record<string, string>} what is wrong, by field */
@@ -153,15 +215,19 @@ export function faults(values) {
   for (const name of ["budget_usdc", "per_tx_cap_usdc", "daily_cap_usdc", "approval_above_usdc"]) {
     const isOptional = name !== "budget_usdc";
     if (isOptional && values[name] === "") continue;
-    if (!AMOUNT.test(values[name])) found[name] = "Write an amount such as 250 or 12.50, with at most six decimals.";
+    if (!AMOUNT.test(values[name]))
+      found[name] = "Write an amount such as 250 or 12.50, with at most six decimals.";
     else if (units(values[name]) === 0n) found[name] = "Write an amount above zero.";
   }
   const stop = toBps(values.stop_percent);
-  if (stop === null || stop < 1 || stop > 9_999) found.stop_percent = "Write a percentage above 0 and below 100, such as 5 or 7.5.";
+  if (stop === null || stop < 1 || stop > 9_999)
+    found.stop_percent = "Write a percentage above 0 and below 100, such as 5 or 7.5.";
   const fee = toBps(values.fee_percent);
   if (fee === null || fee > 10_000) found.fee_percent = "Write a percentage from 0 to 100.";
-  if (!/^[1-9]\d{0,3}$/.test(values.horizon_days)) found.horizon_days = "Write a whole number of days.";
-  if (values.targets === "own" && listOf(values.targets_text) === null) found.targets_text = "This is not a JSON list.";
+  if (!/^[1-9]\d{0,3}$/.test(values.horizon_days))
+    found.horizon_days = "Write a whole number of days.";
+  if (values.targets === "own" && listOf(values.targets_text) === null)
+    found.targets_text = "This is not a JSON list.";
   return found;
 }
 

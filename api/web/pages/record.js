@@ -16,7 +16,14 @@ const MOST_STEPS = 20_000;
 export default function Record({ id, data }) {
   const [kind, setKind] = useState("");
   const [progress, setProgress] = useState(0);
-  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) => setProgress(rows.length)), [id], { again: [changed.value] });
+  const found = useResource(
+    () =>
+      pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) =>
+        setProgress(rows.length),
+      ),
+    [id],
+    { again: [changed.value] },
+  );
   return html`<${VerifyHere} id=${id} mandate=${data.mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
     <${Read} of=${found} what="the record">${(/** @type {any} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;
@@ -26,7 +33,12 @@ export default function Record({ id, data }) {
 function Steps({ id, rows, isWhole, kind, onKind }) {
   const kinds = [...new Set(rows.map((row) => row.kind))].sort();
   const shown = kind ? rows.filter((row) => row.kind === kind) : rows;
-  const save = async () => download(`${id}.ndjson`, await text(`/mandate-wallet/mandates/${id}/record`), "application/x-ndjson");
+  const save = async () =>
+    download(
+      `${id}.ndjson`,
+      await text(`/mandate-wallet/mandates/${id}/record`),
+      "application/x-ndjson",
+    );
   const [error, setError] = useState(/** @type {unknown} */ (null));
   return html`<section class="stack" aria-label="The record"><${Refused} error=${error} />
     <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {any} */ row) => row.id}>
@@ -37,12 +49,52 @@ function Steps({ id, rows, isWhole, kind, onKind }) {
 
 /** @type {import("../app/table.js").Column[]} */
 const COLUMNS = [
-  { key: "at", label: "When", text: (row) => row.at, sortBy: (row) => row.at, show: (row) => html`<span title=${row.at}>${clock(row.at)}</span>` },
-  { key: "what", label: "What", isName: true, text: (row) => sentence(row), sortBy: (row) => row.code, show: (row) => html`${sentence(row)}` },
-  { key: "amount_usdc", label: "Amount", isNumber: true, text: (row) => row.amount_usdc, sortBy: (row) => units(row.amount_usdc), show: (row) => (row.amount_usdc === null ? html`<span class="quiet">–</span>` : html`<${Amount} value=${row.amount_usdc} unit=${false} />`) },
-  { key: "reported_by", label: "Whose word", text: (row) => row.reported_by, sortBy: (row) => row.reported_by, show: (row) => html`<${Proof} step=${row} />` },
-  { key: "status", label: "Status", text: (row) => row.status, sortBy: (row) => row.status, show: (row) => words(row.status) },
-  { key: "tx_hash", label: "Transaction", text: (row) => row.tx_hash, show: (row) => html`<${Tx} hash=${row.tx_hash} />` },
+  {
+    key: "at",
+    label: "When",
+    text: (row) => row.at,
+    sortBy: (row) => row.at,
+    show: (row) => html`<span title=${row.at}>${clock(row.at)}</span>`,
+  },
+  {
+    key: "what",
+    label: "What",
+    isName: true,
+    text: (row) => sentence(row),
+    sortBy: (row) => row.code,
+    show: (row) => html`${sentence(row)}`,
+  },
+  {
+    key: "amount_usdc",
+    label: "Amount",
+    isNumber: true,
+    text: (row) => row.amount_usdc,
+    sortBy: (row) => units(row.amount_usdc),
+    show: (row) =>
+      row.amount_usdc === null
+        ? html`<span class="quiet">–</span>`
+        : html`<${Amount} value=${row.amount_usdc} unit=${false} />`,
+  },
+  {
+    key: "reported_by",
+    label: "Whose word",
+    text: (row) => row.reported_by,
+    sortBy: (row) => row.reported_by,
+    show: (row) => html`<${Proof} step=${row} />`,
+  },
+  {
+    key: "status",
+    label: "Status",
+    text: (row) => row.status,
+    sortBy: (row) => row.status,
+    show: (row) => words(row.status),
+  },
+  {
+    key: "tx_hash",
+    label: "Transaction",
+    text: (row) => row.tx_hash,
+    show: (row) => html`<${Tx} hash=${row.tx_hash} />`,
+  },
 ];
 
 const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
@@ -80,14 +132,18 @@ function Proof({ step }) {
 function Tx({ hash }) {
   if (!hash) return html`<span class="quiet">–</span>`;
   const href = explorer("tx", hash);
-  return href ? html`<a href=${href} rel="noreferrer"><code>${shortHash(hash)}</code></a>` : html`<code title=${hash}>${shortHash(hash)}</code>`;
+  return href
+    ? html`<a href=${href} rel="noreferrer"><code>${shortHash(hash)}</code></a>`
+    : html`<code title=${hash}>${shortHash(hash)}</code>`;
 }
 
 /** @param {{steps: any[]}} props */
 export function StepList({ steps }) {
   if (steps.length === 0) return html`<p class="quiet">Nothing has happened yet.</p>`;
   return html`<ul class="list">${steps.map(
-    (step) => html`<li key=${step.id} class="row"><span style="flex:1;min-width:200px;overflow-wrap:anywhere">${sentence(step)}</span>
+    (
+      step,
+    ) => html`<li key=${step.id} class="row"><span style="flex:1;min-width:200px;overflow-wrap:anywhere">${sentence(step)}</span>
       ${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
   )}</ul>`;
 }

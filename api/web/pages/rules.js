@@ -8,19 +8,51 @@ import { Amount, Badge, html, PageHead, Time } from "../app/ui.js";
 
 /** Who holds what, in the words of docs/contracts.md. */
 const RULES = /** @type {const} */ ([
-  ["Only the owner withdraws", "contract", "The agent's key can never move money out to an address of its choice; no key of this service can either."],
-  ["Cap per action and per 24 hours", "contract", "Counted by what leaves the vault in any 24 hours. What comes back does not give the day back."],
-  ["Allowed targets", "contract", "The vault calls only functions that the owner signed, and where it is pinned, only with the vault as the receiver."],
-  ["Stop line", "contract", "When a mark is at or below it, the vault stops in that transaction. Anyone may send one where every position can be valued on chain; else the keeper does."],
-  ["End date", "contract", "From that second on the agent can do nothing. For one day its fee is settled first, then you withdraw even without a stop."],
-  ["Paid reads", "relay guard", "A payment for a page needs a second signature of the service, within the vault's caps."],
-  ["Approval threshold, what happens at the stop line", "nobody yet", "Stored and shown with the terms; nothing acts on them."],
+  [
+    "Only the owner withdraws",
+    "contract",
+    "The agent's key can never move money out to an address of its choice; no key of this service can either.",
+  ],
+  [
+    "Cap per action and per 24 hours",
+    "contract",
+    "Counted by what leaves the vault in any 24 hours. What comes back does not give the day back.",
+  ],
+  [
+    "Allowed targets",
+    "contract",
+    "The vault calls only functions that the owner signed, and where it is pinned, only with the vault as the receiver.",
+  ],
+  [
+    "Stop line",
+    "contract",
+    "When a mark is at or below it, the vault stops in that transaction. Anyone may send one where every position can be valued on chain; else the keeper does.",
+  ],
+  [
+    "End date",
+    "contract",
+    "From that second on the agent can do nothing. For one day its fee is settled first, then you withdraw even without a stop.",
+  ],
+  [
+    "Paid reads",
+    "relay guard",
+    "A payment for a page needs a second signature of the service, within the vault's caps.",
+  ],
+  [
+    "Approval threshold, what happens at the stop line",
+    "nobody yet",
+    "Stored and shown with the terms; nothing acts on them.",
+  ],
 ]);
 
 export default function Rules() {
   const found = useResource(
     async (stop) => {
-      const [prices, defense, service] = await Promise.all([get("/prices", undefined, stop), get("/public/defense", undefined, stop), get("/.well-known/service.json", undefined, stop)]);
+      const [prices, defense, service] = await Promise.all([
+        get("/prices", undefined, stop),
+        get("/public/defense", undefined, stop),
+        get("/.well-known/service.json", undefined, stop),
+      ]);
       return { prices, defense, service };
     },
     [],
@@ -28,7 +60,9 @@ export default function Rules() {
   );
   return html`<${PageHead} title="Rules" lead="What holds without trusting anybody, what needs us, and what it costs." />
     <section class="card" aria-labelledby="enforced"><h2 id="enforced">Who enforces what</h2><ul class="list">${RULES.map(([what, who, how]) => html`<li class="stack tight"><div class="head"><strong>${what}</strong><${Badge} tone=${who === "contract" ? "settled" : who === "nobody yet" ? "attention" : ""}>${who}<//></div><p class="quiet">${how}</p></li>`)}</ul></section>
-    <${Read} of=${found} what="prices and limits">${(/** @type {any} */ data) => html`<${Prices} prices=${data.prices} />
+    <${Read} of=${found} what="prices and limits">${(
+      /** @type {any} */ data,
+    ) => html`<${Prices} prices=${data.prices} />
       <section class="card" aria-labelledby="defense"><h2 id="defense">Protection level ${data.defense.level}${data.defense.since ? html` since <${Time} at=${data.defense.since} />` : ""}</h2>
         <ul class="list">${data.defense.levels.map((/** @type {any} */ one) => html`<li><${Badge} tone=${one.level === data.defense.level ? "settled" : ""}>level ${one.level}<//> ${one.says}</li>`)}</ul></section>
       <section class="card" aria-labelledby="contracts"><h2 id="contracts">Contracts on chain ${data.service.chain_id}</h2><dl class="pairs">${Object.entries(data.service.contracts).map(([name, address]) => html`<dt>${words(name)}</dt><dd><code>${address}</code></dd>`)}</dl></section>`}<//>`;

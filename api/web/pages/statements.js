@@ -11,15 +11,24 @@ import { Amount, Badge, download, Empty, html, PageHead, useState } from "../app
 export default function Statements() {
   const mandate = place.value.query.get("mandate");
   const week = place.value.query.get("week") ?? "";
-  const path = mandate ? `/mandate-wallet/mandates/${encodeURIComponent(mandate)}/statement` : "/mandate-wallet/me/statement";
+  const path = mandate
+    ? `/mandate-wallet/mandates/${encodeURIComponent(mandate)}/statement`
+    : "/mandate-wallet/me/statement";
   const found = useResource((stop) => get(path, { week }, stop), [path, week]);
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const name = `statement-${mandate ?? "all"}-${week || "this-week"}`;
   const save = (/** @type {"csv" | "pdf"} */ format) =>
-    (format === "csv" ? text(path, { week, format }) : blob(path, { week, format })).then((content) => download(`${name}.${format}`, content, format === "csv" ? "text/csv" : "application/pdf")).catch(setError);
+    (format === "csv" ? text(path, { week, format }) : blob(path, { week, format }))
+      .then((content) =>
+        download(`${name}.${format}`, content, format === "csv" ? "text/csv" : "application/pdf"),
+      )
+      .catch(setError);
   return html`<${PageHead} title="Statements" lead=${mandate ? `Mandate ${mandate}` : "All your mandates"}>
       <button type="button" onClick=${() => save("csv")}>CSV</button><button type="button" onClick=${() => save("pdf")}>PDF</button><//>
-    <form class="row" onSubmit=${(/** @type {any} */ event) => { event.preventDefault(); setQuery({ week: event.target.elements.week.value.trim() }); }}>
+    <form class="row" onSubmit=${(/** @type {any} */ event) => {
+      event.preventDefault();
+      setQuery({ week: event.target.elements.week.value.trim() });
+    }}>
       <div class="field"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="2026-W47, or empty for this week" style="width:280px" /></div><button style="align-self:end">Show</button>
       ${mandate ? html`<button type="button" class="plain" style="align-self:end" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
     <${Refused} error=${error} />
@@ -29,7 +38,15 @@ export default function Statements() {
       ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Read with it</h2><ul>${data.disclosures.map((/** @type {any} */ one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
 }
 
-const FLOWS = /** @type {const} */ (["deposits", "spent", "received", "withdrawals", "agent_fee", "net", "unexplained"]);
+const FLOWS = /** @type {const} */ ([
+  "deposits",
+  "spent",
+  "received",
+  "withdrawals",
+  "agent_fee",
+  "net",
+  "unexplained",
+]);
 
 /** @param {{data: any}} props */
 function One({ data }) {
@@ -48,13 +65,32 @@ function Flows({ data }) {
 
 /** @param {{data: any}} props */
 function All({ data }) {
-  if (data.mandates.length === 0) return html`<${Empty} title="No mandate was live in this week"><p class="quiet">Choose another week, or draft a mandate.</p><div class="row"><a class="button" href=${link("new")}>Draft a mandate</a></div><//>`;
-  const amount = (/** @type {string} */ key, /** @type {string} */ label, /** @type {(row: any) => string | null} */ of, signed = false) => ({
-    key, label, isNumber: true, text: of, sortBy: (/** @type {any} */ row) => units(of(row)), show: (/** @type {any} */ row) => html`<${Amount} value=${of(row)} signed=${signed} unit=${false} />`,
+  if (data.mandates.length === 0)
+    return html`<${Empty} title="No mandate was live in this week"><p class="quiet">Choose another week, or draft a mandate.</p><div class="row"><a class="button" href=${link("new")}>Draft a mandate</a></div><//>`;
+  const amount = (
+    /** @type {string} */ key,
+    /** @type {string} */ label,
+    /** @type {(row: any) => string | null} */ of,
+    signed = false,
+  ) => ({
+    key,
+    label,
+    isNumber: true,
+    text: of,
+    sortBy: (/** @type {any} */ row) => units(of(row)),
+    show: (/** @type {any} */ row) =>
+      html`<${Amount} value=${of(row)} signed=${signed} unit=${false} />`,
   });
   /** @type {import("../app/table.js").Column[]} */
   const columns = [
-    { key: "mandate", label: "Mandate", text: (row) => row.mandate_id, sortBy: (row) => row.mandate_id, show: (row) => html`<a href=${`${link("statements")}?mandate=${row.mandate_id}`}><code>${row.mandate_id}</code></a>${row.market_mode === "paper" ? " paper" : ""}` },
+    {
+      key: "mandate",
+      label: "Mandate",
+      text: (row) => row.mandate_id,
+      sortBy: (row) => row.mandate_id,
+      show: (row) =>
+        html`<a href=${`${link("statements")}?mandate=${row.mandate_id}`}><code>${row.mandate_id}</code></a>${row.market_mode === "paper" ? " paper" : ""}`,
+    },
     amount("cash_start", "Cash at start", (row) => row.cash.start),
     amount("deposits", "Deposits", (row) => row.flows.deposits),
     amount("spent", "Spent", (row) => row.flows.spent),

@@ -6,7 +6,11 @@ import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { Badge, html, Notice, PageHead, Time } from "../app/ui.js";
 
-const TONES = /** @type {Readonly<Record<string, string>>} */ ({ ok: "settled", degraded: "attention", down: "loss" });
+const TONES = /** @type {Readonly<Record<string, string>>} */ ({
+  ok: "settled",
+  degraded: "attention",
+  down: "loss",
+});
 const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
   database: "holds the record",
   migrations: "the tables are this version's",
@@ -16,7 +20,9 @@ const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
 });
 
 export default function Status() {
-  const found = useResource((stop) => get("/health/ready", undefined, stop).catch(asRead), [], { everyS: 10 });
+  const found = useResource((stop) => get("/health/ready", undefined, stop).catch(asRead), [], {
+    everyS: 10,
+  });
   return html`<${PageHead} title="Status" lead="Your vault does not depend on any of this: stop and withdraw work with your wallet alone." ><a class="button" href="/exit.html">Exit without the service</a><//>
     <${Read} of=${found} what="the state">${(/** @type {any} */ data) => html`
       ${data.status === "ok" ? html`<${Notice} tone="settled" title="Everything works" />` : html`<${Notice} tone=${data.status === "down" ? "loss" : "attention"} title=${data.status === "down" ? "A part is down" : "A part is behind"}><p>What is shown may be old. Limits in the contract hold as always.</p><//>`}
@@ -32,7 +38,14 @@ function asRead(error) {
 
 /** @param {{name: string, part: any}} props */
 function Part({ name, part }) {
-  const lag = part.lag_blocks !== null && part.lag_blocks > 0 ? `${part.lag_blocks} blocks behind` : part.lag_s === null ? "" : part.lag_s < 5 ? "up to date" : `${part.lag_s} s behind`;
+  const lag =
+    part.lag_blocks !== null && part.lag_blocks > 0
+      ? `${part.lag_blocks} blocks behind`
+      : part.lag_s === null
+        ? ""
+        : part.lag_s < 5
+          ? "up to date"
+          : `${part.lag_s} s behind`;
   return html`<li class="row"><${Badge} tone=${TONES[part.status] ?? ""}>${part.status}<//><strong>${name}</strong><span class="quiet" style="flex:1">${WHAT[name] ?? ""}${part.note ? `: ${part.note}` : ""}</span><span>${lag}</span></li>`;
 }
 

@@ -8,7 +8,11 @@ import { WalletError } from "../app/wallet.js";
 
 /** @param {{id: string, mandate: any}} props */
 export function VerifyHere({ id, mandate }) {
-  const [state, setState] = useState(/** @type {{is: "idle" | "busy", done?: any, step?: string, error?: unknown}} */ ({ is: "idle" }));
+  const [state, setState] = useState(
+    /** @type {{is: "idle" | "busy", done?: any, step?: string, error?: unknown}} */ ({
+      is: "idle",
+    }),
+  );
   const stop = useRef(/** @type {AbortController | null} */ (null));
   const verify = async () => {
     stop.current = new AbortController();
@@ -16,10 +20,15 @@ export function VerifyHere({ id, mandate }) {
     try {
       const chosen = wallet.value;
       if (chosen === null && mandate.market_mode !== "paper") throw new WalletError("no_wallet");
-      const [{ verifyRecord }, record] = await Promise.all([import("../verify/verify.js"), text(`/mandate-wallet/mandates/${id}/record`)]);
+      const [{ verifyRecord }, record] = await Promise.all([
+        import("../verify/verify.js"),
+        text(`/mandate-wallet/mandates/${id}/record`),
+      ]);
       const done = await verifyRecord(record, {
-        request: (/** @type {{method: string, params?: unknown[]}} */ { method, params }) => /** @type {any} */ (chosen).request(method, params),
-        onProgress: (/** @type {any} */ progress) => setState({ is: "busy", step: progress.text ?? String(progress) }),
+        request: (/** @type {{method: string, params?: unknown[]}} */ { method, params }) =>
+          /** @type {any} */ (chosen).request(method, params),
+        onProgress: (/** @type {any} */ progress) =>
+          setState({ is: "busy", step: progress.text ?? String(progress) }),
         signal: stop.current.signal,
       });
       setState({ is: "idle", done });
@@ -37,7 +46,8 @@ export function VerifyHere({ id, mandate }) {
 
 /** @param {{done: any}} props */
 function Verdict({ done }) {
-  const tone = done.verdict === "differs" ? "loss" : done.verdict === "unchecked" ? "attention" : "settled";
+  const tone =
+    done.verdict === "differs" ? "loss" : done.verdict === "unchecked" ? "attention" : "settled";
   return html`<${Notice} tone=${tone} title=${done.text}>
     ${done.findings.length ? html`<ul>${done.findings.slice(0, 50).map((/** @type {any} */ one) => html`<li><${Badge} tone="loss">${one.name}<//> ${one.text}</li>`)}</ul>` : null}
     ${done.unchecked.length ? html`<details><summary>Not checked here: ${done.unchecked.length}</summary><ul>${done.unchecked.map((/** @type {any} */ one) => html`<li>${one.text ?? one}</li>`)}</ul></details>` : null}

@@ -13,7 +13,14 @@ const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
   TargetNotAllowed: "to a target that is not allowed",
   MandateStopped: "after the stop line",
 });
-const FIELDS = ["budget_usdc", "per_tx_cap_usdc", "daily_cap_usdc", "stop_floor_bps", "horizon_days", "allowed_targets"];
+const FIELDS = [
+  "budget_usdc",
+  "per_tx_cap_usdc",
+  "daily_cap_usdc",
+  "stop_floor_bps",
+  "horizon_days",
+  "allowed_targets",
+];
 
 /** @param {{agentId: string, terms: any}} props */
 export function WhatIf({ agentId, terms }) {
@@ -24,8 +31,17 @@ export function WhatIf({ agentId, terms }) {
     setBusy(true);
     setError(null);
     try {
-      const asked = Object.fromEntries(FIELDS.filter((name) => terms[name] !== null && terms[name] !== undefined).map((name) => [name, terms[name]]));
-      setFound(await call("POST", "/mandate-wallet/terms/what-if", { body: { agent_id: agentId, terms: asked } }));
+      const asked = Object.fromEntries(
+        FIELDS.filter((name) => terms[name] !== null && terms[name] !== undefined).map((name) => [
+          name,
+          terms[name],
+        ]),
+      );
+      setFound(
+        await call("POST", "/mandate-wallet/terms/what-if", {
+          body: { agent_id: agentId, terms: asked },
+        }),
+      );
     } catch (failure) {
       setError(failure);
     }
@@ -40,8 +56,11 @@ export function WhatIf({ agentId, terms }) {
 
 /** @param {{found: any}} props */
 function Answer({ found }) {
-  if (found.actions.count === 0) return html`<p>The agent has no recorded action yet, so nothing can be said.</p>`;
-  const refused = Object.entries(found.refused).filter(([, count]) => /** @type {number} */ (count) > 0);
+  if (found.actions.count === 0)
+    return html`<p>The agent has no recorded action yet, so nothing can be said.</p>`;
+  const refused = Object.entries(found.refused).filter(
+    ([, count]) => /** @type {number} */ (count) > 0,
+  );
   const caps = found.smallest_caps;
   return html`<dl class="pairs"><dt>Actions</dt><dd>${integer(found.actions.count)} in ${found.actions.mandates} mandates${found.simulated ? ", simulated" : ""}</dd>
     <dt>Allowed</dt><dd>${integer(found.allowed)}</dd>

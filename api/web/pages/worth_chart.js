@@ -10,10 +10,16 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: any}} props */
 export function WorthChart({ id, data }) {
-  const found = useResource(() => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS), [id], { again: [changed.value] });
-  if (found.data === null) return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
+  const found = useResource(
+    () => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS),
+    [id],
+    { again: [changed.value] },
+  );
+  if (found.data === null)
+    return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
   const { points, markers } = seriesOf(found.data.rows, data);
-  if (points.length === 0) return html`<div class="chart"><p class="quiet">There is no worth to show before the vault is funded.</p></div>`;
+  if (points.length === 0)
+    return html`<div class="chart"><p class="quiet">There is no worth to show before the vault is funded.</p></div>`;
   return html`<${Drawn} points=${points} markers=${markers} mandate=${data.mandate} />
     <details><summary>The same as a table</summary><div class="table" tabindex="0"><table><thead><tr><th scope="col">When</th><th scope="col" class="number">Worth, USDC</th><th scope="col">From</th></tr></thead>
       <tbody>${points.slice(-200).map((one) => html`<tr><td>${clock(one.at)}</td><td class="number">${usdc(one.worth)}</td><td>${one.from}</td></tr>`)}</tbody></table></div></details>`;
@@ -33,13 +39,15 @@ function seriesOf(events, data) {
     if (event.kind === "deposit") {
       deposited += units(event.amount_usdc) ?? 0n;
       points.push({ at, worth: amountText(deposited), from: "funding" });
-    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null) points.push({ at, worth: mark.worth, from: "keeper's mark" });
+    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null)
+      points.push({ at, worth: mark.worth, from: "keeper's mark" });
     else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
     else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
     else if (event.payload?.executed) markers.push({ at, text: "action", isBad: false });
   }
   const { worth_est: worth, worth_as_of: asOf } = data.progress;
-  if (worth !== null && points.length > 0) points.push({ at: asOf ?? new Date().toISOString(), worth, from: "now, estimate" });
+  if (worth !== null && points.length > 0)
+    points.push({ at: asOf ?? new Date().toISOString(), worth, from: "now, estimate" });
   return { points, markers };
 }
 
