@@ -26,9 +26,9 @@ ICON = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 
 class WalletRefusal(Exception):
     """What the wallet answers in place of a result."""
 
-    def __init__(self, code: int, message: str, data: str | None = None) -> None:
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
-        self.error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+        self.error = {"code": code, "message": message, "data": data}
 
 
 @dataclass(slots=True)
@@ -82,8 +82,8 @@ class BrowserWallet:
         try:
             return rpc.call(method, params)
         except RpcRevertedError as error:
-            data = hex_of(error.data)
-            raise WalletRefusal(-32603, "Internal JSON-RPC error.", data) from error
+            inner = {"code": 3, "message": "execution reverted", "data": hex_of(error.revert_data)}
+            raise WalletRefusal(-32603, "Internal JSON-RPC error.", inner) from error
         finally:
             rpc.close()
 
