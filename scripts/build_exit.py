@@ -84,8 +84,10 @@ def script_text(main: Path = MAIN) -> str:
 
     Errors: UnbundledError for two declarations of a name, and for imports of another form.
     """
-    parts = [_EXPORT.sub("", _REEXPORT.sub("", _IMPORT.sub("", file.read_text())))
-             for file in modules(main)]
+    parts = [
+        _EXPORT.sub("", _REEXPORT.sub("", _IMPORT.sub("", file.read_text())))
+        for file in modules(main)
+    ]
     text = "\n".join(part.strip() + "\n" for part in parts)
     left = _LEFT.findall(text)
     twice = [name for name, count in Counter(_DECLARED.findall(text)).items() if count > 1]

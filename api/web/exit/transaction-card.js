@@ -90,7 +90,8 @@ function progress({ phase }) {
     "ol",
     { class: "steps", "aria-label": "Progress" },
     ...STEPS.map((step, i) => {
-      const state = i < reached ? "done" : i === reached ? "now" : "";
+      const isDone = i < reached || phase === "mined";
+      const state = isDone ? "done" : i === reached ? "now" : "";
       return el(
         "li",
         { class: state, ...(i === reached ? { "aria-current": "step" } : {}) },

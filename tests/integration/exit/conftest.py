@@ -106,9 +106,7 @@ class Visit:
 
 
 @pytest.fixture
-def visit(
-    browser: Browser, host: str, deployed: DeployedChain
-) -> Iterator[Callable[..., Visit]]:
+def visit(browser: Browser, host: str, deployed: DeployedChain) -> Iterator[Callable[..., Visit]]:
     """Open the page with these wallets (default: the owner's)."""
     contexts = []
 

@@ -260,9 +260,7 @@ def test_addresses_that_are_no_vaults__are_named(
     page.see(said)
 
 
-def test_storage_with_foreign_content__is_ignored(
-    visit: Open, owner_wallet: BrowserWallet
-) -> None:
+def test_storage_with_foreign_content__is_ignored(visit: Open, owner_wallet: BrowserWallet) -> None:
     page = visit(owner_wallet)
     key = f"mandate-wallet.pending.1.84532.{OWNER.address.lower()}"
     content = json.dumps([None, 7, {"hash": "<script>"}, {"hash": "0x" + "0" * 64, "to": 1}])
