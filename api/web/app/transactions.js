@@ -83,12 +83,12 @@ export class Transactions {
   }
 
   /**
-   * Forget a transaction that was not sent, or that is over.
+   * Forget a transaction. One that was sent may still be mined; it is followed no more.
    * @param {string} id
    */
   discard(id) {
     const found = this.get(id);
-    if (found === undefined || found.phase === "waiting" || found.phase === "sent") return;
+    if (found === undefined || found.phase === "waiting") return;
     this._forget(found);
     this._put(this._list.filter((one) => one.id !== id));
   }

@@ -31,7 +31,7 @@ const DAY_S = 86_400n;
 export function nextStep(vault) {
   const canUnwind = vault.positions.some((one) => one.exit !== null && one.units !== null);
   if (isGrace(vault)) return canUnwind ? "unwind" : "wait";
-  if (canStop(vault) && vault.status === WORKING) return "stop";
+  if (vault.status === WORKING && vault.readAt < vault.endsAt) return "stop";
   if (canUnwind) return "unwind";
   return vault.withdrawable > 0n ? "withdraw" : "done";
 }
