@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.exit.browser_wallet import BrowserWallet
+from tests.integration.exit.scripted_wallet import ScriptedWallet
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "api" / "web" / "exit.html"
@@ -51,7 +51,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # a worker may have one at a time, and other folders have theirs
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -67,12 +67,12 @@ class Visit:
 
     page: Page
     chain: DeployedChain
-    wallets: dict[str, BrowserWallet]
+    wallets: dict[str, ScriptedWallet]
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     @property
-    def wallet(self) -> BrowserWallet:
+    def wallet(self) -> ScriptedWallet:
         return next(iter(self.wallets.values()))
 
     def connect(self) -> None:
@@ -110,7 +110,7 @@ def visit(browser: Browser, host: str, deployed: DeployedChain) -> Iterator[Call
     """Open the page with these wallets (default: the owner's)."""
     contexts = []
 
-    def opened(*wallets: BrowserWallet, **options: Any) -> Visit:
+    def opened(*wallets: ScriptedWallet, **options: Any) -> Visit:
         context = browser.new_context(**options)
         contexts.append(context)
         context.set_default_timeout(WITHIN_MS)
@@ -141,5 +141,5 @@ def visit(browser: Browser, host: str, deployed: DeployedChain) -> Iterator[Call
 
 
 @pytest.fixture
-def owner_wallet(deployed: DeployedChain) -> BrowserWallet:
-    return BrowserWallet(deployed.anvil.url)
+def owner_wallet(deployed: DeployedChain) -> ScriptedWallet:
+    return ScriptedWallet(deployed.anvil.url)

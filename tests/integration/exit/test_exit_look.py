@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.integration.exit.browser_wallet import BrowserWallet
 from tests.integration.exit.conftest import Visit
+from tests.integration.exit.scripted_wallet import ScriptedWallet
 
 Open = Callable[..., Visit]
 AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
@@ -18,7 +18,7 @@ DESK = {"width": 1200, "height": 900}
 
 @pytest.fixture
 def leaving(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet
 ) -> Callable[..., Visit]:
     """The page with a vault that has a position, and a transaction that was mined."""
 

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.integration.exit.browser_wallet import BrowserWallet, WalletRefusal, rejected
 from tests.integration.exit.conftest import Visit
+from tests.integration.exit.scripted_wallet import ScriptedWallet, WalletRefusal, rejected
 from tests.integration.exit.test_exit_story import status_of
 from tests.personas import AGENT, OWNER, STRANGER
 
@@ -24,7 +24,7 @@ def vault(deployed: DeployedChain) -> str:
 
 
 @pytest.fixture
-def leaving(visit: Open, owner_wallet: BrowserWallet, vault: str) -> Visit:
+def leaving(visit: Open, owner_wallet: ScriptedWallet, vault: str) -> Visit:
     """The owner, before the vault's steps."""
     page = visit(owner_wallet)
     page.connect()
@@ -164,8 +164,8 @@ def test_two_wallets__are_both_offered_and_their_words_are_text(
     visit: Open, deployed: DeployedChain
 ) -> None:
     url = deployed.anvil.url
-    plain = BrowserWallet(url)
-    hostile = BrowserWallet(
+    plain = ScriptedWallet(url)
+    hostile = ScriptedWallet(
         url, name=HOSTILE, uuid="2", rdns="<b>", icon="https://example.org/i.svg", persona=STRANGER
     )
     page = visit(plain, hostile)
@@ -180,7 +180,7 @@ def test_two_wallets__are_both_offered_and_their_words_are_text(
 
 
 def test_a_wallet_that_announces_itself_late__is_listed(
-    visit: Open, owner_wallet: BrowserWallet
+    visit: Open, owner_wallet: ScriptedWallet
 ) -> None:
     owner_wallet.is_announced = False
     page = visit(owner_wallet)
@@ -191,7 +191,7 @@ def test_a_wallet_that_announces_itself_late__is_listed(
 
 
 def test_a_wallet_that_only_injects_itself__is_called_browser_wallet(
-    visit: Open, owner_wallet: BrowserWallet
+    visit: Open, owner_wallet: ScriptedWallet
 ) -> None:
     owner_wallet.is_announced, owner_wallet.is_injected = False, True
     page = visit(owner_wallet)
@@ -201,7 +201,7 @@ def test_a_wallet_that_only_injects_itself__is_called_browser_wallet(
 
 
 def test_a_node_that_refuses_long_ranges__is_asked_for_shorter_ones(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet, vault: str
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
 ) -> None:
     spans = []
 
@@ -223,7 +223,7 @@ def test_a_node_that_refuses_long_ranges__is_asked_for_shorter_ones(
 
 
 def test_logs_that_a_node_makes_up__are_no_vaults(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet, vault: str
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
 ) -> None:
     def with_forged(wanted: dict[str, str]) -> Any:
         logs = owner_wallet._forward("eth_getLogs", [wanted])
@@ -251,7 +251,7 @@ def test_logs_that_a_node_makes_up__are_no_vaults(
     ],
 )
 def test_addresses_that_are_no_vaults__are_named(
-    visit: Open, owner_wallet: BrowserWallet, pasted: str, said: str
+    visit: Open, owner_wallet: ScriptedWallet, pasted: str, said: str
 ) -> None:
     page = visit(owner_wallet)
     page.connect()
@@ -260,7 +260,9 @@ def test_addresses_that_are_no_vaults__are_named(
     page.see(said)
 
 
-def test_storage_with_foreign_content__is_ignored(visit: Open, owner_wallet: BrowserWallet) -> None:
+def test_storage_with_foreign_content__is_ignored(
+    visit: Open, owner_wallet: ScriptedWallet
+) -> None:
     page = visit(owner_wallet)
     key = f"mandate-wallet.pending.1.84532.{OWNER.address.lower()}"
     content = json.dumps([None, 7, {"hash": "<script>"}, {"hash": "0x" + "0" * 64, "to": 1}])
@@ -272,7 +274,7 @@ def test_storage_with_foreign_content__is_ignored(visit: Open, owner_wallet: Bro
 
 
 def test_an_owner_that_is_a_safe__gets_files_for_it(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet, vault: str
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
 ) -> None:
     owner_wallet.persona = STRANGER
     page = visit(owner_wallet)

@@ -6,8 +6,8 @@ from typing import Any
 from core.chain.abi import function
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.integration.exit.browser_wallet import BrowserWallet
 from tests.integration.exit.conftest import Visit
+from tests.integration.exit.scripted_wallet import ScriptedWallet
 from tests.personas import OWNER
 
 Open = Callable[..., Visit]
@@ -22,7 +22,7 @@ def status_of(chain: DeployedChain, vault: str) -> int:
 
 
 def test_the_whole_way__by_clicks__brings_the_money_home(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet
 ) -> None:
     vault = deployed.create_vault(deployed.terms("m_exit"))
     deployed.buy(vault, 50 * USDC)
@@ -50,7 +50,7 @@ def test_the_whole_way__by_clicks__brings_the_money_home(
 
 
 def test_a_wallet_that_batches__stops_and_withdraws_in_one_request(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet
 ) -> None:
     vault = deployed.create_vault(deployed.terms("m_batch"))
     hashes: list[str] = []
@@ -80,7 +80,7 @@ def test_a_wallet_that_batches__stops_and_withdraws_in_one_request(
 
 
 def test_a_deposit_before_the_budget_is_full__can_be_taken_back_without_a_stop(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet
 ) -> None:
     vault = deployed.create_vault(deployed.terms("m_funding"), fund=False)
     deployed.mint(OWNER.address, 5 * USDC)
@@ -96,7 +96,7 @@ def test_a_deposit_before_the_budget_is_full__can_be_taken_back_without_a_stop(
 
 
 def test_the_day_after_the_end__is_waited_for_and_then_no_stop_is_needed(
-    visit: Open, deployed: DeployedChain, owner_wallet: BrowserWallet
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet
 ) -> None:
     terms = deployed.terms("m_grace")
     vault = deployed.create_vault(terms)

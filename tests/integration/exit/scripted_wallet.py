@@ -32,7 +32,7 @@ class WalletRefusal(Exception):
 
 
 @dataclass(slots=True)
-class BrowserWallet:
+class ScriptedWallet:
     """One wallet. `answers` takes the place of a method: it gets the parameters and answers the
     result, or raises WalletRefusal.
     """
