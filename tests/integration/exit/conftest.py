@@ -142,4 +142,4 @@ def visit(browser: Browser, host: str, deployed: DeployedChain) -> Iterator[Call
 
 @pytest.fixture
 def owner_wallet(deployed: DeployedChain) -> ScriptedWallet:
-    return ScriptedWallet(deployed.anvil.url)
+    return ScriptedWallet(deployed.rpc)

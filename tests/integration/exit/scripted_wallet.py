@@ -37,7 +37,7 @@ class ScriptedWallet:
     result, or raises WalletRefusal.
     """
 
-    rpc_url: str
+    rpc: Rpc
     persona: Persona = OWNER
     name: str = "Test wallet"
     uuid: str = "6f1d6c9e-0000-4000-8000-000000000001"
@@ -78,14 +78,11 @@ class ScriptedWallet:
         return {"result": result, "events": self._events}
 
     def _forward(self, method: str, params: list[Any]) -> Any:
-        rpc = Rpc([self.rpc_url])
         try:
-            return rpc.call(method, params)
+            return self.rpc.call(method, params)
         except RpcRevertedError as error:
             inner = {"code": 3, "message": "execution reverted", "data": hex_of(error.revert_data)}
             raise WalletRefusal(-32603, "Internal JSON-RPC error.", inner) from error
-        finally:
-            rpc.close()
 
     # What a wallet answers itself
 

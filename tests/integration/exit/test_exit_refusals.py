@@ -163,10 +163,14 @@ def test_a_browser_without_a_wallet__says_how_to_get_on(visit: Open) -> None:
 def test_two_wallets__are_both_offered_and_their_words_are_text(
     visit: Open, deployed: DeployedChain
 ) -> None:
-    url = deployed.anvil.url
-    plain = ScriptedWallet(url)
+    plain = ScriptedWallet(deployed.rpc)
     hostile = ScriptedWallet(
-        url, name=HOSTILE, uuid="2", rdns="<b>", icon="https://example.org/i.svg", persona=STRANGER
+        deployed.rpc,
+        name=HOSTILE,
+        uuid="2",
+        rdns="<b>",
+        icon="https://example.org/i.svg",
+        persona=STRANGER,
     )
     page = visit(plain, hostile)
 
