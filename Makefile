@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall client deploy verify lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -57,8 +57,12 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@mkdir -p $(@D) && touch $@
 
 build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
-abis: build ## write the ABIs that the processes read
+abis: build ## write the ABIs that the processes read, and what the browser's modules know of them
 	@$(PY) scripts/export_abis.py
+	@$(PY) -m scripts.export_web
+
+exit-page: setup ## write api/web/exit.html, the way out with a wallet alone, from api/web/exit
+	@$(PY) -m scripts.build_exit
 
 docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue; docs/erc7730
 	@$(PY) -m scripts.export_api
@@ -87,6 +91,8 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@.venv/bin/lint-imports --no-cache
 	@$(FORGE) fmt --check contracts tests/contracts
 	@$(PY) scripts/export_abis.py --check
+	@$(PY) -m scripts.export_web --check
+	@$(PY) -m scripts.build_exit --check
 	@.venv-audit/bin/python scripts/slither_check.py
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check

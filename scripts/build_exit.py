@@ -84,8 +84,10 @@ def script_text(main: Path = MAIN) -> str:
 
     Errors: UnbundledError for two declarations of a name, and for imports of another form.
     """
-    parts = [_EXPORT.sub("", _REEXPORT.sub("", _IMPORT.sub("", file.read_text())))
-             for file in modules(main)]
+    parts = [
+        _EXPORT.sub("", _REEXPORT.sub("", _IMPORT.sub("", file.read_text())))
+        for file in modules(main)
+    ]
     text = "\n".join(part.strip() + "\n" for part in parts)
     left = _LEFT.findall(text)
     twice = [name for name, count in Counter(_DECLARED.findall(text)).items() if count > 1]
@@ -132,7 +134,7 @@ def main() -> None:
         if "--check" not in sys.argv:
             file.write_text(wanted)
     if "--check" in sys.argv and stale:
-        sys.exit(f"{', '.join(stale)} differ from their sources. Run `make web` and commit them.")
+        sys.exit(f"{', '.join(stale)} differ from their sources. Run `make exit-page` and commit them.")
     size = len(PAGE.read_bytes())
     digest = hashlib.sha256(PAGE.read_bytes()).hexdigest()
     print(f"{PAGE.relative_to(ROOT)}: {size:,} bytes, sha256 {digest}")

@@ -19,6 +19,7 @@ import { WalletError, walletError } from "./wallet-errors.js";
  */
 
 const POLL_MS = 2_000;
+const FIRST_POLL_MS = 250;
 
 /** The list of transactions, the newest first, and what can be done with each. */
 export class Transactions {
@@ -36,6 +37,7 @@ export class Transactions {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this._timer = undefined;
     this._number = 0;
+    this._pauseMs = FIRST_POLL_MS;
     this._isClosed = false;
   }
 
@@ -83,12 +85,12 @@ export class Transactions {
   }
 
   /**
-   * Forget a transaction that was not sent, or that is over.
+   * Forget a transaction. One that was sent may still be mined; it is followed no more.
    * @param {string} id
    */
   discard(id) {
     const found = this.get(id);
-    if (found === undefined || found.phase === "waiting" || found.phase === "sent") return;
+    if (found === undefined || found.phase === "waiting") return;
     this._forget(found);
     this._put(this._list.filter((one) => one.id !== id));
   }
@@ -136,6 +138,7 @@ export class Transactions {
       return false;
     }
     this._remember(id);
+    this._pauseMs = FIRST_POLL_MS;
     this._schedule();
     return true;
   }
@@ -196,7 +199,9 @@ export class Transactions {
   _schedule() {
     clearTimeout(this._timer);
     if (this._isClosed || !this._list.some(isPending)) return;
-    this._timer = setTimeout(() => void this.look().finally(() => this._schedule()), this._pollMs);
+    const pauseMs = Math.min(this._pauseMs, this._pollMs);
+    this._pauseMs = 2 * pauseMs;
+    this._timer = setTimeout(() => void this.look().finally(() => this._schedule()), pauseMs);
   }
 
   /**

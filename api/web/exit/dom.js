@@ -35,14 +35,19 @@ export function byId(id) {
 }
 
 /**
- * Replace what a place shows, and keep the focus on the element of the same id.
+ * Replace what a place shows. What had the focus, was open or was typed stays so, by its id.
  * @param {HTMLElement} place
  * @param {...Children} children
  */
 export function show(place, ...children) {
   const focused = place.contains(document.activeElement) ? document.activeElement?.id : "";
   const open = [...place.querySelectorAll("details[open]")].map((one) => one.id);
+  const typed = [...place.querySelectorAll("input")].map(({ id, value }) => ({ id, value }));
   place.replaceChildren(...flat(children));
+  for (const { id, value } of typed) {
+    const input = document.getElementById(id);
+    if (input instanceof HTMLInputElement) input.value = value;
+  }
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }

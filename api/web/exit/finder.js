@@ -1,6 +1,6 @@
 // The form by which an owner says which vaults: by the factory's logs, or by their addresses.
 
-import { addressOf } from "../app/keccak.js";
+import { addressOf, checksummed } from "../app/keccak.js";
 import { walletError } from "../app/wallet-errors.js";
 import { DEPLOYMENTS } from "./deployments.js";
 import { byId, show } from "./dom.js";
@@ -33,7 +33,7 @@ export function finder({ wallet, take }) {
   const fill = () => {
     const chosen = wallet();
     const known = DEPLOYMENTS.find((one) => one.chainId === chosen?.chainId);
-    put("owner", chosen?.address ?? "");
+    put("owner", chosen?.address ? checksummed(chosen.address) : "");
     put("factory", known?.factory ?? "");
     put("lowest", String(known?.block ?? 0));
   };

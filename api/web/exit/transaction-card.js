@@ -12,6 +12,9 @@ import { explorerUrl } from "./chains.js";
  */
 
 const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined"]);
+const NEW_TAB = { target: "_blank", rel: "noopener noreferrer" };
+// A transaction that no block took for so long may never be mined.
+const LONG_MS = 600_000;
 /** @type {Readonly<Partial<Record<Transaction["phase"], string>>>} */
 const TONES = { refused: "loss", reverted: "loss", replaced: "attention", mined: "settled" };
 
@@ -90,7 +93,8 @@ function progress({ phase }) {
     "ol",
     { class: "steps", "aria-label": "Progress" },
     ...STEPS.map((step, i) => {
-      const state = i < reached ? "done" : i === reached ? "now" : "";
+      const isDone = i < reached || phase === "mined";
+      const state = isDone ? "done" : i === reached ? "now" : "";
       return el(
         "li",
         { class: state, ...(i === reached ? { "aria-current": "step" } : {}) },
@@ -109,7 +113,7 @@ function hashLine({ hash, chainId, block }) {
     "p",
     { class: "small" },
     "Transaction ",
-    url === null ? shown : el("a", { href: url, rel: "noopener noreferrer" }, shown),
+    url === null ? shown : el("a", { href: url, ...NEW_TAB }, shown),
     block === null ? "" : `, block ${block}`,
   );
 }
@@ -119,7 +123,7 @@ function hashLine({ hash, chainId, block }) {
  * @param {Actions} actions
  * @param {string} id
  */
-function actionsOf({ phase, error, title }, { again, anyway, discard }, id) {
+function actionsOf({ phase, error, title, sentAt }, { again, anyway, discard }, id) {
   const buttons = [];
   const isOpen = phase === "built" || phase === "simulated" || phase === "refused";
   if (isOpen && (error !== null || phase === "refused")) {
@@ -131,6 +135,9 @@ function actionsOf({ phase, error, title }, { again, anyway, discard }, id) {
     const label = button(`discard-${id}`, "Dismiss", () => discard(id));
     label.setAttribute("aria-label", `Dismiss: ${title}`);
     buttons.push(label);
+  }
+  if (phase === "sent" && Date.now() - (sentAt ?? 0) > LONG_MS) {
+    buttons.push(button(`discard-${id}`, "Stop following it", () => discard(id)));
   }
   return buttons;
 }

@@ -31,7 +31,7 @@ const DAY_S = 86_400n;
 export function nextStep(vault) {
   const canUnwind = vault.positions.some((one) => one.exit !== null && one.units !== null);
   if (isGrace(vault)) return canUnwind ? "unwind" : "wait";
-  if (canStop(vault) && vault.status === WORKING) return "stop";
+  if (vault.status === WORKING && vault.readAt < vault.endsAt) return "stop";
   if (canUnwind) return "unwind";
   return vault.withdrawable > 0n ? "withdraw" : "done";
 }
@@ -130,7 +130,7 @@ function steps(vault, offer, doing, how) {
   const verb = how === "send" ? "" : "File: ";
   const isWithdrawable = vault.withdrawable > 0n && (vault.status !== WORKING || vault.isOpen);
   const { together } = doing;
-  return el(
+  const todo = el(
     "ol",
     { class: "todo" },
     step(
@@ -160,15 +160,15 @@ function steps(vault, offer, doing, how) {
         button(`together-${id}`, `${verb}Stop and withdraw at once`, together),
         "Both as one transaction: either both happen or neither.",
       ),
-    tokenStep(doing, id, verb),
   );
+  return el("div", {}, todo, tokenStep(doing, id, verb));
 }
 
 /** @param {Vault} vault */
 function stopWords(vault) {
   if (canStop(vault)) return "Final. The agent loses its power in the same transaction.";
   if (isGrace(vault)) return "Stop: not possible on the day after the end, nor needed after it.";
-  return "Stop: done, or over.";
+  return vault.status === 2 ? "Stopped already." : "Over and settled: there is nothing to stop.";
 }
 
 /**
@@ -215,19 +215,15 @@ function tokenStep(doing, id, verb) {
     el("input", { id: `token-${id}`, spellcheck: "false", autocomplete: "off", class: "mono" })
   );
   return el(
-    "li",
-    {},
+    "details",
+    { id: `more-${id}` },
+    el("summary", {}, "Another token in the vault"),
+    el("label", { for: `token-${id}` }, "Address of the token"),
+    input,
     el(
-      "details",
-      { id: `more-${id}` },
-      el("summary", {}, "Another token in the vault"),
-      el("label", { for: `token-${id}` }, "Address of the token"),
-      input,
-      el(
-        "p",
-        { class: "row" },
-        button(`take-${id}`, `${verb}Withdraw all of it`, () => doing.token(input.value)),
-      ),
+      "p",
+      { class: "row" },
+      button(`take-${id}`, `${verb}Withdraw all of it`, () => doing.token(input.value)),
     ),
   );
 }

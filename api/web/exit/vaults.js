@@ -39,14 +39,15 @@ const KIND_EXIT = 1;
 const KIND_VALUED = 2;
 const RATE_PAUSE_MS = 1_500;
 const MOST_PAUSES = 8;
+const RANGES_BEFORE_LONGER = 32;
 const MOST_VAULTS = 200;
 
 /** A vault that cannot be shown; the message is a sentence for its owner. */
 export class VaultError extends Error {}
 
 /**
- * Look through the factory's logs from the newest block down. A range that the node refuses is
- * halved, one that it takes is doubled.
+ * Look through the factory's logs from the newest block down, all at once if the node lets us. A
+ * range that it refuses is halved; after a row of ranges that it took, the next is twice as long.
  * @param {Wallet} wallet
  * @param {Search} search
  * @returns {Promise<boolean>} whether all blocks down to `lowest` were looked at
@@ -56,7 +57,7 @@ export async function findVaults(wallet, search) {
   const newest = Number(uintOf(quantityWord(await wallet.request("eth_blockNumber")), 52));
   let to = newest;
   let span = newest - search.lowest + 1;
-  let pauses = 0;
+  let [pauses, taken] = [0, 0];
   while (to >= search.lowest) {
     if (search.isCancelled()) return false;
     const from = Math.max(search.lowest, to - span + 1);
@@ -67,12 +68,14 @@ export async function findVaults(wallet, search) {
         found.add(vault);
       }
       to = from - 1;
-      span *= 2;
       pauses = 0;
+      taken += 1;
+      if (taken % RANGES_BEFORE_LONGER === 0) span *= 2;
     } catch (thrown) {
       const error = walletError(thrown);
       if (error.kind !== "failed" && error.kind !== "timeout") throw error;
-      if (/rate|too many requests|429/i.test(error.detail) && pauses < MOST_PAUSES) {
+      taken = 0;
+      if (/rate.?limit|too many requests|429/i.test(error.detail) && pauses < MOST_PAUSES) {
         pauses += 1;
         await new Promise((resolve) => setTimeout(resolve, RATE_PAUSE_MS));
       } else if (to === from) throw error;

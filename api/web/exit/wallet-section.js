@@ -1,5 +1,6 @@
 // The wallet that is connected, or those that could be.
 
+import { checksummed } from "../app/keccak.js";
 import { chainName, knownChain } from "./chains.js";
 import { button, el } from "./dom.js";
 
@@ -19,7 +20,7 @@ export function walletSection(wallet, said, actions) {
   const news = said !== "" && el("p", { class: "notice loss", role: "alert" }, said);
   if (wallet === null || wallet.address === null) return [walletChoice(actions), news];
   const { found, address, chainId } = wallet;
-  const account = el("span", { class: "mono break" }, address);
+  const account = el("span", { class: "mono break" }, checksummed(address));
   return [
     el("p", {}, icon(found), ` ${found.name}, account `, account),
     el("p", { id: "network" }, `Network: ${chainName(chainId)}`, testBadge(chainId)),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { safeBatch, safeChecksum } from "../../api/web/app/safe.js";
+import { safeBatch, safeChecksum } from "../../../api/web/app/safe.js";
 
 const SAFE = "0xA77DE01e157f9f57C7c4A326eeE9C4874D0598b6";
 const CALL = {
@@ -46,4 +46,27 @@ const EXPORTED = {
 
 test("the checksum is the one that the app writes", () => {
   assert.equal(safeChecksum(EXPORTED), EXPORTED.meta.checksum);
+});
+
+test("the checksum changes with a call and not with the batch's name", () => {
+  const batch = { calls: [CALL], safe: SAFE, createdAt: 1 };
+  const first = safeBatch({ ...batch, name: "Stop" });
+  const renamed = safeBatch({ ...batch, name: "Another" });
+  const other = safeBatch({ ...batch, name: "Stop", calls: [{ ...CALL, data: "0x63c4f032" }] });
+
+  assert.equal(renamed.meta.checksum, first.meta.checksum);
+  assert.notEqual(other.meta.checksum, first.meta.checksum);
+  assert.equal(first.meta.checksum, safeChecksum(first));
+});
+
+test("a batch of two networks is refused", () => {
+  const calls = [CALL, { ...CALL, chain_id: 1 }];
+
+  assert.throws(() => safeBatch({ calls, safe: SAFE, name: "Both" }), RangeError);
+});
+
+test("addresses are written with their checksum and values as decimal text", () => {
+  const [call] = safeBatch({ calls: [CALL], safe: SAFE, name: "Stop" }).transactions;
+
+  assert.deepEqual([call.to, call.value], ["0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0"]);
 });

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PendingStore } from "../../../api/web/app/pending-store.js";
+import { after, builtTransaction } from "../../../api/web/app/transaction-states.js";
+import { Transactions } from "../../../api/web/app/transactions.js";
+import { Wallet, WalletError } from "../../../api/web/app/wallet.js";
+
+const OWNER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+const VAULT = "0x036cbd53842c5426634e7929541ec2318f3dcf7e";
+const CALL = { to: VAULT, data: "0x63c4f031", value: 0, chain_id: 84532 };
+const HASH = `0x${"ab".repeat(32)}`;
+// MandateStopped(1700000000)
+const STOPPED = `0x5dd25fa5${(1_700_000_000).toString(16).padStart(64, "0")}`;
+
+/** localStorage. */
+function shelf(content = {}) {
+  const items = new Map(Object.entries(content));
+  return {
+    items,
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => items.set(key, value),
+    removeItem: (key) => items.delete(key),
+  };
+}
+
+/** A wallet of the owner's on a chain whose answers a test changes. */
+async function owner(answers = {}) {
+  const table = {
+    eth_chainId: "0x14a34",
+    eth_accounts: [OWNER],
+    eth_call: "0x",
+    eth_getTransactionCount: "0x5",
+    eth_sendTransaction: HASH,
+    eth_getTransactionReceipt: null,
+    eth_getTransactionByHash: null,
+    ...answers,
+  };
+  const provider = {
+    async request({ method, params }) {
+      const answer = table[method];
+      return typeof answer === "function" ? answer(...params) : answer;
+    },
+  };
+  const wallet = new Wallet({ uuid: "1", id: "1", name: "W", icon: "", provider });
+  await wallet.resume();
+  return { table, wallet };
+}
+
+async function sent(answers = {}, storage = shelf()) {
+  const { table, wallet } = await owner(answers);
+  const list = new Transactions({ wallet, shelf: storage, pollMs: 1_000_000, now: () => 1 });
+  const id = list.add("Stop", [CALL], OWNER);
+  await list.simulate(id);
+  await list.send(id);
+  list.close();
+  return { list, table, id, storage, wallet };
+}
+
+const receipt = (status) => ({ transactionHash: HASH, blockNumber: "0x10", status });
+
+test("the table of states takes each event in its phases alone", () => {
+  const events = {
+    simulated: { type: "simulated" },
+    refused: { type: "refused", refusal: { name: "X", args: {}, sentence: "", next: "" } },
+    asked: { type: "asked" },
+    failed: { type: "failed", error: new WalletError("rejected") },
+    sent: { type: "sent", hash: HASH, batchId: null, nonceBefore: 5, at: 1 },
+    mined: { type: "mined", block: 1, hash: HASH },
+    reverted: { type: "reverted", block: 1, hash: HASH, refusal: null },
+    replaced: { type: "replaced" },
+    recorded: { type: "recorded" },
+  };
+  const goes = {
+    built: { simulated: "simulated", refused: "refused", asked: "waiting" },
+    refused: { simulated: "simulated", asked: "waiting" },
+    simulated: { refused: "refused", asked: "waiting" },
+    waiting: { failed: "built", sent: "sent" },
+    sent: { mined: "mined", reverted: "reverted", replaced: "replaced", recorded: "recorded" },
+    replaced: { mined: "mined", reverted: "reverted", recorded: "recorded" },
+    mined: { recorded: "recorded" },
+    reverted: {},
+    recorded: {},
+  };
+  const start = builtTransaction({ id: "1", title: "Stop", calls: [CALL], from: OWNER });
+  for (const [phase, wanted] of Object.entries(goes)) {
+    for (const [name, event] of Object.entries(events)) {
+      assert.equal(after({ ...start, phase }, event).phase, wanted[name] ?? phase, `${phase} ${name}`);
+    }
+  }
+});
+
+test("a call that passes is sent and kept until it is mined", async () => {
+  const { list, table, id, storage } = await sent();
+  assert.deepEqual([list.get(id).phase, list.get(id).hash], ["sent", HASH]);
+  assert.equal(storage.items.size, 1);
+
+  table.eth_getTransactionReceipt = receipt("0x1");
+  await list.look();
+  assert.deepEqual([list.get(id).phase, list.get(id).block], ["mined", 16]);
+  assert.equal(storage.items.size, 0);
+});
+
+test("a call that would revert is not sent, and says why by name", async () => {
+  const { wallet } = await owner({
+    eth_call: () => {
+      throw { code: 3, data: STOPPED };
+    },
+  });
+  const list = new Transactions({ wallet, shelf: null });
+  const id = list.add("Stop", [CALL], OWNER);
+
+  assert.equal(await list.simulate(id), false);
+  const { phase, refusal } = list.get(id);
+  assert.deepEqual([phase, refusal.name], ["refused", "MandateStopped"]);
+  assert.equal(refusal.sentence, "The mandate was stopped at 2023-11-14 22:13:20 UTC.");
+});
+
+test("a signature that is declined leaves the call to be sent again", async () => {
+  const { list, id } = await sent({
+    eth_sendTransaction: () => {
+      throw { code: 4001 };
+    },
+  });
+
+  assert.deepEqual([list.get(id).phase, list.get(id).error.kind], ["built", "rejected"]);
+});
+
+test("a call is asked for once, however often it is pressed", async () => {
+  let asked = 0;
+  const { wallet } = await owner({ eth_sendTransaction: () => (asked++, HASH) });
+  const list = new Transactions({ wallet, shelf: null, pollMs: 1_000_000 });
+  const id = list.add("Stop", [CALL], OWNER);
+  await Promise.all([list.send(id), list.send(id), list.send(id)]);
+  list.close();
+
+  assert.equal(asked, 1);
+});
+
+test("one that reverted is run again on the state before its block for the reason", async () => {
+  const { list, table, id } = await sent();
+  table.eth_getTransactionReceipt = receipt("0x0");
+  table.eth_getTransactionByHash = { from: OWNER, to: VAULT, input: "0x63c4f031", value: "0x0" };
+  table.eth_call = (_, block) => {
+    if (block === "0xf") throw { code: 3, data: STOPPED };
+    return "0x";
+  };
+  await list.look();
+
+  assert.deepEqual([list.get(id).phase, list.get(id).refusal.name], ["reverted", "MandateStopped"]);
+});
+
+test("one whose reason cannot be found out has none", async () => {
+  const { list, table, id } = await sent();
+  table.eth_getTransactionReceipt = receipt("0x0");
+  await list.look();
+
+  assert.deepEqual([list.get(id).phase, list.get(id).refusal], ["reverted", null]);
+});
+
+test("it was replaced when its nonce passed twice without a receipt of it", async () => {
+  const { list, table, id } = await sent();
+  await list.look();
+  assert.equal(list.get(id).phase, "sent");
+  table.eth_getTransactionCount = "0x6";
+  await list.look();
+  assert.equal(list.get(id).phase, "sent");
+  await list.look();
+  assert.equal(list.get(id).phase, "replaced");
+});
+
+test("one that a node shows is not replaced, whatever the nonce", async () => {
+  const { list, table, id, storage } = await sent();
+  table.eth_getTransactionByHash = { nonce: "0x7" };
+  table.eth_getTransactionCount = "0x9";
+  for (let i = 0; i < 3; i++) await list.look();
+
+  assert.deepEqual([list.get(id).phase, list.get(id).nonce], ["sent", 7]);
+  assert.equal(JSON.parse([...storage.items.values()][0])[0].nonce, 7);
+});
+
+test("one that seemed replaced is mined when its receipt comes", async () => {
+  const { list, table, id } = await sent({ eth_getTransactionCount: "0x5" });
+  table.eth_getTransactionCount = "0x6";
+  await list.look();
+  await list.look();
+  table.eth_getTransactionReceipt = receipt("0x1");
+  await list.look();
+
+  assert.equal(list.get(id).phase, "mined");
+});
+
+test("nothing is concluded while the wallet is on another network", async () => {
+  const { list, table, id } = await sent();
+  Object.assign(table, { eth_chainId: "0x1", eth_getTransactionCount: "0x99" });
+  for (let i = 0; i < 3; i++) await list.look();
+
+  assert.equal(list.get(id).phase, "sent");
+});
+
+test("a receipt of another transaction, or of no form, is none", async () => {
+  const { list, table, id } = await sent();
+  const others = [{}, 7, { ...receipt("0x1"), transactionHash: "0x1" }, receipt("0x7"), receipt(1)];
+  for (const answer of others) {
+    table.eth_getTransactionReceipt = answer;
+    await list.look();
+    assert.equal(list.get(id).phase, "sent");
+  }
+});
+
+test("a reload finds what was sent, for its own account and network alone", async () => {
+  const { storage } = await sent();
+  const again = async (answers) => {
+    const { wallet } = await owner(answers);
+    const list = new Transactions({ wallet, shelf: storage, pollMs: 1_000_000 });
+    list.resume();
+    list.resume();
+    list.close();
+    return list.list().map(({ phase, hash, title }) => [phase, hash, title]);
+  };
+
+  assert.deepEqual(await again(), [["sent", HASH, "Stop"]]);
+  assert.deepEqual(await again({ eth_chainId: "0x1" }), []);
+  assert.deepEqual(await again({ eth_accounts: [VAULT] }), []);
+});
+
+test("a batch is followed by its id until its receipts are there", async () => {
+  let status = { status: 100 };
+  const { wallet } = await owner({
+    wallet_sendCalls: { id: "b1" },
+    wallet_getCallsStatus: () => status,
+    eth_getTransactionReceipt: receipt("0x1"),
+  });
+  const storage = shelf();
+  const list = new Transactions({ wallet, shelf: storage, pollMs: 1_000_000 });
+  const id = list.add("Stop and withdraw", [CALL, CALL], OWNER);
+  await list.send(id);
+  list.close();
+  await list.look();
+  assert.deepEqual([list.get(id).phase, list.get(id).batchId], ["sent", "b1"]);
+  status = { status: 200, receipts: [{ transactionHash: HASH, status: "0x1" }] };
+  await list.look();
+
+  assert.deepEqual([list.get(id).phase, list.get(id).hash], ["mined", HASH]);
+  assert.equal(storage.items.size, 0);
+});
+
+test("what the storage holds is taken only where it has the form", () => {
+  const key = `mandate-wallet.pending.1.84532.${OWNER}`;
+  const entry = { hash: HASH, batchId: null, title: "Stop", to: VAULT, nonce: 1, nonceBefore: 1, at: 1 };
+  const read = (text) => new PendingStore(shelf({ [key]: text }), 84532, OWNER).read();
+
+  assert.deepEqual(read(JSON.stringify([entry])), [entry]);
+  assert.deepEqual(read(JSON.stringify([{ ...entry, nonce: -1, title: "a\u202eb" }])), [
+    { ...entry, nonce: null, title: "a b" },
+  ]);
+  for (const bad of [
+    "{",
+    "null",
+    "{}",
+    "7",
+    JSON.stringify([null, [], "x", { ...entry, hash: "0x1" }, { ...entry, to: "<b>" }]),
+    JSON.stringify([{ ...entry, at: 1e300 }]),
+    JSON.stringify([{ ...entry, title: "x".repeat(70_000) }]),
+  ]) {
+    assert.deepEqual(read(bad), []);
+  }
+});
+
+test("the storage keeps the newest 32, and a browser without storage keeps none", () => {
+  const storage = shelf();
+  const store = new PendingStore(storage, 84532, OWNER);
+  const entry = { batchId: null, title: "Stop", to: VAULT, nonce: 1, nonceBefore: 1, at: 1 };
+  for (let i = 0; i < 40; i++) {
+    store.put({ ...entry, hash: `0x${i.toString(16).padStart(64, "0")}` });
+  }
+  assert.equal(store.read().length, 32);
+  assert.ok(store.read()[31].hash.endsWith("27"));
+
+  const forbidden = {
+    getItem: () => {
+      throw new Error("SecurityError");
+    },
+  };
+  new PendingStore(forbidden, 1, OWNER).put({ ...entry, hash: HASH });
+  assert.deepEqual(new PendingStore(forbidden, 1, OWNER).read(), []);
+});
