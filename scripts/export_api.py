@@ -1,5 +1,6 @@
 """Write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's typed calls from
-the catalogue, and what verify-record trusts from scripts/deployments.
+the catalogue, what verify-record trusts from scripts/deployments, and what the browser's check
+shares with it.
 
 `python -m scripts.export_api [--check]`
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from api.catalogue import catalogue
 from api.main import api_document, routed
-from scripts import export_client
+from scripts import export_client, export_web_verify
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -93,12 +94,14 @@ def main() -> None:
         json.dumps(api_document(catalogue(), "https://api.example"), indent=1, sort_keys=True)
         + "\n"
     )
+    trusted = trusted_text(ROOT / "scripts" / "deployments")
     texts = {
         "docs/api.md": page(),
         "docs/openapi.json": spec,
         "docs/mcp.md": tools_page(),
         "api/client/operations.py": export_client.module(routed(catalogue())),
-        "api/client/verify/trusted.json": trusted_text(ROOT / "scripts" / "deployments"),
+        "api/client/verify/trusted.json": trusted,
+        "api/web/verify/tables.js": export_web_verify.module(trusted),
     }
     stale = [
         name
