@@ -10,6 +10,7 @@ from api.areas.mandates.service import (
     authors,
     door,
     drafts,
+    events,
     owner_calls,
     policy,
     reading,
@@ -20,13 +21,19 @@ from api.areas.mandates.service import (
 )
 from api.areas.mandates.service import what_if as asking
 from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
-from api.kernel.operation import Area, Family, Lines, NoInput, Read, Write
+from api.kernel.operation import Area, Events, Family, Lines, NoInput, Read, Write
+from api.kernel.streams import EVENT_STREAM
 from api.kernel.tool import Profile, Tool, ToolKind
 
 OF_SIGNED_ROWS = (
     "author_signature_invalid",
     "author_signature_missing",
     "author_out_of_order",
+)
+FOLLOWING = (
+    "Events: step (a new row), status, reset (too far behind: load anew). Each has an id; after a "
+    "break send the last one as Last-Event-ID and nothing is missed or sent twice. A comment every "
+    "15 s. Opening a stream again within an hour is not counted as a call."
 )
 STATEMENT_FILES = ("text/csv", "application/pdf")
 
@@ -358,6 +365,31 @@ AREA = Area(
             command=commands.MandatePath,
             answer=answers.NextRow,
             handler=authors.next_row,
+        ),
+        Read(
+            key="mandates.events",
+            path="/mandate-wallet/mandates/{id}/events",
+            auth=BY_KEY_OR_OWNER,
+            family=Family.WALLET,
+            scope="read",
+            summary="Follow a mandate: server-sent events for new rows of its record and its status.",
+            more=FOLLOWING,
+            command=commands.FollowMandate,
+            answer=Events,
+            handler=events.of_mandate,
+            media_type=EVENT_STREAM,
+        ),
+        Read(
+            key="mandates.own_events",
+            path="/mandate-wallet/me/events",
+            auth=BY_OWNER,
+            family=Family.WALLET,
+            summary="Follow all your mandates: server-sent events for new rows of their records.",
+            more=FOLLOWING,
+            command=commands.FollowAll,
+            answer=Events,
+            handler=events.of_owner,
+            media_type=EVENT_STREAM,
         ),
         Write(
             key="mandates.report_event",
