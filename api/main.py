@@ -325,7 +325,7 @@ def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
         log.warning("custodial seals not looked at", error=type(error).__name__)
 
 
-class Server(uvicorn.Server):
+class StreamingServer(uvicorn.Server):
     """uvicorn's; when it is asked to end, streams end at once: its grace is for answers that end by
     themselves.
     """
@@ -395,7 +395,7 @@ def main() -> None:
     # what stands from the start is not looked through again and again while calls make garbage
     gc.freeze()
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
-    Server(config, app.state.streams).run(sockets=[listener])
+    StreamingServer(config, app.state.streams).run(sockets=[listener])
 
 
 if __name__ == "__main__":

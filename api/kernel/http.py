@@ -40,7 +40,7 @@ from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
-from api.kernel.streams import FullError, Opening
+from api.kernel.streams import FullError, OpenedStream
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -123,7 +123,7 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     return endpoint
 
 
-def opened(outcome: Outcome, opening: Opening, operation: Operation, deps: Deps) -> Response:
+def opened(outcome: Outcome, opening: OpenedStream, operation: Operation, deps: Deps) -> Response:
     """The stream that a call is answered with, or why there is none."""
     assert deps.streams is not None, "create_app makes them"
     try:

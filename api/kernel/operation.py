@@ -25,7 +25,14 @@ from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
-from api.kernel.streams import EVENT_STREAM, Opening, Place, Reopens, Streams, StreamTimes
+from api.kernel.streams import (
+    EVENT_STREAM,
+    OpenedStream,
+    Reopens,
+    StreamPlace,
+    Streams,
+    StreamTimes,
+)
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
 from api.kernel.workers import (
@@ -119,7 +126,7 @@ class Answer(Generic[AnswerT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
-    events: Place | None = None
+    events: StreamPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,4 +502,4 @@ class Outcome:
     media_type: str = "application/json"
     lines: Iterator[str] | None = None
     file: File | None = None
-    stream: Opening | None = None
+    stream: OpenedStream | None = None

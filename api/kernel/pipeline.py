@@ -58,7 +58,7 @@ from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
-from api.kernel.streams import Holder, Opening
+from api.kernel.streams import Holder, OpenedStream
 from api.kernel.tokens import mint
 from api.kernel.validation import command_of
 from core.db.engine import ReadSession, WriteSession
@@ -327,7 +327,7 @@ def _outside(run: _Run) -> Iterator[None]:
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = answer.body.model_dump(mode="json", exclude_unset=True)
-    stream = None if answer.events is None else Opening(answer.events, _holder(run))
+    stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
         answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream
     )

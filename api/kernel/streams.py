@@ -4,7 +4,7 @@ for whoever waits.
     commit -> NOTIFY topics -> Streams wakes those that follow one -> one reader, many places a snapshot -> frames
 
 Laws
-- A stream's state is its place (Place): the same one that its last event's id holds. What is sent
+- A stream's state is its place (StreamPlace): the same one that its last event's id holds. What is sent
   is read from there, live and after a reconnection alike; nothing is queued, so a reader that is
   slow holds no more than one that is fast.
 - Places that are equal are read once, however many streams stand there.
@@ -76,7 +76,7 @@ def _id_line(id_: str) -> str:
     return f"id: {id_}\n" if id_ else ""
 
 
-class Place(Protocol):
+class StreamPlace(Protocol):
     """Where a stream stands: immutable, compared by value. `topics`: what it is woken by, the same
     all along. `id` "": there is none to go on from yet.
     """
@@ -87,11 +87,11 @@ class Place(Protocol):
     def id(self) -> str: ...
     def read_on(
         self, session: ReadSession, now: datetime, told: frozenset[str] | None, /
-    ) -> "Found": ...
+    ) -> "NewEvents": ...
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NewEvents:
     """What was new, and the place after it. `told` of `read_on` are topics that were heard since the
     last read; None: any may have been told.
 
@@ -100,7 +100,7 @@ class Found:
     """
 
     events: Sequence[Event]
-    place: Place | None
+    place: StreamPlace | None
     is_more: bool = False
     again_s: float | None = None
 
@@ -129,10 +129,10 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class OpenedStream:
     """A stream that a call is answered with."""
 
-    place: Place
+    place: StreamPlace
     holder: Holder
 
 
@@ -166,9 +166,9 @@ class Reopens:
 class Stream:
     """One caller's. It belongs to the event loop."""
 
-    def __init__(self, streams: "Streams", opening: Opening) -> None:
+    def __init__(self, streams: "Streams", opening: OpenedStream) -> None:
         self._streams = streams
-        self.place: Place = opening.place
+        self.place: StreamPlace = opening.place
         self.holder = opening.holder
         self._loop = asyncio.get_running_loop()
         self._signal: asyncio.Future[None] | None = None
@@ -205,7 +205,7 @@ class Stream:
     async def frames(self) -> AsyncIterator[bytes]:
         """What is sent, until the stream ends."""
         yield f"retry: {RETRY_MS}\n{_id_line(self.place.id)}\n".encode()
-        reading: asyncio.Future[Found] | None = None
+        reading: asyncio.Future[NewEvents] | None = None
         while not self._is_ended:
             if reading is not None and reading.done():
                 found, reading = reading.result(), None
@@ -224,14 +224,14 @@ class Stream:
                 self._signal = self._loop.create_future()
                 await self._signal
 
-    def _read(self) -> "asyncio.Future[Found]":
+    def _read(self) -> "asyncio.Future[NewEvents]":
         self._has_news = False
         told = None if self._told is None else frozenset(self._told)
         reading = self._streams.read(self.place, told)
         reading.add_done_callback(lambda _: self._notify())
         return reading
 
-    def _go_on(self, found: Found) -> None:
+    def _go_on(self, found: NewEvents) -> None:
         if found.place is None:
             self._is_ended = True
             return
@@ -246,6 +246,9 @@ class Stream:
             self._signal.set_result(None)
 
 
+_Wanted = dict[tuple[StreamPlace, frozenset[str] | None], "asyncio.Future[NewEvents]"]
+
+
 @dataclass(slots=True)
 class Streams:
     """Those of one application. It belongs to the event loop of its first stream."""
@@ -258,9 +261,8 @@ class Streams:
     _open: dict[Stream, None] = field(default_factory=dict)
     _by_topic: dict[str, dict[Stream, None]] = field(default_factory=dict)
     _of: dict[Hashable, int] = field(default_factory=dict)
-    _wanted: dict[tuple[Place, frozenset[str] | None], "asyncio.Future[Found]"] = field(
-        default_factory=dict
-    )
+    _wanted: "_Wanted" = field(default_factory=dict)
+    _in_hand: "_Wanted" = field(default_factory=dict)
     _reader: "asyncio.Task[None] | None" = None
     _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
     _is_ending: bool = False
@@ -276,7 +278,7 @@ class Streams:
         if self._is_ending or len(self._open) >= most:
             raise FullError(is_own=False)
 
-    def open(self, opening: Opening) -> Stream:
+    def open(self, opening: OpenedStream) -> Stream:
         """Whoever opens one closes it. Errors: FullError."""
         self.require_room(opening.holder)
         if not self._tasks and self.times.lives_s > 0:
@@ -311,35 +313,46 @@ class Streams:
         for task in self._tasks:
             task.cancel()
 
-    def read(self, place: Place, told: frozenset[str] | None) -> "asyncio.Future[Found]":
+    def read(self, place: StreamPlace, told: frozenset[str] | None) -> "asyncio.Future[NewEvents]":
         """What is new after that place."""
         wanted = self._wanted.get((place, told))
         if wanted is None:
             wanted = self._wanted[place, told] = asyncio.get_running_loop().create_future()
-            if self._reader is None or self._reader.done():
-                self._reader = asyncio.ensure_future(self._read_wanted())
+            self._begin_reading()
         return wanted
+
+    def _begin_reading(self) -> None:
+        if self._wanted and (self._reader is None or self._reader.done()):
+            self._reader = asyncio.ensure_future(self._read_wanted())
+            self._reader.add_done_callback(self._reader_ended)
 
     async def _read_wanted(self) -> None:
         while self._wanted and not self._is_ending:
             places = list(self._wanted)[:PLACES_A_SNAPSHOT]
-            futures = [self._wanted.pop(place) for place in places]
+            self._in_hand = {place: self._wanted.pop(place) for place in places}
             try:
                 found = await self._beside(partial(self._read_all, places))
             except SQLAlchemyError as error:
                 log.warning("streams not read", error=type(error).__name__)
                 await asyncio.sleep(AGAIN_S)
-                for place, future in zip(places, futures, strict=True):
+                for place, future in self._in_hand.items():
                     _follow(self._wanted.setdefault(place, future), future)
                 continue
-            except Exception:  # the edge: a defect of ours ends the streams that met it
-                log.exception("defect")
-                found = [Found((), None)] * len(places)
-            for future, one in zip(futures, found, strict=True):
-                if not future.done():
-                    future.set_result(one)
+            for future, one in zip(self._in_hand.values(), found, strict=True):
+                future.set_result(one)
 
-    def _read_all(self, places: Sequence[tuple[Place, frozenset[str] | None]]) -> list[Found]:
+    def _reader_ended(self, reader: "asyncio.Task[None]") -> None:
+        """By a defect of ours: the streams that met it end, and their callers come back."""
+        if reader.cancelled() or reader.exception() is None:
+            return
+        log.error("defect", exc_info=reader.exception())
+        for future in self._in_hand.values():
+            future.set_result(NewEvents((), None))
+        self._begin_reading()
+
+    def _read_all(
+        self, places: Sequence[tuple[StreamPlace, frozenset[str] | None]]
+    ) -> list[NewEvents]:
         now = self.clock()
         with self.database.read() as session:
             return [place.read_on(session, now, told) for place, told in places]
@@ -400,7 +413,7 @@ class Streams:
         }
 
 
-def _follow(first: "asyncio.Future[Found]", other: "asyncio.Future[Found]") -> None:
+def _follow(first: "asyncio.Future[NewEvents]", other: "asyncio.Future[NewEvents]") -> None:
     """What the first one is answered, the other is too."""
     if first is not other:
         first.add_done_callback(

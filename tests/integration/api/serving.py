@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from api.catalogue import catalogue
 from api.kernel.connections import ConnectionBounds
 from api.kernel.protocol import protocol_of
-from api.main import Server, listen
+from api.main import StreamingServer, listen
 
 UP_S = 10
 
@@ -31,7 +31,7 @@ def served(app_at: Callable[[str], ASGIApp]) -> Iterator[str]:
             timeout_graceful_shutdown=5,
         )
         server = (
-            Server(config, app.state.streams)
+            StreamingServer(config, app.state.streams)
             if isinstance(app, FastAPI)
             else uvicorn.Server(config)
         )

@@ -29,7 +29,7 @@ RULE: Final = "send the id of the last event of this stream as it came, or leave
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EventCursor:
     """`sent`: by mandate the seq of the last row that was sent. `ends_since`: from when on ends of
     mandates may not have been told, in whole seconds.
     """
@@ -46,7 +46,7 @@ class Standing:
         return base64.urlsafe_b64encode(_mac(secret, owner_id, raw) + raw).decode().rstrip("=")
 
 
-def standing_of(text: str, secret: bytes, owner_id: int) -> Standing:
+def cursor_of(text: str, secret: bytes, owner_id: int) -> EventCursor:
     """Errors: InvalidParameterError for what this service did not give this owner."""
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
@@ -59,7 +59,7 @@ def standing_of(text: str, secret: bytes, owner_id: int) -> Standing:
     if version != VERSION or len(places) != 2 * listed:
         raise invalid()
     sent = dict(zip(places[::2], places[1::2], strict=True))
-    return Standing(settled, datetime.fromtimestamp(ends_since, UTC), sent)
+    return EventCursor(settled, datetime.fromtimestamp(ends_since, UTC), sent)
 
 
 def invalid() -> InvalidParameterError:

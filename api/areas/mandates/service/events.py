@@ -17,16 +17,16 @@ from typing import Any, Final
 
 from api.areas.mandates.schemas.commands import FollowAll, FollowMandate
 from api.areas.mandates.service.access import may_read, readable_by
-from api.areas.mandates.service.event_ids import MOST_LISTED, Standing, invalid, standing_of
+from api.areas.mandates.service.event_ids import MOST_LISTED, EventCursor, cursor_of, invalid
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Events, ReadCall
-from api.kernel.streams import Event, Found
+from api.kernel.streams import Event, NewEvents
 from core.db.engine import ReadSession
 from core.errors import InvalidParameterError
 from core.mandate import new_rows
 from core.mandate import queries as mandates
 from core.mandate.ledger import topics, writer
-from core.mandate.new_rows import Ended, Horizon, NewLedgerRow
+from core.mandate.new_rows import EndedMandate, Horizon, NewLedgerRow
 from core.times import instant_text
 
 MOST_BEHIND: Final = 1_000  # rows; who is further behind loads anew
@@ -68,12 +68,12 @@ def _resumed(call: ReadCall, place: "OwnerPlace", text: str) -> "OwnerPlace":
     """Errors: InvalidParameterError, also for a place that this database has not reached: it was
     set back.
     """
-    standing = standing_of(text, call.deps.pepper, place.owner_id)
-    ids = new_rows.ids_at(call.db, standing.sent.items())
-    if len(ids) != len(standing.sent) or standing.settled > new_rows.horizon(call.db).top:
+    cursor = cursor_of(text, call.deps.pepper, place.owner_id)
+    ids = new_rows.ids_at(call.db, cursor.sent.items())
+    if len(ids) != len(cursor.sent) or cursor.settled > new_rows.horizon(call.db).top:
         raise invalid()
-    sent = tuple(Sent(*at, id_) for at, id_ in sorted(ids.items()))
-    return replace(place, settled=standing.settled, sent=sent, ends_since=standing.ends_since)
+    sent = tuple(SentRow(*at, id_) for at, id_ in sorted(ids.items()))
+    return replace(place, settled=cursor.settled, sent=sent, ends_since=cursor.ends_since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,16 @@ class MandatePlace:
     def id(self) -> str:
         return "" if self.seq is None else str(self.seq)
 
-    def read_on(self, session: ReadSession, now: datetime, told: frozenset[str] | None) -> Found:
+    def read_on(
+        self, session: ReadSession, now: datetime, told: frozenset[str] | None
+    ) -> NewEvents:
         mandate = mandates.find_mandate(session, self.public_id)
         if mandate is None or not may_read(self.caller, mandate):
-            return Found((), None)
+            return NewEvents((), None)
         last = writer.last_seq(session, self.mandate_id)
         if self.seq is None or last - self.seq > MOST_BEHIND:
             place = replace(self, seq=last, status=mandate.status)
-            return Found((Event(place.id, "reset", place._said()),), place)
+            return NewEvents((Event(place.id, "reset", place._said()),), place)
         rows = new_rows.rows_after(session, self.mandate_id, self.seq, ROWS_A_READ)
         events = [Event(str(row.seq), "step", _step(row)) for row in rows]
         seq = rows[-1].seq if rows else self.seq
@@ -112,14 +114,14 @@ class MandatePlace:
             events.append(Event(place.id, "status", place._said()))
         elif seq != last:
             place = replace(place, status=self.status)
-        return Found(events, place, is_more=seq != last)
+        return NewEvents(events, place, is_more=seq != last)
 
     def _said(self) -> dict[str, Any]:
         return {"mandate_id": self.public_id, "seq": self.seq, "status": self.status}
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRow:
     """The last row of a mandate that was sent, while its id is not settled."""
 
     mandate_id: int
@@ -139,7 +141,7 @@ class OwnerPlace:
     owner_id: int
     secret: bytes = field(repr=False)
     settled: int = NOT_BEGUN
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[SentRow, ...] = ()
     horizon: Horizon | None = None
     ends_since: datetime | None = None
     ends_told: frozenset[int] = frozenset()
@@ -154,9 +156,11 @@ class OwnerPlace:
         if self.ends_since is None:
             return ""
         sent = {one.mandate_id: one.seq for one in self.sent}
-        return Standing(self.settled, self.ends_since, sent).text(self.secret, self.owner_id)
+        return EventCursor(self.settled, self.ends_since, sent).text(self.secret, self.owner_id)
 
-    def read_on(self, session: ReadSession, now: datetime, told: frozenset[str] | None) -> Found:
+    def read_on(
+        self, session: ReadSession, now: datetime, told: frozenset[str] | None
+    ) -> NewEvents:
         seen = new_rows.horizon(session)
         settled = seen.settled_since(self.horizon)
         is_known = settled is not None or self.horizon is None
@@ -179,32 +183,32 @@ class OwnerPlace:
         new = [row for row in rows if row.seq > sent.get(row.mandate_id, 0)]
         return None if len(rows) > MOST_BEHIND else new
 
-    def _ends(self, session: ReadSession, told: frozenset[str] | None) -> list[Ended] | None:
+    def _ends(self, session: ReadSession, told: frozenset[str] | None) -> list[EndedMandate] | None:
         """The ends since then; None: not asked, since none was told."""
         if told is not None and topics.ends_of_owner(self.owner_id) not in told:
             return None
         assert self.ends_since is not None, "the stream has begun"
         return new_rows.ended_since(session, self.owner_id, self.ends_since - LATE, MOST_LISTED + 1)
 
-    def _begin(self, session: ReadSession, settled: int | None, now: datetime) -> Found:
+    def _begin(self, session: ReadSession, settled: int | None, now: datetime) -> NewEvents:
         """From an id on that is settled; until there is one the caller is told to load all the
         same, and again from time to time.
         """
         if settled is not None:
             return self._from(session, settled, now)
         if self.reset_at is not None and now - self.reset_at < RESET_EVERY:
-            return Found((), self, again_s=ASK_AGAIN_S)
-        return Found((_reset(""),), replace(self, reset_at=now), again_s=ASK_AGAIN_S)
+            return NewEvents((), self, again_s=ASK_AGAIN_S)
+        return NewEvents((_reset(""),), replace(self, reset_at=now), again_s=ASK_AGAIN_S)
 
-    def _anew(self, session: ReadSession, settled: int | None, now: datetime) -> Found:
+    def _anew(self, session: ReadSession, settled: int | None, now: datetime) -> NewEvents:
         """More is new than is told one by one, so that the caller loads; not all the time."""
         if self.reset_at is not None and now - self.reset_at < RESET_EVERY:
-            return Found((), self, again_s=1)
+            return NewEvents((), self, again_s=1)
         if settled is None or settled <= self.settled:
-            return Found((_reset(self.id),), replace(self, reset_at=now), again_s=1)
+            return NewEvents((_reset(self.id),), replace(self, reset_at=now), again_s=1)
         return self._from(session, settled, now)
 
-    def _from(self, session: ReadSession, settled: int, now: datetime) -> Found:
+    def _from(self, session: ReadSession, settled: int, now: datetime) -> NewEvents:
         ended = new_rows.ended_since(session, self.owner_id, now - LATE, MOST_LISTED)
         place = replace(
             self,
@@ -214,19 +218,19 @@ class OwnerPlace:
             ends_told=frozenset(one.mandate_id for one in ended),
             reset_at=now,
         )
-        return Found((_reset(place.id),), place, is_more=True)
+        return NewEvents((_reset(place.id),), place, is_more=True)
 
     def _sent_on(
         self,
         rows: Sequence[NewLedgerRow],
-        ends: Sequence[Ended] | None,
+        ends: Sequence[EndedMandate] | None,
         settled: int | None,
         heard_at: datetime | None,
-    ) -> Found:
+    ) -> NewEvents:
         """`heard_at`: now, if all ends until now were told or looked for."""
         events, sent = [], {one.mandate_id: one for one in self.sent}
         for row in rows:
-            sent[row.mandate_id] = Sent(row.mandate_id, row.seq, row.id)
+            sent[row.mandate_id] = SentRow(row.mandate_id, row.seq, row.id)
             events.append(Event(self._at(sent).id, "step", _step(row)))
         news = [one for one in ends or () if one.mandate_id not in self.ends_told]
         place = replace(
@@ -239,9 +243,9 @@ class OwnerPlace:
         if settled is not None and settled > self.settled:
             left = tuple(one for one in place.sent if one.id > settled)
             place = replace(place, settled=settled, sent=left)
-        return Found(events, place)
+        return NewEvents(events, place)
 
-    def _at(self, sent: dict[int, Sent]) -> "OwnerPlace":
+    def _at(self, sent: dict[int, SentRow]) -> "OwnerPlace":
         return replace(self, sent=tuple(sent[id_] for id_ in sorted(sent)))
 
 
@@ -261,5 +265,5 @@ def _step(row: NewLedgerRow) -> dict[str, Any]:
     }
 
 
-def _ended(one: Ended) -> dict[str, Any]:
+def _ended(one: EndedMandate) -> dict[str, Any]:
     return {"mandate_id": one.public_id, "seq": one.seq, "status": one.status}

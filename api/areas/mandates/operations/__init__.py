@@ -2,6 +2,7 @@
 records and statements.
 """
 
+from api.areas.mandates.operations.following import FOLLOWING
 from api.areas.mandates.reasons import REASONS
 from api.areas.mandates.schemas import answers, commands, what_if
 from api.areas.mandates.service import (
@@ -10,7 +11,6 @@ from api.areas.mandates.service import (
     authors,
     door,
     drafts,
-    events,
     owner_calls,
     policy,
     reading,
@@ -21,19 +21,13 @@ from api.areas.mandates.service import (
 )
 from api.areas.mandates.service import what_if as asking
 from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
-from api.kernel.operation import Area, Events, Family, Lines, NoInput, Read, Write
-from api.kernel.streams import EVENT_STREAM
+from api.kernel.operation import Area, Family, Lines, NoInput, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
 OF_SIGNED_ROWS = (
     "author_signature_invalid",
     "author_signature_missing",
     "author_out_of_order",
-)
-FOLLOWING = (
-    "Events: step (a new row), status, reset (too far behind: load anew). Each has an id; after a "
-    "break send the last one as Last-Event-ID and nothing is missed or sent twice. A comment every "
-    "15 s. Opening a stream again within an hour is not counted as a call."
 )
 STATEMENT_FILES = ("text/csv", "application/pdf")
 
@@ -366,31 +360,7 @@ AREA = Area(
             answer=answers.NextRow,
             handler=authors.next_row,
         ),
-        Read(
-            key="mandates.events",
-            path="/mandate-wallet/mandates/{id}/events",
-            auth=BY_KEY_OR_OWNER,
-            family=Family.WALLET,
-            scope="read",
-            summary="Follow a mandate: server-sent events for new rows of its record and its status.",
-            more=FOLLOWING,
-            command=commands.FollowMandate,
-            answer=Events,
-            handler=events.of_mandate,
-            media_type=EVENT_STREAM,
-        ),
-        Read(
-            key="mandates.own_events",
-            path="/mandate-wallet/me/events",
-            auth=BY_OWNER,
-            family=Family.WALLET,
-            summary="Follow all your mandates: server-sent events for new rows of their records.",
-            more=FOLLOWING,
-            command=commands.FollowAll,
-            answer=Events,
-            handler=events.of_owner,
-            media_type=EVENT_STREAM,
-        ),
+        *FOLLOWING,
         Write(
             key="mandates.report_event",
             path="/mandate-wallet/mandates/{id}/events",
