@@ -77,6 +77,7 @@ def create_app(deps: Deps) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         streams.end()
+        await streams.wait_ended()
         for workers in (deps.workers, deps.large, deps.settling):
             workers.shutdown()
         deps.database.close()

@@ -44,6 +44,7 @@ RECHECK_S: Final = 5.0  # how often keys and sessions are looked at
 TICK_S: Final = 1.0
 AGAIN_S: Final = 1.0  # after the database did not answer
 PLACES_A_SNAPSHOT: Final = 100
+END_S: Final = 2.0  # what a read under way gets when the process ends
 REOPEN_S: Final = 3_600  # one counted call opens streams for so long ...
 REOPENS: Final = 120  # ... so often
 REMEMBERED: Final = 20_000  # keys
@@ -265,6 +266,7 @@ class Streams:
     _in_hand: "_Wanted" = field(default_factory=dict)
     _reader: "asyncio.Task[None] | None" = None
     _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
+    _running: "set[asyncio.Task[Any]]" = field(default_factory=set)
     _is_ending: bool = False
 
     def __len__(self) -> int:
@@ -306,12 +308,18 @@ class Streams:
                 del self._by_topic[topic]
 
     def end(self) -> None:
-        """End all, and open no more; of the event loop alone."""
+        """End all, and open no more."""
         self._is_ending = True
         for stream in self._open:
             stream.end()
         for task in self._tasks:
             task.cancel()
+
+    async def wait_ended(self) -> None:
+        """Until nothing of this uses the database any more, after `end`."""
+        left = {*self._tasks, *self._running}
+        if left:
+            await asyncio.wait(left, timeout=END_S)
 
     def read(self, place: StreamPlace, told: frozenset[str] | None) -> "asyncio.Future[NewEvents]":
         """What is new after that place."""
@@ -359,7 +367,10 @@ class Streams:
 
     async def _beside(self, work: Callable[[], Any]) -> Any:
         """On a thread that serves calls, one at a time."""
-        return await self.workers.run("streams", work, at_once=1)
+        running = asyncio.ensure_future(self.workers.run("streams", work, at_once=1))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return await asyncio.shield(running)
 
     async def _listen(self) -> None:
         async for topics in Listener(self.database).heard():

@@ -43,7 +43,7 @@ class EventCursor:
         for mandate_id in sorted(self.sent):
             numbers += [mandate_id, self.sent[mandate_id]]
         raw = b"".join(map(_varint, numbers))
-        return base64.urlsafe_b64encode(_mac(secret, owner_id, raw) + raw).decode().rstrip("=")
+        return _text(_mac(secret, owner_id, raw) + raw)
 
 
 def cursor_of(text: str, secret: bytes, owner_id: int) -> EventCursor:
@@ -52,6 +52,8 @@ def cursor_of(text: str, secret: bytes, owner_id: int) -> EventCursor:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
     except (NotBase64, ValueError):  # ValueError: not ASCII
         raise invalid() from None
+    if _text(whole) != text:  # the same bytes, written another way
+        raise invalid()
     mac, raw = whole[:MAC_BYTES], whole[MAC_BYTES:]
     if not hmac.compare_digest(mac, _mac(secret, owner_id, raw)):
         raise invalid()
@@ -64,6 +66,10 @@ def cursor_of(text: str, secret: bytes, owner_id: int) -> EventCursor:
 
 def invalid() -> InvalidParameterError:
     return InvalidParameterError("last_event_id", RULE)
+
+
+def _text(whole: bytes) -> str:
+    return base64.urlsafe_b64encode(whole).decode().rstrip("=")
 
 
 def _mac(secret: bytes, owner_id: int, raw: bytes) -> bytes:

@@ -22,7 +22,7 @@ from core.mandate import queries as mandates
 from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import RowKind, NewRow, ReportedBy
+from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from tests.integration.api.mandates.following import following
 from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
 from tests.integration.api.serving import served
@@ -109,15 +109,10 @@ def test_each_id__goes_on_after_the_event_that_carried_it(
             stage.executed((mandate_id, other)[number % 2], 10 * USDC)
         follower.until(lambda one: len(one.seqs()) == 3)
     steps = [one for one in follower.heard if one.name == "step"]
-    for index, step in enumerate(steps):
+    for number, step in enumerate(steps[:2], start=1):
         with following(base_url + OWN, stage.owner, step.id) as again:
-            stage.executed(mandate_id, USDC)
-            again.until(lambda one, index=index: len(one.seqs()) == 3 - index)
-        rest = [one.data for one in again.heard if one.name == "step"]
-        assert rest[: 2 - index] == [one.data for one in steps[index + 1 :]]
-        steps += [one for one in again.heard if one.name == "step"][2 - index :]
-        if index == 2:
-            break
+            again.until(lambda one, rest=3 - number: len(one.seqs()) == rest)
+        assert [one.data for one in again.heard] == [one.data for one in steps[number:]]
 
 
 def test_rows_that_commit_out_of_order__are_all_told_once(
@@ -213,9 +208,7 @@ def test_rows_that_a_reorg_takes_back__are_told_as_reversals(
     assert back.data["kind"] == taken.data["kind"]
 
 
-def test_an_end_that_becomes_final__is_a_status_without_a_row(
-    base_url: str, stage: Stage
-) -> None:
+def test_an_end_that_becomes_final__is_a_status_without_a_row(base_url: str, stage: Stage) -> None:
     mandate_id = stage.signed()
     cancelled = ev.TermsCancelled(
         stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["digest"],
@@ -243,7 +236,7 @@ def test_an_end_that_becomes_final__is_a_status_without_a_row(
         }
 
 
-FORGED = ["0x1", "-1", "1.5", "9" * 16, "1e3", "\u0661".encode().decode("latin-1"), "1,2"]
+FORGED = ["0x1", "-1", "1.5", "9" * 16, "1e3", "+1", "1,2"]
 
 
 @pytest.mark.parametrize("text", [*FORGED, "a" * 5_000])
@@ -299,9 +292,10 @@ def test_whoever_is_too_far_behind__is_told_to_load_anew(
         following(base_url + path_of(mandate_id), stage.owner) as follower,
         following(base_url + OWN, stage.owner) as own,
     ):
-        ids = follower.until(lambda one: one.last_id).last_id, own.until(
-            lambda one: one.last_id
-        ).last_id
+        ids = (
+            follower.until(lambda one: one.last_id).last_id,
+            own.until(lambda one: one.last_id).last_id,
+        )
     monkeypatch.setattr(events, "MOST_BEHIND", 3)
     for _ in range(3):
         stage.executed(mandate_id, USDC)
@@ -385,10 +379,12 @@ def test_a_full_process__refuses_streams_with_a_time(
     deps: Deps, stage: Stage, mandate_id: str
 ) -> None:
     full = replace(deps, stream_times=LIVE, limits=Limits(event_streams=1))
-    with served(lambda _: create_app(full)) as base_url:
-        with following(base_url + path_of(mandate_id), stage.owner):
-            with following(base_url + path_of(mandate_id), stage.agent) as second:
-                assert (second.status, second.headers["retry-after"]) == (503, "30")
+    with (
+        served(lambda _: create_app(full)) as base_url,
+        following(base_url + path_of(mandate_id), stage.owner),
+        following(base_url + path_of(mandate_id), stage.agent) as second,
+    ):
+        assert (second.status, second.headers["retry-after"]) == (503, "30")
 
 
 @pytest.fixture
