@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall client deploy verify lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -138,7 +138,7 @@ mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each n
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
 
-bench: bench-indexer bench-keeper bench-api bench-verify bench-hall ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
@@ -155,6 +155,9 @@ bench-verify: build ## a record of 100,000 rows checked against the chain, and t
 
 bench-hall: build ## the Hall of 2,000 agents and a million rows: a build, one after 1,000 new rows, reads, strips, what-ifs
 	@$(PY) -m tests.bench.hall
+
+bench-events: build ## 1,000 who follow mandates: memory, threads and CPU beside a bare answer that sleeps, and how soon all are told
+	@$(PY) -m tests.bench.events
 
 client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client

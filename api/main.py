@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
+from api.kernel.streams import Streams
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
 from api.tools.endpoint import PATH, route_of
@@ -67,11 +69,15 @@ log = structlog.get_logger("api")
 
 
 def create_app(deps: Deps) -> FastAPI:
-    """The whole application, of the catalogue in `deps`."""
+    """The whole application, of the catalogue in `deps`. `state.streams` are its streams."""
+    streams = Streams(deps.database, deps.workers, deps.clock, deps.limits, deps.stream_times)
+    deps = replace(deps, streams=streams)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        streams.end()
+        await streams.wait_ended()
         for workers in (deps.workers, deps.large, deps.settling):
             workers.shutdown()
         deps.database.close()
@@ -79,6 +85,7 @@ def create_app(deps: Deps) -> FastAPI:
     app = FastAPI(
         title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan
     )
+    app.state.streams = streams
     routes = routes_of(routed(deps.catalogue), deps)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
@@ -319,6 +326,20 @@ def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
         log.warning("custodial seals not looked at", error=type(error).__name__)
 
 
+class StreamingServer(uvicorn.Server):
+    """uvicorn's; when it is asked to end, streams end at once: its grace is for answers that end by
+    themselves.
+    """
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.end()
+        await super().shutdown(sockets)
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Errors: InvalidParameterError when the port is taken."""
     try:
@@ -360,8 +381,9 @@ def main() -> None:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any
     # caller on this machine.
+    app = create_app(deps)
     config = uvicorn.Config(
-        create_app(deps),
+        app,
         http=protocol_of(ConnectionBounds(), deps.catalogue),
         log_config=None,
         access_log=False,
@@ -374,7 +396,7 @@ def main() -> None:
     # what stands from the start is not looked through again and again while calls make garbage
     gc.freeze()
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
-    uvicorn.Server(config).run(sockets=[listener])
+    StreamingServer(config, app.state.streams).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -39,6 +39,18 @@ class CallerLimits(BaseModel):
     daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
     daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
 
+    # Streams of events
+    event_streams_per_caller: int = count(
+        8, "streams of events that one owner or key may have open", 1, 1_000
+    )
+    event_streams: int = count(
+        1_000,
+        "the same of all callers of a process; never more than three quarters of the connections "
+        "that it may have",
+        1,
+        100_000,
+    )
+
     # Registration and recovery
     registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
     registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")

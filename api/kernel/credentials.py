@@ -7,7 +7,7 @@ Laws
 - A token of connect is no owner session, an owner session no token of connect, a key neither.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -58,10 +58,27 @@ class Proven:
 
 def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
     """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
+    return _prove_key(token_hash(deps.pepper, key), deps, now, calls.count_call)
+
+
+def prove_key_of_stream(
+    key: str, deps: Deps, now: datetime
+) -> tuple[AgentCaller | OperatorCaller, Quota]:
+    """As `prove_key`, but the first open in an hour alone is counted (api.kernel.streams.Reopens)."""
+    key_hash = token_hash(deps.pepper, key)
+    if deps.reopens.take(key_hash, now):
+        return _prove_key(key_hash, deps, now, calls.find_call)
+    proven, quota = _prove_key(key_hash, deps, now, calls.count_call)
+    if quota.number is not None:
+        deps.reopens.counted(key_hash, now)
+    return proven, quota
+
+
+def _prove_key(
+    key_hash: bytes, deps: Deps, now: datetime, find: Callable[..., calls.KeyCall | None]
+) -> tuple[AgentCaller | OperatorCaller, Quota]:
     with deps.database.statements() as connection:
-        found = calls.count_call(
-            connection, token_hash(deps.pepper, key), now, ceilings(deps.limits)
-        )
+        found = find(connection, key_hash, now, ceilings(deps.limits))
     if found is None:
         detail = (
             f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's "

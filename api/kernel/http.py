@@ -34,15 +34,18 @@ from api.kernel.body import read_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, sent
 from api.kernel.etag import kept
+from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
+from api.kernel.streams import FullError, OpenedStream
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+LAST_EVENT_ID = "Last-Event-ID"
 JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
@@ -108,6 +111,8 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
         outcome = await enter(request, operation, read, deps, payment)
+        if outcome.stream is not None:
+            return opened(outcome, outcome.stream, operation, deps)
         return kept(
             response_of(outcome),
             operation,
@@ -116,6 +121,16 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
         )
 
     return endpoint
+
+
+def opened(outcome: Outcome, opening: OpenedStream, operation: Operation, deps: Deps) -> Response:
+    """The stream that a call is answered with, or why there is none."""
+    assert deps.streams is not None, "create_app makes them"
+    try:
+        return EventStreamResponse(deps.streams, deps.streams.open(opening), outcome.headers)
+    except FullError as full:
+        refusal = no_room(full, deps)
+        return response_of(refused(refusal, operation, {}, deps.clock(), deps.catalogue))
 
 
 def _payment_of(request: Request) -> SentPayment:
@@ -253,12 +268,15 @@ async def fields_of(request: Request, operation: Operation, body_bytes: int) -> 
             raw = await body_of(request, body_bytes)
         except Refusal as refusal:
             refused = refusal
-    return partial(_sent, request, raw, refused)
+    return partial(_sent, request, raw, refused, operation.streams)
 
 
-def _sent(request: Request, raw: bytes, refused: Refusal | None) -> SentFields:
+def _sent(request: Request, raw: bytes, refused: Refusal | None, streams: bool) -> SentFields:
     key = request.headers.get(IDEMPOTENCY_HEADER)
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
+    last_event_id = request.headers.get(LAST_EVENT_ID) if streams else None
+    if last_event_id:
+        fields["last_event_id"] = QueryText(last_event_id)
     try:
         _merge(
             fields,

@@ -25,6 +25,14 @@ from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
+from api.kernel.streams import (
+    EVENT_STREAM,
+    OpenedStream,
+    Reopens,
+    StreamPlace,
+    Streams,
+    StreamTimes,
+)
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
 from api.kernel.workers import (
@@ -96,6 +104,10 @@ class Lines(AnswerBody):
     """An answer that is streamed, line by line."""
 
 
+class Events(AnswerBody):
+    """An answer that goes on: server-sent events (api/kernel/streams.py)."""
+
+
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 
@@ -106,6 +118,7 @@ class Answer(Generic[AnswerT]):
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's
     own session has ended. `file` makes what a read answers instead of the body, after its session
     has ended; it may raise Refusal. Its media type is one that the row names in `also_as`.
+    `events`: where the stream begins that goes out instead of the body.
     """
 
     body: AnswerT
@@ -113,6 +126,7 @@ class Answer(Generic[AnswerT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
+    events: StreamPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +221,9 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
+    stream_times: StreamTimes = field(default_factory=StreamTimes)
+    reopens: Reopens = field(default_factory=Reopens)
+    streams: Streams | None = None  # of one application, which makes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +333,11 @@ class Operation:
     def price_credits(self) -> int:
         """0: nothing is charged."""
         return 0 if self.price is None else PRICES[self.price].credits or 0
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is answered with server-sent events."""
+        return self.media_type == EVENT_STREAM
 
     @property
     def takes_body(self) -> bool:
@@ -480,3 +502,4 @@ class Outcome:
     media_type: str = "application/json"
     lines: Iterator[str] | None = None
     file: File | None = None
+    stream: OpenedStream | None = None

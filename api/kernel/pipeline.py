@@ -5,7 +5,8 @@
 Laws
 - A key is proven and its call counted by one statement that commits at once, before anything else:
   whatever becomes of the call, it is counted once, and a call over the ceiling reaches no service
-  (docs/rules.md#calls-per-day).
+  (docs/rules.md#calls-per-day). Of a stream that is opened again the first one in an hour is
+  (docs/api-guide.md#events).
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it
   says `keeps_write` (law 8). A GET reads one read-only snapshot.
 - A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a
@@ -28,8 +29,15 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.kernel import idempotency
-from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
-from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
+from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.credentials import (
+    Credentials,
+    Proven,
+    caller_for,
+    prove_bearer,
+    prove_key,
+    prove_key_of_stream,
+)
 from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
 from api.kernel.operation import (
@@ -50,6 +58,7 @@ from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
+from api.kernel.streams import Holder, OpenedStream
 from api.kernel.tokens import mint
 from api.kernel.validation import command_of
 from core.db.engine import ReadSession, WriteSession
@@ -183,7 +192,8 @@ def _answered(run: _Run) -> Outcome | metering.Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
-            run.by_key, run.quota = prove_key(run.credentials.key, run.deps, run.now)
+            prove = prove_key_of_stream if run.operation.streams else prove_key
+            run.by_key, run.quota = prove(run.credentials.key, run.deps, run.now)
             run.quota.require_admitted()
         except Refusal as refusal:
             raise secret or refusal from None
@@ -317,9 +327,19 @@ def _outside(run: _Run) -> Iterator[None]:
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = answer.body.model_dump(mode="json", exclude_unset=True)
+    stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
-        answer.status, body, answer.headers, run.operation.media_type, answer.lines, file
+        answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream
     )
+
+
+def _holder(run: _Run) -> Holder:
+    caller, scope = run.caller, run.operation.scope
+    if isinstance(caller, OwnerCaller):
+        return Holder(counts_as=("owner", caller.account_id), session_id=caller.session_id)
+    assert isinstance(caller, AgentCaller), "streams are for keys and owners"
+    key_id, generation = caller.key_id, caller.generation
+    return Holder(counts_as=("key", key_id), key_id=key_id, generation=generation, scope=scope)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

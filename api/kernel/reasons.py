@@ -20,6 +20,7 @@ def reasons_of(operation: Operation, catalogue: Catalogue) -> tuple[str, ...]:
         *_of_credentials(operation),
         *_of_input(operation),
         *_of_payment(operation),
+        *(("too_many_streams",) if operation.streams else ()),
         *operation.refuses,
     }
     return tuple(reason for reason in catalogue.reasons if reason in possible)

@@ -123,6 +123,13 @@ REASONS: Mapping[str, Reason] = {
         (),
         "The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on.",
     ),
+    "too_many_streams": Reason(
+        429,
+        True,
+        "caller",
+        (),
+        "You have 8 streams open, as many as you may; close one, or let several pages share one.",
+    ),
     "temporarily_unavailable": Reason(
         503,
         True,

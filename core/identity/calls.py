@@ -3,26 +3,28 @@ idempotency keys.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import BigInteger, any_, cast, delete, select, tuple_
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
-from core.identity.tables import IdempotencyRecord
+from core.identity.tables import Account, ApiKey, IdempotencyRecord
+from core.identity.tables import Session as SessionRow
 
 # One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and
 # commits: one round trip a call. The row is locked for that moment alone. The count's commit does
 # not wait for the disk: a crash of the database itself may forget the calls of its last second, a
 # restart of anything forgets none.
-_COUNT_CALL = """
+_CALLER = """
 with caller as (
     select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
            a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address, a.generation,
@@ -30,15 +32,20 @@ with caller as (
            (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
     from api_key k join account a on a.id = k.account_id left join account o on o.id = a.owner_id
     where k.key_hash = %(key_hash)s and k.revoked_at is null
-), counted as (
+)"""
+_SHOWN = """
+select caller.key_id, account_id, kind, name, owner_id, wallet_address, came_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
+       generation, ceiling"""
+_COUNT_CALL = f"""{_CALLER}, counted as (
     insert into request_count as c (key_id, day, n, last_at)
     select key_id, %(day)s, 1, %(now)s from caller where ceiling > 0
     on conflict (key_id, day) do update set n = c.n + 1, last_at = excluded.last_at where c.n < (select ceiling from caller)
     returning n
-)
-select key_id, account_id, kind, name, owner_id, wallet_address, came_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
-       generation, ceiling, counted.n, set_config('synchronous_commit', 'off', true)
+){_SHOWN}, counted.n, set_config('synchronous_commit', 'off', true)
 from caller left join counted on true
+"""  # noqa: S608 (of the constants above)
+_FIND_CALL = f"""{_CALLER}{_SHOWN}, coalesce(counted.n, 0), null
+from caller left join request_count counted on counted.key_id = caller.key_id and counted.day = %(day)s
 """
 
 
@@ -72,6 +79,25 @@ def count_call(
 
     The connection commits each statement (core.db.engine.Database.statements).
     """
+    return _found(connection, _COUNT_CALL, key_hash, now, ceilings)
+
+
+def find_call(
+    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+) -> KeyCall | None:
+    """As `count_call`, of a call that is not counted: `number` is that of the day's last one that
+    was, 0 before the first.
+    """
+    return _found(connection, _FIND_CALL, key_hash, now, ceilings)
+
+
+def _found(
+    connection: Connection[Any],
+    statement: str,
+    key_hash: bytes,
+    now: datetime,
+    ceilings: Mapping[str, int],
+) -> KeyCall | None:
     values = {
         "key_hash": key_hash,
         "day": now.date(),
@@ -79,11 +105,34 @@ def count_call(
         "ceilings": json.dumps(dict(ceilings)),
     }
     row = (
-        connection.cursor(row_factory=tuple_row)
-        .execute(_COUNT_CALL, values, prepare=True)
-        .fetchone()
+        connection.cursor(row_factory=tuple_row).execute(statement, values, prepare=True).fetchone()
     )
     return None if row is None else KeyCall(*row[:-1])
+
+
+def live_sessions(session: Session, session_ids: Collection[int], now: datetime) -> set[int]:
+    """Of these sessions those that have not ended."""
+    alive = select(SessionRow.id).where(
+        SessionRow.id == any_(cast(list(session_ids), ARRAY(BigInteger))),
+        SessionRow.revoked_at.is_(None),
+        SessionRow.expires_at > now,
+    )
+    return set(session.scalars(alive)) if session_ids else set()
+
+
+def live_keys(session: Session, key_ids: Collection[int]) -> dict[int, tuple[int, Any]]:
+    """Of these keys those that are not revoked: by id the generation of the account's secrets, and
+    the scopes (None: full access).
+    """
+    alive = (
+        select(ApiKey.id, Account.generation, ApiKey.scopes)
+        .join(Account, Account.id == ApiKey.account_id)
+        .where(
+            ApiKey.id == any_(cast(list(key_ids), ARRAY(BigInteger))), ApiKey.revoked_at.is_(None)
+        )
+    )
+    found = session.execute(alive).all() if key_ids else ()
+    return {id_: (generation, scopes) for id_, generation, scopes in found}
 
 
 def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from sqlalchemy import DateTime, cast, select, text, update
 
 from core.db.engine import WriteSession
+from core.mandate.ledger.topics import tell_ends
 from core.mandate.rules.ledger import NewRow, expired_note
 from core.mandate.tables import UNVAULTED, Mandate, MandateHead
 from core.quarantine.queries import MANDATE, is_held
@@ -27,11 +28,12 @@ MOST_AT_ONCE = 500
 def say_safe(session: WriteSession, chain_id: int, safe_block: int, now: datetime) -> int:
     """Let the statuses say the ends that stand in blocks up to that height; how many did."""
     waiting = (
-        select(Mandate.id)
+        select(Mandate.id, Mandate.owner_id)
         .where(Mandate.ends_in_block <= safe_block, Mandate.chain_id == chain_id)
         .order_by(Mandate.id)
     )
-    ids = session.scalars(waiting.limit(MOST_AT_ONCE).with_for_update(key_share=True)).all()
+    found = session.execute(waiting.limit(MOST_AT_ONCE).with_for_update(key_share=True)).all()
+    ids = [mandate_id for mandate_id, _ in found]
     if ids:
         ended_at = cast(MandateHead.state["ended_at"].astext, DateTime(timezone=True))
         values = {
@@ -46,6 +48,7 @@ def say_safe(session: WriteSession, chain_id: int, safe_block: int, now: datetim
             .values(values)
         )
         session.execute(statement.execution_options(synchronize_session=False))
+        tell_ends(session, ((mandate_id, owner_id) for mandate_id, owner_id in found))
     return len(ids)
 
 

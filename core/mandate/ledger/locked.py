@@ -54,6 +54,7 @@ from core.mandate.ledger.projections import (
     projections,
     state_columns,
 )
+from core.mandate.ledger.topics import tell_rows
 from core.mandate.ledger.weeks import Weeks
 from core.mandate.rows import ledger_row, mandate_facts, standing_told
 from core.mandate.rules.ledger import (
@@ -90,6 +91,7 @@ _MOVED: tuple[ColumnClause[Any], ...] = (
 _OF_MANDATE = (
     Mandate.id,
     Mandate.public_id,
+    Mandate.owner_id,
     Mandate.market_mode,
     Mandate.budget_usdc_e6,
     Mandate.rules,
@@ -147,6 +149,7 @@ class OpenLedger:
     """
 
     mandate_id: int
+    owner_id: int
     facts: MandateFacts
     projected: Mapping[str, Any]
     seq: int
@@ -298,8 +301,9 @@ def _ledger(session: WriteSession, mandate: Any, head: Any, written: _Written) -
     except StateVersionError:
         state, stored = fold(_all_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in PROJECTED}
+    last = head.seq, "0x" + head.row_hash.hex()
     ledger = OpenLedger(
-        mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written
+        mandate.id, mandate.owner_id, facts, projected, *last, state, stored, written
     )
     if head.seq:
         ledger.created_at = head.updated_at.astimezone(UTC)
@@ -396,11 +400,12 @@ def keep_undo(session: WriteSession, ledgers: Sequence[OpenLedger]) -> None:
 
 def save(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) -> None:
     """Bring heads, projections and checkpoints of the ledgers that grew to their states, each in
-    one statement.
+    one statement; whoever listens is told at the commit.
     """
     grown = [ledger for ledger in ledgers if ledger.fresh]
     if not grown:
         return
+    tell_rows(session, ((ledger.mandate_id, ledger.owner_id) for ledger in grown))
     _save_heads(session, grown, now)
     _save_projections(session, grown, now)
     session.flush()

@@ -18,6 +18,7 @@ from api.catalogue import catalogue
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
+from api.kernel.streams import StreamTimes
 from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.chain.blocks import BlockHeader
@@ -131,6 +132,7 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         clock=clock,
         trusted_proxies=("10.0.0.1",),
         receipts=RECEIPTS,
+        stream_times=StreamTimes(lives_s=0),  # clients in this process read answers to their end
     )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from api.catalogue import catalogue
 from api.kernel.connections import ConnectionBounds
 from api.kernel.protocol import protocol_of
-from api.main import listen
+from api.main import StreamingServer, listen
 
 UP_S = 10
 
@@ -21,14 +22,19 @@ def served(app_at: Callable[[str], ASGIApp]) -> Iterator[str]:
     """Serve what `app_at` makes of the base URL; the base URL."""
     with listen("127.0.0.1", 0) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        app = app_at(base_url)
         config = uvicorn.Config(
-            app_at(base_url),
+            app,
             http=protocol_of(ConnectionBounds(), catalogue()),
             log_config=None,
             proxy_headers=False,
             timeout_graceful_shutdown=5,
         )
-        server = uvicorn.Server(config)
+        server = (
+            StreamingServer(config, app.state.streams)
+            if isinstance(app, FastAPI)
+            else uvicorn.Server(config)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         end = time.monotonic() + UP_S

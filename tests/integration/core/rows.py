@@ -28,11 +28,15 @@ def add_account(session: WriteSession, kind: str = "owner") -> int:
 
 
 def add_mandate(
-    session: WriteSession, public_id: str = "m_aaaaaaaaaa", market_mode: str = "testnet"
+    session: WriteSession,
+    public_id: str = "m_aaaaaaaaaa",
+    market_mode: str = "testnet",
+    owner_id: int | None = None,
 ) -> int:
+    """`owner_id` None: of an owner of its own."""
     mandate = Mandate(
         public_id=public_id,
-        owner_id=add_account(session),
+        owner_id=owner_id or add_account(session),
         open_board=False,
         status="draft",
         market_mode=market_mode,

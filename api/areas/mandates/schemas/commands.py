@@ -312,6 +312,23 @@ class PageQuery(MandatePath, Paged):
     """A page of one mandate's record."""
 
 
+LastEventId = Annotated[
+    str,
+    Field(
+        max_length=4_096,
+        description="the id of the last event that came; the header Last-Event-ID says the same",
+    ),
+]
+
+
+class FollowMandate(MandatePath):
+    last_event_id: LastEventId | None = None
+
+
+class FollowAll(Command):
+    last_event_id: LastEventId | None = None
+
+
 Week = Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week in UTC")]
 Format = Literal["json", "csv", "pdf"]
 

@@ -58,15 +58,15 @@ def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -
     before it accepts.
     """
     mandate = mandates.read_mandate(call.db, public_id)
-    if mandate is None:
-        raise not_found(public_id)
-    if isinstance(caller, OwnerCaller):
-        is_party = mandate.owner_id == caller.account_id
-    else:
-        is_party = _may_see(caller, mandate) or is_on_board(mandate)
-    if not is_party:
+    if mandate is None or not may_read(caller, mandate):
         raise not_found(public_id)
     return mandate
+
+
+def may_read(caller: AgentCaller | OwnerCaller, mandate: Mandate) -> bool:
+    if isinstance(caller, OwnerCaller):
+        return mandate.owner_id == caller.account_id
+    return _may_see(caller, mandate) or is_on_board(mandate)
 
 
 def _may_see(caller: AgentCaller, mandate: Mandate) -> bool:

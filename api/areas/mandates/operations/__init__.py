@@ -2,6 +2,7 @@
 records and statements.
 """
 
+from api.areas.mandates.operations.following import FOLLOWING
 from api.areas.mandates.reasons import REASONS
 from api.areas.mandates.schemas import answers, commands, what_if
 from api.areas.mandates.service import (
@@ -359,6 +360,7 @@ AREA = Area(
             answer=answers.NextRow,
             handler=authors.next_row,
         ),
+        *FOLLOWING,
         Write(
             key="mandates.report_event",
             path="/mandate-wallet/mandates/{id}/events",

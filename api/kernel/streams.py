@@ -1,0 +1,439 @@
+"""Server-sent events: who listens, what wakes them, and how they read on. One event loop, no thread
+for whoever waits.
+
+    commit -> NOTIFY topics -> Streams wakes those that follow one -> one reader, many places a snapshot -> frames
+
+Laws
+- A stream's state is its place (StreamPlace): the same one that its last event's id holds. What is sent
+  is read from there, live and after a reconnection alike; nothing is queued, so a reader that is
+  slow holds no more than one that is fast.
+- Places that are equal are read once, however many streams stand there.
+- A stream ends when its key or session does, within RECHECK_S; when the process is asked to end;
+  and of its own after `lives_s`, so that callers spread over processes again.
+- One owner or key has `event_streams_per_caller` streams at most, all together `event_streams`, and
+  never more than three quarters of the connections that the process may have.
+Source: docs/decisions/0029; the HTML standard, 9.2 (server-sent events).
+"""
+
+import asyncio
+import json
+import random
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, Protocol
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.kernel.connections import most_open
+from api.kernel.limits import Limits
+from api.kernel.workers import Workers
+from core.db.engine import Database, ReadSession
+from core.db.notices import Listener
+from core.identity.calls import live_keys, live_sessions
+
+EVENT_STREAM: Final = "text/event-stream"
+HEARTBEAT: Final = b": heartbeat\n\n"
+RETRY_MS: Final = 3_000  # what a client waits before it connects again
+RECHECK_S: Final = 5.0  # how often keys and sessions are looked at
+TICK_S: Final = 1.0
+AGAIN_S: Final = 1.0  # after the database did not answer
+PLACES_A_SNAPSHOT: Final = 100
+END_S: Final = 2.0  # what a read under way gets when the process ends
+REOPEN_S: Final = 3_600  # one counted call opens streams for so long ...
+REOPENS: Final = 120  # ... so often
+REMEMBERED: Final = 20_000  # keys
+
+log = structlog.get_logger("streams")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTimes:
+    """Seconds. `lives_s` 0: until all is sent that is there."""
+
+    heartbeat_s: float = 15
+    lives_s: float = 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`id`: what Last-Event-ID goes on from; "": of the event before. `data`: small."""
+
+    id: str
+    name: str
+    data: Mapping[str, Any]
+
+    def frame(self) -> bytes:
+        data = json.dumps(self.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return f"{_id_line(self.id)}event: {self.name}\ndata: {data}\n\n".encode()
+
+
+def _id_line(id_: str) -> str:
+    return f"id: {id_}\n" if id_ else ""
+
+
+class StreamPlace(Protocol):
+    """Where a stream stands: immutable, compared by value. `topics`: what it is woken by, the same
+    all along. `id` "": there is none to go on from yet.
+    """
+
+    @property
+    def topics(self) -> frozenset[str]: ...
+    @property
+    def id(self) -> str: ...
+    def read_on(
+        self, session: ReadSession, now: datetime, told: frozenset[str] | None, /
+    ) -> "NewEvents": ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvents:
+    """What was new, and the place after it. `told` of `read_on` are topics that were heard since the
+    last read; None: any may have been told.
+
+    `is_more`: there is more already. `again_s`: read on after that, told or not. `place` None: the
+    caller may not read this any more.
+    """
+
+    events: Sequence[Event]
+    place: StreamPlace | None
+    is_more: bool = False
+    again_s: float | None = None
+
+
+class FullError(Exception):
+    """No more streams. `is_own`: the caller's own are too many."""
+
+    def __init__(self, is_own: bool) -> None:
+        super().__init__("own" if is_own else "all")
+        self.is_own = is_own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Whose stream it is.
+
+    `session_id` or `key_id`: what it ends with; of a key also with `scope`, and with the
+    `generation` of the account's secrets. `counts_as`: whose streams are bounded together.
+    """
+
+    counts_as: Hashable
+    session_id: int | None = None
+    key_id: int | None = None
+    generation: int = 0
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStream:
+    """A stream that a call is answered with."""
+
+    place: StreamPlace
+    holder: Holder
+
+
+class Reopens:
+    """Opens of streams that are not counted as calls: REOPENS in the REOPEN_S after one that was.
+
+    Threads may share it. A process forgets it when it ends, and the keys that asked longest ago.
+    """
+
+    def __init__(self) -> None:
+        self._left: OrderedDict[bytes, tuple[datetime, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, key_hash: bytes, now: datetime) -> bool:
+        """Whether this open is paid for already."""
+        with self._lock:
+            since, left = self._left.get(key_hash, (now, 0))
+            if left == 0 or not 0 <= (now - since).total_seconds() < REOPEN_S:
+                return False
+            self._left[key_hash] = since, left - 1
+            return True
+
+    def counted(self, key_hash: bytes, now: datetime) -> None:
+        with self._lock:
+            self._left[key_hash] = now, REOPENS
+            self._left.move_to_end(key_hash)
+            if len(self._left) > REMEMBERED:
+                self._left.popitem(last=False)
+
+
+class Stream:
+    """One caller's. It belongs to the event loop."""
+
+    def __init__(self, streams: "Streams", opening: OpenedStream) -> None:
+        self._streams = streams
+        self.place: StreamPlace = opening.place
+        self.holder = opening.holder
+        self._loop = asyncio.get_running_loop()
+        self._signal: asyncio.Future[None] | None = None
+        self._is_ended = False
+        # what was told since it last read; None: anything. It begins with reading what is there.
+        self._told: set[str] | None = None
+        self._has_news = True
+        self._sent_at = self._loop.time()
+        lives_s = streams.times.lives_s * random.uniform(0.9, 1)  # noqa: S311 (spreads callers)
+        self._ends_at = self._sent_at + lives_s
+
+    def wake(self, topics: frozenset[str] | None) -> None:
+        """`topics`: those it follows; None: anything may have changed."""
+        if topics is None:
+            self._told = None
+        elif not self._has_news:
+            self._told = set(topics)
+        elif self._told is not None:
+            self._told |= topics
+        self._has_news = True
+        self._notify()
+
+    def end(self) -> None:
+        self._is_ended = True
+        self._notify()
+
+    def tick(self, at: float) -> None:
+        """A heartbeat or the end may be due."""
+        if at >= self._ends_at:
+            self.end()
+        elif at - self._sent_at >= self._streams.times.heartbeat_s:
+            self._notify()
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """What is sent, until the stream ends."""
+        yield f"retry: {RETRY_MS}\n{_id_line(self.place.id)}\n".encode()
+        reading: asyncio.Future[NewEvents] | None = None
+        while not self._is_ended:
+            if reading is not None and reading.done():
+                found, reading = reading.result(), None
+                if found.events:
+                    self._sent_at = self._loop.time()
+                    yield b"".join(event.frame() for event in found.events)
+                self._go_on(found)
+            elif reading is None and self._has_news:
+                reading = self._read()
+            elif self._loop.time() - self._sent_at >= self._streams.times.heartbeat_s:
+                self._sent_at = self._loop.time()
+                yield HEARTBEAT
+            elif reading is None and self._streams.times.lives_s == 0:
+                return
+            else:
+                self._signal = self._loop.create_future()
+                await self._signal
+
+    def _read(self) -> "asyncio.Future[NewEvents]":
+        self._has_news = False
+        told = None if self._told is None else frozenset(self._told)
+        reading = self._streams.read(self.place, told)
+        reading.add_done_callback(lambda _: self._notify())
+        return reading
+
+    def _go_on(self, found: NewEvents) -> None:
+        if found.place is None:
+            self._is_ended = True
+            return
+        self.place = found.place
+        if found.is_more:
+            self.wake(frozenset())
+        if found.again_s is not None:
+            self._loop.call_later(found.again_s, self.wake, frozenset())
+
+    def _notify(self) -> None:
+        if self._signal is not None and not self._signal.done():
+            self._signal.set_result(None)
+
+
+_Wanted = dict[tuple[StreamPlace, frozenset[str] | None], "asyncio.Future[NewEvents]"]
+
+
+@dataclass(slots=True)
+class Streams:
+    """Those of one application. It belongs to the event loop of its first stream."""
+
+    database: Database
+    workers: Workers
+    clock: Callable[[], datetime]
+    limits: Limits
+    times: StreamTimes = field(default_factory=StreamTimes)
+    _open: dict[Stream, None] = field(default_factory=dict)
+    _by_topic: dict[str, dict[Stream, None]] = field(default_factory=dict)
+    _of: dict[Hashable, int] = field(default_factory=dict)
+    _wanted: "_Wanted" = field(default_factory=dict)
+    _in_hand: "_Wanted" = field(default_factory=dict)
+    _reader: "asyncio.Task[None] | None" = None
+    _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
+    _running: "set[asyncio.Task[Any]]" = field(default_factory=set)
+    _is_ending: bool = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def require_room(self, holder: Holder) -> None:
+        """Errors: FullError."""
+        if self._of.get(holder.counts_as, 0) >= self.limits.event_streams_per_caller:
+            raise FullError(is_own=True)
+        most = min(self.limits.event_streams, most_open() * 3 // 4)
+        if self._is_ending or len(self._open) >= most:
+            raise FullError(is_own=False)
+
+    def open(self, opening: OpenedStream) -> Stream:
+        """Whoever opens one closes it. Errors: FullError."""
+        self.require_room(opening.holder)
+        if not self._tasks and self.times.lives_s > 0:
+            self._tasks = [
+                asyncio.ensure_future(task)
+                for task in (self._listen(), self._tick(), self._recheck())
+            ]
+        stream = Stream(self, opening)
+        self._open[stream] = None
+        self._of[stream.holder.counts_as] = self._of.get(stream.holder.counts_as, 0) + 1
+        for topic in opening.place.topics:
+            self._by_topic.setdefault(topic, {})[stream] = None
+        return stream
+
+    def close(self, stream: Stream) -> None:
+        del self._open[stream]
+        counts_as = stream.holder.counts_as
+        self._of[counts_as] -= 1
+        if not self._of[counts_as]:
+            del self._of[counts_as]
+        for topic in stream.place.topics:
+            followers = self._by_topic[topic]
+            del followers[stream]
+            if not followers:
+                del self._by_topic[topic]
+
+    def end(self) -> None:
+        """End all, and open no more."""
+        self._is_ending = True
+        for stream in self._open:
+            stream.end()
+        for task in self._tasks:
+            task.cancel()
+
+    async def wait_ended(self) -> None:
+        """Until nothing of this uses the database any more, after `end`."""
+        left = {*self._tasks, *self._running}
+        if left:
+            await asyncio.wait(left, timeout=END_S)
+
+    def read(self, place: StreamPlace, told: frozenset[str] | None) -> "asyncio.Future[NewEvents]":
+        """What is new after that place."""
+        wanted = self._wanted.get((place, told))
+        if wanted is None:
+            wanted = self._wanted[place, told] = asyncio.get_running_loop().create_future()
+            self._begin_reading()
+        return wanted
+
+    def _begin_reading(self) -> None:
+        if self._wanted and (self._reader is None or self._reader.done()):
+            self._reader = asyncio.ensure_future(self._read_wanted())
+            self._reader.add_done_callback(self._reader_ended)
+
+    async def _read_wanted(self) -> None:
+        while self._wanted and not self._is_ending:
+            places = list(self._wanted)[:PLACES_A_SNAPSHOT]
+            self._in_hand = {place: self._wanted.pop(place) for place in places}
+            try:
+                found = await self._beside(partial(self._read_all, places))
+            except SQLAlchemyError as error:
+                log.warning("streams not read", error=type(error).__name__)
+                await asyncio.sleep(AGAIN_S)
+                for place, future in self._in_hand.items():
+                    _follow(self._wanted.setdefault(place, future), future)
+                continue
+            for future, one in zip(self._in_hand.values(), found, strict=True):
+                future.set_result(one)
+
+    def _reader_ended(self, reader: "asyncio.Task[None]") -> None:
+        """By a defect of ours: the streams that met it end, and their callers come back."""
+        if reader.cancelled() or reader.exception() is None:
+            return
+        log.error("defect", exc_info=reader.exception())
+        for future in self._in_hand.values():
+            future.set_result(NewEvents((), None))
+        self._begin_reading()
+
+    def _read_all(
+        self, places: Sequence[tuple[StreamPlace, frozenset[str] | None]]
+    ) -> list[NewEvents]:
+        now = self.clock()
+        with self.database.read() as session:
+            return [place.read_on(session, now, told) for place, told in places]
+
+    async def _beside(self, work: Callable[[], Any]) -> Any:
+        """On a thread that serves calls, one at a time."""
+        running = asyncio.ensure_future(self.workers.run("streams", work, at_once=1))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return await asyncio.shield(running)
+
+    async def _listen(self) -> None:
+        async for topics in Listener(self.database).heard():
+            if topics is None:
+                for stream in self._open:
+                    stream.wake(None)
+            else:
+                self._wake(topics)
+
+    def _wake(self, topics: frozenset[str]) -> None:
+        told: dict[Stream, set[str]] = {}
+        for topic in topics & self._by_topic.keys():
+            for stream in self._by_topic[topic]:
+                told.setdefault(stream, set()).add(topic)
+        for stream, its in told.items():
+            stream.wake(frozenset(its))
+
+    async def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(TICK_S)
+            for stream in self._open:
+                stream.tick(loop.time())
+
+    async def _recheck(self) -> None:
+        while True:
+            await asyncio.sleep(RECHECK_S)
+            holders = {stream.holder for stream in self._open}
+            if not holders:
+                continue
+            with suppress(SQLAlchemyError):  # what cannot be asked now is asked again
+                ended = await self._beside(partial(self._ended, holders))
+                for stream in self._open:
+                    if stream.holder in ended:
+                        stream.end()
+
+    def _ended(self, holders: set[Holder]) -> set[Holder]:
+        with self.database.read() as session:
+            sessions = live_sessions(
+                session, [one.session_id for one in holders if one.session_id], self.clock()
+            )
+            keys = live_keys(session, [one.key_id for one in holders if one.key_id])
+        return {
+            one
+            for one in holders
+            if not (
+                one.session_id in sessions
+                if one.key_id is None
+                else _is_live(one, keys.get(one.key_id))
+            )
+        }
+
+
+def _follow(first: "asyncio.Future[NewEvents]", other: "asyncio.Future[NewEvents]") -> None:
+    """What the first one is answered, the other is too."""
+    if first is not other:
+        first.add_done_callback(
+            lambda done: None if done.cancelled() else other.set_result(done.result())
+        )
+
+
+def _is_live(holder: Holder, key: tuple[int, Any] | None) -> bool:
+    """`key`: generation and scopes of one that is not revoked."""
+    if key is None or key[0] != holder.generation:
+        return False
+    return key[1] is None or holder.scope is None or holder.scope in key[1]
