@@ -1,13 +1,15 @@
-// What happens while a page is open: the service's events of a mandate, or of all the owner's.
+// What happens while a page is open: the service's events of a mandate, or of all the owner's mandates, counted.
 //
-// Until the stream is there, pages read again every half minute.
+// A page reads again when its count rises. Where the stream does not come, events.js polls and says so.
 
+import { token } from "./api.js";
+import { openEvents } from "./events.js";
 import { signal, useEffect, useSignal } from "./ui.js";
 
-const POLL_MS = 30_000;
+const GATHERED_MS = 300; // rows of one block come together: the page reads once
 
-/** How fresh the page is. @type {import("../vendor/signals.js").Signal<"live" | "delayed" | "offline">} */
-export const freshness = signal("delayed");
+/** How fresh the page is. @type {import("../vendor/signals.js").Signal<import("./events.js").Freshness | null>} */
+export const freshness = signal(null);
 
 /** @returns {import("../vendor/signals.js").Signal<number>} counts up when something happened in any mandate */
 export function useOwnerEvents() {
@@ -16,17 +18,42 @@ export function useOwnerEvents() {
 
 /** @param {string} id */
 export function useMandateEvents(id) {
-  return useTicks(`/mandate-wallet/mandates/${id}/events`);
+  return useTicks(`/mandate-wallet/mandates/${encodeURIComponent(id)}/events`);
 }
 
 /** @param {string} url */
 function useTicks(url) {
   const ticks = useSignal(0);
   useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) ticks.value += 1;
-    }, POLL_MS);
-    return () => clearInterval(timer);
-  }, [url]);
+    if (token.value === null) return undefined;
+    const controller = new AbortController();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    let isOpened = false;
+    openEvents({
+      url,
+      token: token.value,
+      signal: controller.signal,
+      onEvent: ({ name }) => {
+        // the first `reset` says where the stream begins; the page has just read all of it
+        if (name === "reset" && !isOpened) {
+          isOpened = true;
+          return;
+        }
+        clearTimeout(timer);
+        timer = setTimeout(() => {
+          ticks.value += 1;
+        }, GATHERED_MS);
+      },
+      onState: (state) => {
+        freshness.value = state;
+      },
+    });
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+      freshness.value = null;
+    };
+  }, [url, token.value]);
   return ticks;
 }

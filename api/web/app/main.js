@@ -3,6 +3,7 @@
 import { get, isOnline } from "./api.js";
 import { shortHash } from "./format.js";
 import { Keys } from "./keys.js";
+import { freshness } from "./live.js";
 import { Refused } from "./refusal.js";
 import { link, place } from "./router.js";
 import {
@@ -149,6 +150,7 @@ function Bar() {
   };
   return html`<header class="bar">
     <${Head} />
+    <${Fresh} />
     <span class="grow"></span>
     <button type="button" class="plain wide" onClick=${turn} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${next}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value] ?? "◐"}</button>
     <${WalletButton} />
@@ -175,6 +177,15 @@ function Head() {
           : `block ${age} s old`;
   return html`<a class="row quiet" href=${link("status")} style="text-decoration:none" title="The service's state">
     <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
+}
+
+const FRESH = /** @type {const} */ ({ live: "settled", delayed: "attention", offline: "loss" });
+
+/** Whether what the page shows follows the service by itself. */
+function Fresh() {
+  const state = freshness.value;
+  if (state === null) return null;
+  return html`<span class="row quiet" data-fresh=${state}><span class=${`dot ${FRESH[state]}`} aria-hidden="true"></span>${state}</span>`;
 }
 
 /** What differs between wallet, session and service is said at once, on every page. */

@@ -1,55 +1,101 @@
 // Verify in this browser: the record is checked against the node of the visitor's own wallet, not ours.
 
 import { text } from "../app/api.js";
+import { integer, words } from "../app/format.js";
 import { Refused } from "../app/refusal.js";
-import { wallet } from "../app/session.js";
+import { isLoopback, readService, session, wallet } from "../app/session.js";
 import { Badge, html, Notice, useRef, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 
-/** @param {{id: string, mandate: any}} props */
+const VERDICTS = /** @type {Readonly<Record<string, [string, string]>>} */ ({
+  sound: ["settled", "Sound: every row is proven, nothing is left out"],
+  chain_sound: ["settled", "Chain rows sound, and claims beside them"],
+  different: ["loss", "It differs from the chain"],
+  unchecked: ["attention", "It could not be fully checked; never read this as sound"],
+});
+const SHOWN = 50;
+
+/**
+ * @typedef {{isBusy: boolean, step?: string, done?: any, error?: unknown}} State
+ * @param {{id: string, mandate: any}} props
+ */
 export function VerifyHere({ id, mandate }) {
-  const [state, setState] = useState(
-    /** @type {{is: "idle" | "busy", done?: any, step?: string, error?: unknown}} */ ({
-      is: "idle",
-    }),
-  );
+  const [state, setState] = useState(/** @type {State} */ ({ isBusy: false }));
   const stop = useRef(/** @type {AbortController | null} */ (null));
-  const verify = async () => {
+  const start = async () => {
     stop.current = new AbortController();
-    setState({ is: "busy", step: "Downloading the record" });
+    const { signal } = stop.current;
+    const tell = (
+      /** @type {string} */ part,
+      /** @type {number} */ done,
+      /** @type {number} */ of,
+    ) => setState({ isBusy: true, step: `${part}: ${integer(done)} of ${integer(of)}` });
+    setState({ isBusy: true, step: "the record is downloaded" });
     try {
-      const chosen = wallet.value;
-      if (chosen === null && mandate.market_mode !== "paper") throw new WalletError("no_wallet");
-      const [{ verifyRecord }, record] = await Promise.all([
-        import("../verify/verify.js"),
-        text(`/mandate-wallet/mandates/${id}/record`),
-      ]);
-      const done = await verifyRecord(record, {
-        request: (/** @type {{method: string, params?: unknown[]}} */ { method, params }) =>
-          /** @type {any} */ (chosen).request(method, params),
-        onProgress: (/** @type {any} */ progress) =>
-          setState({ is: "busy", step: progress.text ?? String(progress) }),
-        signal: stop.current.signal,
-      });
-      setState({ is: "idle", done });
+      setState({ isBusy: false, done: await verify(id, mandate, tell, signal) });
     } catch (error) {
-      setState({ is: "idle", error });
+      setState({ isBusy: false, error: signal.aborted ? null : error });
     }
   };
   return html`<section class="card stack" aria-labelledby="verify" data-verify><div class="head"><h2 id="verify">Verify in this browser</h2>
-      ${state.is === "busy" ? html`<button type="button" onClick=${() => stop.current?.abort()}>Cancel</button>` : html`<button type="button" class="primary" onClick=${verify}>Verify</button>`}</div>
-    <p class="quiet">Recomputes hashes, signature and sums here, and asks the node of your wallet, not ours, for every transaction. The command <code>verify-record</code> checks more.</p>
-    ${state.is === "busy" ? html`<p role="status">${state.step} …</p>` : null}
+      ${state.isBusy ? html`<button type="button" onClick=${() => stop.current?.abort()}>Cancel</button>` : html`<button type="button" class="primary" onClick=${start}>${state.done ? "Verify again" : "Verify"}</button>`}</div>
+    <p class="quiet">Recomputes hashes, signatures and sums here, and asks the node of your wallet, not ours, for every transaction. <code>verify-record</code> checks more, with several nodes.</p>
+    ${state.isBusy ? html`<p role="status">${state.step} …</p>` : null}
     <${Refused} error=${state.error} />
     ${state.done ? html`<${Verdict} done=${state.done} />` : null}</section>`;
 }
 
+/**
+ * @param {string} id
+ * @param {any} mandate
+ * @param {(part: string, done: number, of: number) => void} onProgress
+ * @param {AbortSignal} signal
+ */
+async function verify(id, mandate, onProgress, signal) {
+  const chosen = wallet.value;
+  const isPaper = mandate.market_mode === "paper";
+  if (chosen === null && !isPaper) throw new WalletError("no_wallet");
+  if (chosen !== null && !isPaper) await chosen.requireChain(mandate.chain_id);
+  const [{ verifyRecord }, record] = await Promise.all([
+    import("../verify/verify.js"),
+    text(`/mandate-wallet/mandates/${encodeURIComponent(id)}/record`),
+  ]);
+  const done = await verifyRecord(record, {
+    request: async ({ method, params }) => {
+      if (chosen === null) throw new WalletError("no_wallet");
+      return chosen.request(method, /** @type {unknown[]} */ (params));
+    },
+    mandate: id,
+    owner: session.value?.address,
+    onProgress,
+    signal,
+    ...(await ownWord()),
+  });
+  return done;
+}
+
+/** A local chain has no published deployment: there, and only there, its contracts are this service's word. */
+async function ownWord() {
+  if (!isLoopback(location.hostname)) return {};
+  const { contracts } = await readService();
+  return { factories: [contracts.factory], x402Adapters: [contracts.x402_adapter] };
+}
+
 /** @param {{done: any}} props */
 function Verdict({ done }) {
-  const tone =
-    done.verdict === "differs" ? "loss" : done.verdict === "unchecked" ? "attention" : "settled";
-  return html`<${Notice} tone=${tone} title=${done.text}>
-    ${done.findings.length ? html`<ul>${done.findings.slice(0, 50).map((/** @type {any} */ one) => html`<li><${Badge} tone="loss">${one.name}<//> ${one.text}</li>`)}</ul>` : null}
-    ${done.unchecked.length ? html`<details><summary>Not checked here: ${done.unchecked.length}</summary><ul>${done.unchecked.map((/** @type {any} */ one) => html`<li>${one.text ?? one}</li>`)}</ul></details>` : null}
-    ${done.claims.length ? html`<details><summary>${done.claims.length} claims: only their author vouches for them</summary><ul>${done.claims.slice(0, 200).map((/** @type {any} */ one) => html`<li>${one.text ?? one}</li>`)}</ul></details>` : null}<//>`;
+  const [tone, title] = VERDICTS[done.verdict] ?? ["loss", done.verdict];
+  const { rows = 0, calls = 0 } = done.counts;
+  return html`<div data-verdict=${done.verdict}><${Notice} tone=${tone} title=${title}>
+    <p class="quiet">${integer(rows)} rows, ${integer(calls)} questions to your wallet's node${done.subject.asOfBlock ? `, up to block ${done.subject.asOfBlock}` : ""}.${isLoopback(location.hostname) ? " On this local chain the factory is this service's own word." : ""}</p>
+    ${done.findings.length ? html`<ul>${done.findings.slice(0, SHOWN).map((/** @type {any} */ one) => html`<li><${Badge} tone="loss">${one.name}<//> ${one.seq === null ? "" : `row ${one.seq}: `}${one.text}</li>`)}</ul>` : null}
+    ${done.unchecked.length ? html`<${List} title="Could not be checked" rows=${done.unchecked} isOpen />` : null}
+    ${done.claims.length ? html`<p>${done.claims.length} ${done.claims.length === 1 ? "row is a claim" : "rows are claims"}, which only the author vouches for: ${done.claims.slice(0, SHOWN).join(", ")}${done.claims.length > SHOWN ? " …" : ""}</p>` : null}
+    ${done.remarks.length ? html`<${List} title="Remarks" rows=${done.remarks} />` : null}
+    <${List} title="What only verify-record checks" rows=${done.notCheckedHere} />
+    <details><summary>What the record is about</summary><dl class="pairs">${Object.entries(done.subject).map(([name, value]) => html`<dt>${words(name)}</dt><dd><code>${String(value ?? "unknown")}</code></dd>`)}</dl></details><//></div>`;
+}
+
+/** @param {{title: string, rows: readonly string[], isOpen?: boolean}} props */
+function List({ title, rows, isOpen = false }) {
+  return html`<details open=${isOpen}><summary>${title}: ${rows.length}</summary><ul>${rows.slice(0, SHOWN).map((one) => html`<li>${one}</li>`)}</ul></details>`;
 }
