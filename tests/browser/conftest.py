@@ -1,15 +1,17 @@
 """The console in a real browser against a real stack, which this folder's tests share."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
-from api.client import Client
+from api.client import Client, Wallet, sign_typed_data
 from scripts.devstack import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 from tests.browser.wallet import BrowserWallet, install
@@ -48,6 +50,23 @@ class Place:
         client = Client(self.base_url)
         client.sign_in(self.key(persona))
         return client
+
+
+@dataclass(frozen=True, slots=True)
+class Mandate:
+    """One with a funded vault, of an agent of its own."""
+
+    id: str
+    place: Place
+    agent: Client
+
+    def stop(self) -> None:
+        """By the owner's own transaction, past the page."""
+        with (
+            self.place.owner() as owner,
+            Wallet(self.place.key("owner"), self.place.rpc_url) as wallet,
+        ):
+            wallet.send(owner.mandates.stop_call(self.id))
 
 
 @dataclass
@@ -119,6 +138,44 @@ def open_page(browser: Browser, place: Place) -> Iterator[Open]:
     yield start
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def mandate(place: Place) -> Iterator[Mandate]:
+    with place.owner() as owner, Wallet(place.key("owner"), place.rpc_url) as wallet:
+        agent = owner.connect("night-watch")
+        agent.link_wallet(Account.create())
+        owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+        made = owner.mandates.create(
+            purpose="Wait for the price, then buy.",
+            agent_id=agent.user_id,
+            budget_usdc="500.000000",
+            per_tx_cap_usdc="100.000000",
+            daily_cap_usdc="250.000000",
+            stop_floor_bps=1_000,
+            horizon_days=30,
+            approval_above_usdc="50.000000",
+            market_mode="testnet",
+        )
+        mandate_id = str(made["mandate"]["public_id"])
+        owner.sign_terms(mandate_id, wallet.account)
+        offered = owner.mandates.deploy_call(mandate_id, fund="authorization")
+        signature = sign_typed_data(wallet.account, offered["typed_data"])
+        wallet.send(
+            owner.mandates.deploy_call(
+                mandate_id, fund="authorization", authorization_signature=signature
+            )
+        )
+        _until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
+        yield Mandate(mandate_id, place, agent)
+        agent.close()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + WITHIN_MS / 1000
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.2)
 
 
 def axe(page: Page) -> list[str]:

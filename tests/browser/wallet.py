@@ -1,6 +1,7 @@
 """An EIP-6963 wallet for the browser under test: it signs with a key here and forwards the rest to the chain.
 
-What a person does in a wallet is set on it: `rejects`, `chain_id`, `is_locked`, `account`, `batches`.
+What a person does in a wallet is set on it: `rejects`, `chain_id`, `batches`, `holds_back`; and its
+node may be down (`node_is_down`).
 """
 
 import json
@@ -51,6 +52,7 @@ class BrowserWallet:
     rejects: bool = False
     batches: bool = False
     holds_back: bool = False
+    node_is_down: bool = False
     sent: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     _batches: dict[str, list[str]] = field(default_factory=dict)
@@ -147,6 +149,8 @@ class BrowserWallet:
         }
 
     def _forward(self, method: str, params: list[Any]) -> Any:
+        if self.node_is_down:
+            return {"error": {"code": -32603, "message": "the node does not answer"}}
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = httpx.post(self.rpc_url, json=body, timeout=ANSWERED_WITHIN_S).json()
         return {"error": answer["error"]} if "error" in answer else {"result": answer.get("result")}

@@ -111,20 +111,20 @@ class NothingToSend extends Error {
   }
 }
 
-/** @param {string} id @param {any} mandate */
+/**
+ * The vault goes back to the wallet that its agent has linked now; another's agent, to the one that was signed.
+ * @param {string} id
+ * @param {any} mandate
+ */
 async function resume(id, mandate) {
-  const agent = await get(`/mandate-wallet/hall/${mandate.agent_id}`).catch(() => null);
-  const mine = await get("/agents/mine").catch(() => ({ agents: [] }));
-  const known = mine.agents.find(
-    (/** @type {any} */ one) => String(one.user_id) === mandate.agent_id,
-  )?.wallet_address;
-  const terms = await get(`/mandate-wallet/mandates/${id}/terms`).catch(() => null);
-  const address = known ?? terms?.terms?.agent ?? agent?.agent?.wallet_address;
-  await send(
-    "Resume the mandate",
-    id,
-    await get(`/mandate-wallet/mandates/${id}/set-agent-call`, { agent_wallet: address }),
-  );
+  const { agents } = await get("/agents/mine");
+  const mine = agents.find((/** @type {any} */ one) => String(one.user_id) === mandate.agent_id);
+  const address =
+    mine?.wallet_address ?? (await get(`/mandate-wallet/mandates/${id}/terms`)).terms.agent;
+  const built = await get(`/mandate-wallet/mandates/${id}/set-agent-call`, {
+    agent_wallet: address,
+  });
+  await send("Resume the mandate", id, built);
 }
 
 /** @param {{label: string, does: any, isBusy: boolean, onClick: () => void, kind?: string}} props */

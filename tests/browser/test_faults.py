@@ -1,0 +1,195 @@
+"""What goes wrong in a wallet, a node, a session or the service: the page says what happened and what to do."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from api.client import Client, Wallet
+from tests.browser.conftest import Mandate, Open, Place
+from tests.browser.wallet import emit
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e<script>alert(2)</script> " + "W" * 300
+
+
+def test_no_wallet__says_how_to_get_one(open_page: Open) -> None:
+    opened = open_page()
+    opened.go()
+    expect(opened.page.get_by_text("This browser has no wallet")).to_be_visible()
+    expect(opened.page.get_by_role("button", name="Reload")).to_be_visible()
+
+
+def test_two_wallets__the_chosen_one_signs_in(open_page: Open, place: Place) -> None:
+    first, second = place.wallet(name="First"), place.wallet("stranger", name="Second")
+    opened = open_page(first, second)
+    opened.go()
+    expect(opened.page.get_by_role("button", name="First")).to_be_visible()
+    opened.page.get_by_role("button", name="Second").click()
+    shown = f"{second.address[:6]}…{second.address[-4:]}"
+    expect(opened.page.locator("header.bar")).to_contain_text(shown)
+    assert "personal_sign" not in first.asked
+
+
+def test_sign_in__rejected_in_the_wallet__can_be_tried_again(open_page: Open, place: Place) -> None:
+    wallet = place.wallet(rejects=True)
+    opened = open_page(wallet)
+    opened.go()
+    opened.page.get_by_role("button", name=wallet.name).click()
+    expect(opened.page.get_by_text("You declined the request in your wallet")).to_be_visible()
+    wallet.rejects = False
+    opened.page.get_by_role("button", name=wallet.name).first.click()
+    expect(opened.page.get_by_role("heading", name="Mandates")).to_be_visible()
+
+
+def test_wrong_network__is_said_at_once_and_switched_by_a_click(
+    open_page: Open, place: Place
+) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    opened.wallet.chain_id = 1
+    emit(opened.page, "chainChanged", "0x1")
+    notice = opened.page.get_by_text("Your wallet is on another network")
+    expect(notice).to_be_visible()
+    opened.page.get_by_role("button", name="Switch network").click()
+    expect(notice).to_be_hidden()
+
+
+def test_another_account__is_said_at_once(open_page: Open, place: Place) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    emit(opened.page, "accountsChanged", [place.wallet("stranger").address])
+    expect(opened.page.get_by_text("Your wallet shows another account")).to_be_visible()
+
+
+def test_transaction__rejected__is_sent_by_a_second_try(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{mandate.id}")
+    opened.wallet.rejects = True
+    opened.page.get_by_role("button", name="Pause").click()
+    card = opened.page.locator("[data-card]").first
+    card.get_by_role("button", name="Send with wallet").click()
+    expect(card).to_contain_text("You declined the request in your wallet. Nothing was sent.")
+    opened.wallet.rejects = False
+    card.get_by_role("button", name="Try again").click()
+    expect(card).to_have_attribute("data-phase", re.compile("mined|recorded"))
+
+
+def test_transaction__that_would_revert__is_not_sent(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{mandate.id}")
+    opened.page.get_by_role("button", name="Stop", exact=True).click()
+    card = opened.page.locator("[data-card]").first
+    expect(card).to_have_attribute("data-phase", "simulated")
+    mandate.stop()
+    card.get_by_role("button", name="Send with wallet").click()
+    expect(card).to_have_attribute("data-phase", "refused")
+    expect(card).to_contain_text("Nothing was sent.")
+    assert "eth_sendTransaction" not in opened.wallet.asked
+
+
+def test_transaction__replaced_in_the_wallet__is_said(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = open_page(place.wallet(holds_back=True))
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{mandate.id}")
+    opened.page.get_by_role("button", name="Pause").click()
+    card = opened.page.locator("[data-card]").first
+    card.get_by_role("button", name="Send with wallet").click()
+    expect(card).to_have_attribute("data-phase", "sent")
+    opened.page.reload()
+    expect(card).to_have_attribute("data-phase", "sent")
+    _send_another(place)
+    expect(card).to_have_attribute("data-phase", "replaced", timeout=60_000)
+    expect(card).to_contain_text("Your wallet replaced or cancelled it")
+
+
+def test_node_of_the_wallet__down__says_so_and_loses_nothing(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{mandate.id}")
+    opened.page.get_by_role("button", name="Pause").wait_for()
+    opened.wallet.node_is_down = True
+    opened.page.get_by_role("button", name="Pause").click()
+    card = opened.page.locator("[data-card]").first
+    expect(card).to_contain_text("could not complete the request")
+    opened.wallet.node_is_down = False
+    card.get_by_role("button", name="Try again").click()
+    expect(card).to_have_attribute("data-phase", re.compile("mined|recorded"))
+
+
+def test_session__ended__is_said_and_signing_in_goes_on_there(
+    open_page: Open, place: Place
+) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    with Client(place.base_url, session=_token(opened.page)) as session:
+        session.identity.logout()
+    opened.go("statements")
+    expect(opened.page.get_by_text("Your session has ended")).to_be_visible()
+    opened.page.get_by_role("button", name=re.compile("Sign in as")).click()
+    expect(opened.page.get_by_role("heading", name="Statements")).to_be_visible()
+
+
+def test_service__away__is_said_and_found_again_by_itself(open_page: Open, place: Place) -> None:
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    opened.go("alerts")
+    opened.page.get_by_role("heading", name="Alerts").wait_for()
+    opened.page.context.set_offline(True)
+    opened.page.get_by_role("link", name="Statements").click()
+    expect(opened.page.get_by_text("The service does not answer").first).to_be_visible()
+    expect(opened.page.get_by_role("link", name="the exit page")).to_be_visible()
+    opened.page.context.set_offline(False)
+    expect(
+        opened.page.get_by_text("this week", exact=False)
+        .or_(opened.page.get_by_text("not over yet"))
+        .first
+    ).to_be_visible()
+
+
+def test_hostile_text__is_shown_as_text_and_breaks_no_page(open_page: Open, place: Place) -> None:
+    with place.owner() as owner:
+        made = owner.mandates.create(
+            purpose=HOSTILE,
+            budget_usdc="10.000000",
+            horizon_days=3,
+            stop_floor_bps=500,
+            open_board=True,
+        )
+    opened = open_page(place.wallet(), has_touch=True)
+    opened.page.set_viewport_size({"width": 390, "height": 844})
+    opened.page.on("dialog", lambda dialog: opened.errors.append(f"dialog {dialog.message}"))
+    opened.go()
+    opened.sign_in()
+    for path in ("mandates", f"mandates/{made['mandate']['public_id']}"):
+        opened.go(path)
+        expect(opened.page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert opened.errors == []
+
+
+def _token(page: Page) -> str:
+    kept = page.evaluate("JSON.parse(sessionStorage.getItem('mandate-wallet.session'))")
+    return str(kept["token"])
+
+
+def _send_another(place: Place) -> None:
+    """A transaction with the number that the one in the wallet was to have."""
+    with Wallet(place.key("owner"), place.rpc_url) as wallet:
+        wallet.send({"to": wallet.address, "data": "0x", "value": 0})

@@ -1,0 +1,38 @@
+"""Verify in this browser: the record against the node of the visitor's own wallet."""
+
+from playwright.sync_api import Route, expect
+
+from tests.browser.conftest import Mandate, Open, Opened, Place
+
+
+def test_a_record__of_the_service__has_sound_chain_rows(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = verifying(open_page, place, mandate)
+    expect(opened.page.locator("[data-verdict]")).to_have_attribute("data-verdict", "sound")
+    assert "eth_getLogs" in opened.wallet.asked
+    assert opened.errors == []
+
+
+def test_a_record__with_another_amount__differs(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    def tamper(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"500000000"', '"400000000"'))
+
+    opened = verifying(open_page, place, mandate, tamper)
+    expect(opened.page.locator("[data-verdict]")).to_have_attribute("data-verdict", "different")
+    expect(opened.page.get_by_text("chain.row_hash").first).to_be_visible()
+
+
+def verifying(open_page: Open, place: Place, mandate: Mandate, tamper=None) -> Opened:  # type: ignore[no-untyped-def]
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    if tamper is not None:
+        opened.page.route("**/record", tamper)
+    opened.go(f"mandates/{mandate.id}/record")
+    opened.page.get_by_role("button", name="Verify", exact=True).click()
+    opened.page.locator("[data-verdict]").wait_for()
+    return opened
