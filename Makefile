@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events client deploy verify lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events screenshots client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -158,6 +158,9 @@ bench-hall: build ## the Hall of 2,000 agents and a million rows: a build, one a
 
 bench-events: build ## 1,000 who follow mandates: memory, threads and CPU beside a bare answer that sleeps, and how soon all are told
 	@$(PY) -m tests.bench.events
+
+screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
+	@$(PY) -m tests.browser.screenshots
 
 client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client

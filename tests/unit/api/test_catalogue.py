@@ -18,7 +18,7 @@ from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 119
+PENDING = 118
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -35,7 +35,7 @@ ADDED = rows_of("added-routes.tsv")
 CALLS = {call(row["method"], row["path"]) for row in SPECIFIED + ADDED}
 TOOLS = {f"tool {row['tool']}" for row in rows_of("tools.tsv")}
 # Prometheus text on a port of its own; a viewer of openapi.json beside the operations
-APART = {"GET /metrics", "GET /docs"}
+APART = {"GET /metrics", "GET /docs", "GET /"}
 SERVED = {call(row.method, row.path) for row in catalogue().operations}
 SERVED_TOOLS = {f"tool {row.tool.name}" for row in catalogue().operations if row.tool is not None}
 

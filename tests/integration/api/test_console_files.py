@@ -1,0 +1,118 @@
+"""GET / and the files of the console: what is served, under which policy, and for how long it may be kept."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from api.kernel.console import FOLDER, POLICY, routes_of, version_of
+from scripts import vendor_web
+from tests.integration.api.conftest import TestClient
+
+
+@pytest.fixture
+def page(client: TestClient) -> str:
+    answer = client.get("/")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    return answer.text
+
+
+def test_page__may_run_what_this_service_gave_it_and_nothing_else(client: TestClient) -> None:
+    headers = client.get("/").headers
+    assert headers["Content-Security-Policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert "require-trusted-types-for 'script'" in POLICY
+    assert headers["Cache-Control"] == "no-cache"
+
+
+def test_page__names_its_files_below_one_version_and_no_other_host(page: str) -> None:
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert len(addresses) > 20
+    assert {re.sub(r"^/web/[0-9a-f]{16}/.*", "web", one) for one in addresses} == {
+        "web",
+        "/docs",
+        "/exit.html",
+    }
+
+
+def test_files__that_the_page_names__may_be_kept_for_ever(client: TestClient, page: str) -> None:
+    for address in re.findall(r'"(/web/[^"]*)"', page):
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_file__of_another_version__is_not_found(client: TestClient, page: str) -> None:
+    address = re.findall(r'"(/web/[^"]*main.js)"', page)[0]
+    other = re.sub(r"/web/[0-9a-f]{16}/", "/web/0123456789abcdef/", address)
+    assert client.get(other).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../main.py",
+        "%2e%2e/main.py",
+        "..%2fmain.py",
+       
+        "",
+        "app",
+        "tsconfig.json/",
+    ],
+)
+def test_path__that_names_no_file__is_not_found(client: TestClient, page: str, path: str) -> None:
+    version = re.findall(r"/web/([0-9a-f]{16})/", page)[0]
+    assert client.get(f"/web/{version}/{path}").status_code == 404
+
+
+def test_file__known_already__is_not_sent_again(client: TestClient) -> None:
+    etag = client.get("/").headers["ETag"]
+    again = client.get("/", headers={"If-None-Match": etag})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_file__is_compressed_for_who_takes_it(client: TestClient, page: str) -> None:
+    address = re.findall(r'"(/web/[^"]*app.css)"', page)[0]
+    plain = client.get(address, headers={"Accept-Encoding": "identity"})
+    packed = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
+    assert packed.content == plain.content
+
+
+def test_version__changes_with_any_byte_or_name() -> None:
+    files = {"a.js": b"one", "b.js": b"two"}
+    others = [
+        {"a.js": b"one", "b.js": b"tw0"},
+        {"a.js": b"onetwo", "b.js": b""},
+        {"c.js": b"one", "b.js": b"two"},
+    ]
+    assert len({version_of(one) for one in [files, *others]}) == 4
+
+
+def test_writes_to_the_page__are_refused(client: TestClient) -> None:
+    assert client.post("/").status_code == 405
+
+
+def test_vendored_files__are_those_of_their_packages() -> None:
+    vendor = FOLDER / "vendor"
+    named = {row["file"] for row in json.loads((vendor / "vendor.json").read_text())}
+    for name, content in vendor_web.files().items():
+        assert (vendor / name).read_bytes() == content, name
+    assert {path.name for path in vendor.glob("*.js")} == named
+
+
+def test_files_of_the_console__carry_no_inline_code_and_no_html_from_text() -> None:
+    dangerous = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySet|\beval\(|new Function"
+    )
+    own = [path for path in FOLDER.rglob("*.js") if path.parent.name != "vendor"]
+    assert len(own) > 30
+    assert [path.name for path in own if dangerous.search(path.read_text())] == []
+
+
+def test_routes__without_an_exit_page__are_two(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>")
+    assert [route.path for route in routes_of(tmp_path)] == ["/", "/web/{version}/{path:path}"]
