@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 from eth_account import Account
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from api.client import Client, Wallet, sign_typed_data
 from scripts.devstack import Ports
@@ -22,6 +29,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 WITHIN_MS = 30_000
+expect.set_options(timeout=WITHIN_MS)
 AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 
 
