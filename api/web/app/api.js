@@ -68,7 +68,7 @@ export function get(path, query, stop) {
  */
 export async function call(method, path, options = {}) {
   const answer = await send(method, path, options);
-  const body = await answer.json().catch(() => null);
+  const body = parsed(await answer.text());
   if (answer.ok) return body;
   const refusal = new ApiRefusal(answer.status, body);
   if (answer.status === 401 && token.value !== null) for (const tell of onExpired) tell();
@@ -83,14 +83,14 @@ export async function call(method, path, options = {}) {
 export async function text(path, query) {
   const answer = await send("GET", path, { query });
   if (answer.ok) return answer.text();
-  throw new ApiRefusal(answer.status, await answer.json().catch(() => null));
+  throw new ApiRefusal(answer.status, parsed(await answer.text()));
 }
 
 /** @param {string} path @param {CallOptions["query"]} [query] @returns {Promise<Blob>} */
 export async function blob(path, query) {
   const answer = await send("GET", path, { query });
   if (answer.ok) return answer.blob();
-  throw new ApiRefusal(answer.status, await answer.json().catch(() => null));
+  throw new ApiRefusal(answer.status, parsed(await answer.text()));
 }
 
 /** @param {string} method @param {string} path @param {CallOptions} options */
@@ -114,6 +114,22 @@ async function send(method, path, options) {
     if (options.signal?.aborted) throw error;
     isOnline.value = false;
     throw new OfflineError();
+  }
+}
+
+// Characters that turn the text around them: in JSON they stand in strings alone, as they are or escaped.
+const TURNING =
+  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\\u(?:061c|200[ef]|202[a-e]|206[6-9])/gi;
+
+/**
+ * An answer's JSON, without the characters by which a name could be shown as another one; null where it is none.
+ * @param {string} answer
+ */
+export function parsed(answer) {
+  try {
+    return JSON.parse(answer.replace(TURNING, ""));
+  } catch {
+    return null;
   }
 }
 

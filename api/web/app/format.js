@@ -119,3 +119,13 @@ export function ago(at, nowMs) {
 export function words(code) {
   return (code ?? "").replaceAll("_", " ");
 }
+
+/**
+ * A text's beginning; the whole of it stands elsewhere.
+ * @param {string} text
+ * @param {number} length in characters
+ */
+export function cut(text, length) {
+  const characters = [...text.slice(0, 2 * length + 2)];
+  return characters.length > length ? `${characters.slice(0, length).join("")}…` : text;
+}

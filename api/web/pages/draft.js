@@ -51,6 +51,7 @@ export function Draft({ data, reload }) {
   return html`<section class="card stack" aria-label="Sign">
       <h2>${mandate.proposed_by_agent_id ? "An agent proposes this mandate" : "Read before you sign"}</h2>
       <p class="quiet">Your wallet shows the same values. Signing moves no money: the vault is created and funded afterwards, by you.</p>
+      <p>${mandate.purpose}</p>
       ${terms?.notice ? html`<${Notice} tone="attention" title="Before you sign"><p>${terms.notice}</p><//>` : null}
       <${NeedsWallet} />
       <div class="row"><button type="button" class="primary" disabled=${isBusy || terms === null} onClick=${sign}>${isBusy ? "Waiting for your wallet …" : "Sign the terms"}</button>

@@ -1,7 +1,7 @@
 // What is it doing, and what may it still do?
 
 import { get } from "../app/api.js";
-import { clock, thousandths, units, words } from "../app/format.js";
+import { clock, cut, thousandths, units, words } from "../app/format.js";
 import { useMandateEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -48,7 +48,7 @@ function Shown({ data, part, reload }) {
   const { mandate } = data;
   const id = mandate.public_id;
   const isDraft = mandate.status === "draft";
-  return html`<${PageHead} title=${mandate.purpose} lead=${html`<${Status} status=${mandate.status} paused=${mandate.paused} /> ${mandate.market_mode === "paper" ? html`<${Badge}>paper: no money, no vault<//> ` : ""}${data.card_header.who.text_en}`} />
+  return html`<${PageHead} title=${cut(mandate.purpose, 100)} lead=${html`<${Status} status=${mandate.status} paused=${mandate.paused} /> ${mandate.market_mode === "paper" ? html`<${Badge}>paper: no money, no vault<//> ` : ""}${data.card_header.who.text_en}`} />
     ${mandate.data_issue ? html`<${Notice} tone="attention" title="Some figures may be wrong"><p>${mandate.data_issue_reason ?? "The record is short."} Stop, unwind and withdraw work as always.</p><//>` : null}
     ${
       isDraft
@@ -139,5 +139,6 @@ function Facts({ data }) {
     <dt>Terms</dt><dd>${terms?.signed ? (terms.digest_matches && terms.signer_matches ? "● signed; the signature matches" : "▲ signed; the signature does not match what is stored") : "not signed"}</dd>
     <dt>Attempts refused on chain</dt><dd>${limits.breaches.reverts.count ?? html`<${Unknown} />`} <span class="quiet" title=${limits.breaches.reverts.not_seen ?? ""}>${limits.breaches.reverts.not_seen ? "(what this cannot see: hover)" : ""}</span></dd>
     <dt>Reports against the rules</dt><dd>${limits.breaches.violations.count ?? html`<${Unknown} />`}</dd>
+    <dt>What it is for</dt><dd>${mandate.purpose}</dd>
     <dt>Number</dt><dd><code>${mandate.public_id}</code></dd></dl></section>`;
 }

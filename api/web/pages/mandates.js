@@ -1,7 +1,7 @@
 // Is my money safe, and what needs me?
 
 import { get, pages } from "../app/api.js";
-import { amountText, thousandths, units, words } from "../app/format.js";
+import { amountText, cut, thousandths, units, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -122,7 +122,7 @@ function needsOf(rows, details, alerts) {
       found.push({
         key,
         what: "proposal",
-        text: `An agent proposes: ${purpose}`,
+        text: `An agent proposes: ${cut(purpose, 120)}`,
         href,
         button: "Review the proposal",
       });
@@ -130,7 +130,7 @@ function needsOf(rows, details, alerts) {
       found.push({
         key,
         what: "not funded",
-        text: `Signed, and without a vault: ${purpose}`,
+        text: `Signed, and without a vault: ${cut(purpose, 120)}`,
         href,
         button: "Create the vault",
       });
@@ -139,7 +139,7 @@ function needsOf(rows, details, alerts) {
         key,
         what: "stopped",
         tone: "loss",
-        text: `Stopped with money in its vault: ${purpose}`,
+        text: `Stopped with money in its vault: ${cut(purpose, 120)}`,
         href,
         button: "Close and withdraw",
       });
@@ -147,7 +147,7 @@ function needsOf(rows, details, alerts) {
       found.push({
         key,
         what: "grace ending",
-        text: `The agent's fee is settled first: ${purpose}`,
+        text: `The agent's fee is settled first: ${cut(purpose, 120)}`,
         href,
         button: "Open",
       });
@@ -159,7 +159,7 @@ function needsOf(rows, details, alerts) {
       found.push({
         key: `${key} approvals`,
         what: `${asks} above your threshold`,
-        text: purpose,
+        text: cut(purpose, 120),
         href: link("mandates", key, "approvals"),
         button: "See the actions",
       });
@@ -189,7 +189,7 @@ function columns(details) {
       text: (row) => row.purpose,
       sortBy: (row) => row.purpose,
       show: (row) =>
-        html`<a href=${link("mandates", row.public_id)}>${row.purpose.slice(0, 120)}</a><div class="quiet">${row.market_mode === "paper" ? "paper" : row.public_id}</div>`,
+        html`<a href=${link("mandates", row.public_id)}>${cut(row.purpose, 80)}</a><div class="quiet">${row.market_mode === "paper" ? "paper" : row.public_id}</div>`,
     },
     {
       key: "status",
