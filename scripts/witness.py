@@ -31,8 +31,10 @@ from api.client.verify.findings import Finding, Report, UncheckedError
 from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
+from core.chain.provider import ACCEPTED, ENCODINGS
 from core.chain.rpc import Rpc
 from core.errors import MandateError
+from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM
 from core.mandate.rules.terms import address_from_text
 
@@ -189,26 +191,46 @@ def _require_none(bad: Sequence[Finding], report: Report, mandate: str) -> None:
 
 
 def fetch(service: str, mandate: str, token: str, to: Path) -> Path:
-    """Bounded in bytes and in time; redirects are not followed. Errors: UncheckedError."""
-    url, until = f"{service.rstrip('/')}/mandate-wallet/mandates/{mandate}/record", time.monotonic()
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    """Bounded in bytes and in time, headers too; redirects are not followed.
+
+    Errors: UncheckedError.
+    """
+    url = f"{service.rstrip('/')}/mandate-wallet/mandates/{mandate}/record"
+    headers = ACCEPTED | ({"Authorization": f"Bearer {token}"} if token else {})
     size = 0
     try:
         with (
-            httpx.Client(timeout=ANSWER_S, trust_env=False, follow_redirects=False) as client,
+            within(FETCH_S),
+            httpx.Client(
+                transport=DeadlineTransport(),
+                timeout=ANSWER_S,
+                trust_env=False,
+                follow_redirects=False,
+            ) as client,
             client.stream("GET", url, headers=headers) as answer,
             to.open("wb") as out,
         ):
-            if answer.status_code != httpx.codes.OK:
-                raise UncheckedError(mandate, f"the service answers {answer.status_code}")
+            _require_plain(answer, mandate)
             for chunk in answer.iter_bytes():  # as it comes: full chunks could take days to fill
                 size += len(chunk)
-                if size > MOST_BYTES or time.monotonic() - until > FETCH_S:
-                    raise UncheckedError(mandate, "the record is too large, or comes too slowly")
+                if size > MOST_BYTES:
+                    raise UncheckedError(mandate, "the record is too large")
                 out.write(chunk)
+    except httpx.TimeoutException as error:
+        raise UncheckedError(
+            mandate, f"the service answers too slowly: {type(error).__name__}"
+        ) from error
     except httpx.HTTPError as error:
         raise UncheckedError(mandate, f"the service: {type(error).__name__}") from error
     return to
+
+
+def _require_plain(answer: httpx.Response, mandate: str) -> None:
+    """Errors: UncheckedError."""
+    if answer.status_code != httpx.codes.OK:
+        raise UncheckedError(mandate, f"the service answers {answer.status_code}")
+    if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ENCODINGS:
+        raise UncheckedError(mandate, "the service answers in an encoding that was not asked for")
 
 
 @dataclass(frozen=True)
