@@ -46,12 +46,16 @@ OF_TIME = {"anchor.late", "anchor.missing_epoch"}
 
 
 class ContradictionError(Exception):
-    """`kept` was signed here, `shown` is what the service shows now."""
+    """`kept` was signed here, `shown` is what the service shows now.
 
-    def __init__(self, kept: WitnessedHead, shown: dict[str, Any]) -> None:
+    `is_older`: the record shows other rows nowhere, and ends before the one that was signed.
+    """
+
+    def __init__(self, kept: WitnessedHead, shown: dict[str, Any], *, is_older: bool) -> None:
         super().__init__(f"epoch {kept.epoch}: signed row {kept.seq} {kept.row_hash}")
         self.kept = kept
         self.shown = shown
+        self.is_older = is_older
 
 
 @dataclass
@@ -132,13 +136,20 @@ def signature_of(head: WitnessedHead, key: str) -> str:
 
 
 def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[WitnessedHead]:
-    """What may be signed now. Errors: ContradictionError."""
+    """What may be signed now. Errors: ContradictionError; UncheckedError for a state that is of
+    another contract, which is not the service's doing.
+    """
     first = record.first or {}
+    if any(head.anchor != anchor.lower() for head in journal.known.values()):
+        raise UncheckedError(
+            journal.mandate, "what was signed is of another anchors' contract; name another --state"
+        )
     hashes = {row.seq: row.row_hash for row in record.rows} | {0: str(first["genesis_hash"])}
     newest = max(journal.known.values(), key=lambda head: head.seq, default=None)
     if newest is not None and hashes.get(newest.seq) != newest.row_hash:
-        shown = {"seq": newest.seq, "row_hash": hashes.get(newest.seq), "head": record.head}
-        raise ContradictionError(newest, shown)
+        there = hashes.get(newest.seq)
+        shown = {"seq": newest.seq, "row_hash": there, "head": record.head}
+        raise ContradictionError(newest, shown, is_older=there is None)
     found, last = [], max(journal.signed, default=-1)
     for line in record.anchors:
         head = WitnessedHead(
@@ -153,7 +164,7 @@ def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[Witness
         known = journal.known.get(head.epoch)
         is_less = newest is not None and head.epoch > newest.epoch and head.seq < newest.seq
         if (known is not None and known != head) or is_less:
-            raise ContradictionError(known or newest or head, line.to_json())
+            raise ContradictionError(known or newest or head, line.to_json(), is_older=False)
         found += [head] if head.epoch > last else []
     return found
 
@@ -256,7 +267,7 @@ class Witness:
             if heads:
                 journal.sign(heads, self.key)
         except ContradictionError as found:
-            if not self._is_service and found.shown["row_hash"] is None:
+            if found.is_older and not self._is_service:
                 say("unchecked", mandate, f"{found}; the file is older than what was signed")
                 return 2
             say("contradiction", mandate, str(found), evidence=_kept(journal, found))
