@@ -7,6 +7,7 @@ The keeper posts it (keeper.jobs.anchor).
 Laws
 - An epoch that was missed is made later from the same rows: a ledger's rows stay, and say when they
   were written. So no epoch is ever left out.
+- An hour is over when the machine's clock and the newest block say so: neither alone ends it.
 - The safe block and the logs up to it are of one node: one that is behind would pass a post over,
   which is looked for once.
 - It has no key. What is posted by whom is the chain's word alone: rows find their blocks by the
@@ -69,8 +70,9 @@ class Anchors:
     def _make(self, anchor: str, now: datetime) -> int:
         """The first one follows the newest that the contract has.
 
-        Their posts are looked for from the safe block on: a reorganisation may put one below the
-        newest of now.
+        Its post is looked for from the safe block on: a reorganisation may put one below the newest
+        of now. Those of later ones from where the one before was looked for: what a restored
+        database makes again was posted already.
         """
         with self._database.read() as session:
             last = queries.newest_epoch(session)
@@ -79,13 +81,14 @@ class Anchors:
         seen, safe = self._reader.header(), self._safe_block()
         if seen is None:
             return 0
-        seen_block = seen.number if safe is None else min(safe, seen.number)
-        epoch, root = (
-            newest_posted(self._reader.rpc, anchor, seen.hash)
-            if last is None
-            else (last.epoch, last.root)
-        )
-        epochs = range(epoch + 1, rules.newest_settled(now) + 1)[:EPOCHS_A_RUN]
+        if last is None:
+            epoch, root = newest_posted(self._reader.rpc, anchor, seen.hash)
+            seen_block = seen.number if safe is None else min(safe, seen.number)
+        else:
+            epoch, root, seen_block = last.epoch, last.root, last.seen_block
+        # the machine's clock may be ahead, and an hour that was made is never made again
+        settled = rules.newest_settled(min(now, datetime.fromtimestamp(seen.timestamp, UTC)))
+        epochs = range(epoch + 1, settled + 1)[:EPOCHS_A_RUN]
         for one in epochs:
             with self._database.write() as session:
                 self._fence(session)

@@ -7,7 +7,7 @@ from typing import cast
 
 import httpx
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from core.anchors import queries
 from core.anchors.chain import CONTRACT, newest_posted
@@ -207,3 +207,41 @@ def test_a_restored_database__posts_nothing_over_another_past(stage: Stage) -> N
         stage.chain.anvil.mine()
 
     assert posted(stage) == epoch
+
+
+def run_job(stage: Stage, at: int) -> None:
+    Anchors(stage.chain.reader, stage.database, lambda _: None).run(datetime.fromtimestamp(at, UTC))
+
+
+def test_a_restored_database_that_lost_no_row__finds_the_posts_of_before(stage: Stage) -> None:
+    """It makes the same roots again. Their posts were looked for from the newest block on, so every
+    record lacked these hours for good, and was called forged.
+    """
+    epoch = hours_pass(stage, 2)
+    keeper = stage.keeper()
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+    stage.chain.anvil.mine(40)
+    run_job(stage, epoch_end_s(epoch) + 500)
+    with stage.database.read() as reading:
+        assert queries.unposted(reading, 1) == []
+    stage.pass_time(epoch_end_s(epoch) + 900)
+    with stage.database.write() as session:  # the hour is made and posted after the backup
+        session.execute(delete(AnchorEpoch).where(AnchorEpoch.epoch == epoch))
+    for _ in range(2):
+        run_job(stage, epoch_end_s(epoch) + 900)
+
+    with stage.database.read() as reading:
+        assert queries.newest_posted_epoch(reading) == epoch
+
+
+def test_a_clock_that_is_ahead__makes_no_hour_that_is_not_over(stage: Stage) -> None:
+    """What is written in such an hour was in no root of it: `anchor.backdated`, in every record."""
+    epoch = hours_pass(stage, 1)
+    run_job(stage, epoch_end_s(epoch + 5) + 400)
+
+    with stage.database.read() as reading:
+        newest = queries.newest_epoch(reading)
+    assert newest is not None
+    assert newest.epoch == epoch
