@@ -14,8 +14,9 @@ Laws
   contract's logs, not by what the keeper says that it sent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -25,8 +26,9 @@ from core.anchors import queries, rules
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_of
 from core.anchors.queries import HeadRow
 from core.chain import results
-from core.chain.blocks import BlockHeader
+from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import Database
+from core.hexes import checksum_address
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
 from keeper.schedule import Job, JobPlace, JobSkippedError
@@ -115,7 +117,8 @@ class Anchors:
                 "fromBlock": hex(first),
                 "toBlock": hex(until),
             }
-            found = self._reader.rpc.call("eth_getLogs", [wanted], results.logs)
+            parse = results.only(results.logs, partial(_are_posts, anchor, first, until))
+            found = self._reader.rpc.call("eth_getLogs", [wanted], parse) or []
         posts = {post.epoch: post for post in map(post_of, found)}
         with self._database.write() as session:
             self._fence(session)
@@ -127,6 +130,18 @@ class Anchors:
         """None where the node names none."""
         answer = self._reader.rpc.call("eth_getBlockByNumber", ["safe", False], results.header)
         return answer.number if isinstance(answer, BlockHeader) else None
+
+
+def _are_posts(anchor: str, first: int, last: int, logs: Sequence[RawLog]) -> bool:
+    """Whether they are of what was asked for. What is kept as a post's block is never looked for
+    again.
+    """
+    return all(
+        log.address == anchor
+        and first <= log.block_number <= last
+        and log.topics[:1] == (ANCHORED,)
+        for log in logs
+    )
 
 
 def _heads(session: Session, epoch: int) -> list[HeadRow]:

@@ -1,20 +1,22 @@
 """The keeper posts each hour's root once, whatever happens in between."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
 from sqlalchemy import delete, update
 
 from core.anchors import queries
-from core.anchors.chain import CONTRACT, newest_posted
+from core.anchors.chain import ANCHORED, CONTRACT, newest_posted
 from core.anchors.rules import EPOCH_S, START, epoch_end_s
 from core.anchors.tables import AnchorEpoch
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
+from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
 from keeper.anchoring import Anchoring
 from keeper.areas.anchors import Anchors
@@ -245,3 +247,41 @@ def test_a_clock_that_is_ahead__makes_no_hour_that_is_not_over(stage: Stage) -> 
         newest = queries.newest_epoch(reading)
     assert newest is not None
     assert newest.epoch == epoch
+
+
+OTHER_LOGS = {
+    "of another contract": {"address": "0x" + "22" * 20},
+    "of a block before": {"blockNumber": "0x9"},
+    "of a block after": {"blockNumber": "0x65"},
+    "of another event": {"topics": ["0x" + "33" * 32, "0x" + "00" * 31 + "07"]},
+}
+
+
+@pytest.mark.parametrize("change", [{}, *OTHER_LOGS.values()], ids=["asked for", *OTHER_LOGS])
+def test_a_log_that_was_not_asked_for__is_no_hours_post(
+    database: Database, change: dict[str, Any]
+) -> None:
+    """The block that is found first is kept: each record then named one without this post."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        header = {"number": "0x64", "hash": WORD, "parentHash": WORD, "timestamp": "0x1"}
+        told = {
+            "address": "0x" + "11" * 20, "topics": [ANCHORED, "0x" + "00" * 31 + "07"],
+            "data": hex_of(START + START), "blockNumber": "0x14", "blockHash": WORD,
+            "transactionHash": WORD, "transactionIndex": "0x0", "logIndex": "0x0",
+        }  # fmt: skip
+        result: Any = [told | change]
+        if asked["method"] == "eth_getBlockByNumber":
+            result = {**header, "logsBloom": "0x" + "00" * 256, "transactions": []}
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    with database.write() as session:
+        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+        session.execute(update(AnchorEpoch).values(root=START))
+    rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
+    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)
+    with suppress(RpcError):
+        job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))
+    with database.read() as reading:
+        assert queries.newest_posted_epoch(reading) == (None if change else 7)
