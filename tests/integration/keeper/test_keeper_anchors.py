@@ -13,7 +13,7 @@ from sqlalchemy import delete, update
 from core.anchors import queries
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted
 from core.anchors.rules import EPOCH_S, START, epoch_end_s
-from core.anchors.tables import AnchorEpoch
+from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -285,3 +285,22 @@ def test_a_log_that_was_not_asked_for__is_no_hours_post(
         job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))
     with database.read() as reading:
         assert queries.newest_posted_epoch(reading) == (None if change else 7)
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_new_contract__is_posted_to_once_the_tables_are_emptied(
+    stage: Stage, is_emptied: bool
+) -> None:
+    """As docs/operations/keeper.md says; with the old tables it has another past for good."""
+    hours_pass(stage, 1)
+    if is_emptied:
+        with stage.database.write() as session:
+            for table in (AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode):
+                session.execute(delete(table))
+    epoch = hours_pass(stage, 1)
+    keeper = stage.keeper()
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) == (epoch if is_emptied else epoch - 1)
