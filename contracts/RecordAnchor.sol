@@ -11,6 +11,7 @@ import {ErrorsLib} from "./libraries/ErrorsLib.sol";
 ///   after a later one. The keeper leaves none out, and readers count one that is missing.
 /// - The keeper that the factory names may post; this contract has no office of its own to hand over.
 /// - A post names the root before it, so that two posters who know different pasts cannot take turns.
+/// - START is never posted: it is the root of no post yet, and the root before the first alone.
 /// - Nothing here says that a root is true. The leaves are checked by whoever reads a record (docs/record.md).
 contract RecordAnchor {
     /// @notice An epoch was posted.
@@ -20,6 +21,8 @@ contract RecordAnchor {
     error EpochNotAfter(uint64 epoch, uint64 last);
     /// @notice The epoch has not ended yet.
     error EpochNotOver(uint64 epoch, uint256 endsAt);
+    /// @notice The root is the one that stands for no post.
+    error RootIsStart();
     /// @notice The poster knows another past.
     error OtherRootBefore(bytes32 rootBefore, bytes32 root);
 
@@ -45,6 +48,7 @@ contract RecordAnchor {
         uint256 endsAt = (uint256(epoch_) + 1) * 1 hours;
         if (block.timestamp < endsAt) revert EpochNotOver(epoch_, endsAt);
         if (rootBefore != root) revert OtherRootBefore(rootBefore, root);
+        if (root_ == START) revert RootIsStart();
         (epoch, root) = (epoch_, root_);
         emit Anchored(epoch_, root_, rootBefore);
     }

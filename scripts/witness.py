@@ -31,8 +31,10 @@ from api.client.verify.findings import Finding, Report, UncheckedError
 from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
+from core.chain.provider import ACCEPTED, ENCODINGS
 from core.chain.rpc import Rpc
 from core.errors import MandateError
+from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM
 from core.mandate.rules.terms import address_from_text
 
@@ -44,12 +46,16 @@ OF_TIME = {"anchor.late", "anchor.missing_epoch"}
 
 
 class ContradictionError(Exception):
-    """`kept` was signed here, `shown` is what the service shows now."""
+    """`kept` was signed here, `shown` is what the service shows now.
 
-    def __init__(self, kept: WitnessedHead, shown: dict[str, Any]) -> None:
+    `is_older`: the record shows other rows nowhere, and ends before the one that was signed.
+    """
+
+    def __init__(self, kept: WitnessedHead, shown: dict[str, Any], *, is_older: bool) -> None:
         super().__init__(f"epoch {kept.epoch}: signed row {kept.seq} {kept.row_hash}")
         self.kept = kept
         self.shown = shown
+        self.is_older = is_older
 
 
 @dataclass
@@ -130,13 +136,20 @@ def signature_of(head: WitnessedHead, key: str) -> str:
 
 
 def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[WitnessedHead]:
-    """What may be signed now. Errors: ContradictionError."""
+    """What may be signed now. Errors: ContradictionError; UncheckedError for a state that is of
+    another contract, which is not the service's doing.
+    """
     first = record.first or {}
+    if any(head.anchor != anchor.lower() for head in journal.known.values()):
+        raise UncheckedError(
+            journal.mandate, "what was signed is of another anchors' contract; name another --state"
+        )
     hashes = {row.seq: row.row_hash for row in record.rows} | {0: str(first["genesis_hash"])}
     newest = max(journal.known.values(), key=lambda head: head.seq, default=None)
     if newest is not None and hashes.get(newest.seq) != newest.row_hash:
-        shown = {"seq": newest.seq, "row_hash": hashes.get(newest.seq), "head": record.head}
-        raise ContradictionError(newest, shown)
+        there = hashes.get(newest.seq)
+        shown = {"seq": newest.seq, "row_hash": there, "head": record.head}
+        raise ContradictionError(newest, shown, is_older=there is None)
     found, last = [], max(journal.signed, default=-1)
     for line in record.anchors:
         head = WitnessedHead(
@@ -151,7 +164,7 @@ def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[Witness
         known = journal.known.get(head.epoch)
         is_less = newest is not None and head.epoch > newest.epoch and head.seq < newest.seq
         if (known is not None and known != head) or is_less:
-            raise ContradictionError(known or newest or head, line.to_json())
+            raise ContradictionError(known or newest or head, line.to_json(), is_older=False)
         found += [head] if head.epoch > last else []
     return found
 
@@ -189,26 +202,46 @@ def _require_none(bad: Sequence[Finding], report: Report, mandate: str) -> None:
 
 
 def fetch(service: str, mandate: str, token: str, to: Path) -> Path:
-    """Bounded in bytes and in time; redirects are not followed. Errors: UncheckedError."""
-    url, until = f"{service.rstrip('/')}/mandate-wallet/mandates/{mandate}/record", time.monotonic()
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    """Bounded in bytes and in time, headers too; redirects are not followed.
+
+    Errors: UncheckedError.
+    """
+    url = f"{service.rstrip('/')}/mandate-wallet/mandates/{mandate}/record"
+    headers = ACCEPTED | ({"Authorization": f"Bearer {token}"} if token else {})
     size = 0
     try:
         with (
-            httpx.Client(timeout=ANSWER_S, trust_env=False, follow_redirects=False) as client,
+            within(FETCH_S),
+            httpx.Client(
+                transport=DeadlineTransport(),
+                timeout=ANSWER_S,
+                trust_env=False,
+                follow_redirects=False,
+            ) as client,
             client.stream("GET", url, headers=headers) as answer,
             to.open("wb") as out,
         ):
-            if answer.status_code != httpx.codes.OK:
-                raise UncheckedError(mandate, f"the service answers {answer.status_code}")
+            _require_plain(answer, mandate)
             for chunk in answer.iter_bytes():  # as it comes: full chunks could take days to fill
                 size += len(chunk)
-                if size > MOST_BYTES or time.monotonic() - until > FETCH_S:
-                    raise UncheckedError(mandate, "the record is too large, or comes too slowly")
+                if size > MOST_BYTES:
+                    raise UncheckedError(mandate, "the record is too large")
                 out.write(chunk)
+    except httpx.TimeoutException as error:
+        raise UncheckedError(
+            mandate, f"the service answers too slowly: {type(error).__name__}"
+        ) from error
     except httpx.HTTPError as error:
         raise UncheckedError(mandate, f"the service: {type(error).__name__}") from error
     return to
+
+
+def _require_plain(answer: httpx.Response, mandate: str) -> None:
+    """Errors: UncheckedError."""
+    if answer.status_code != httpx.codes.OK:
+        raise UncheckedError(mandate, f"the service answers {answer.status_code}")
+    if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ENCODINGS:
+        raise UncheckedError(mandate, "the service answers in an encoding that was not asked for")
 
 
 @dataclass(frozen=True)
@@ -234,7 +267,7 @@ class Witness:
             if heads:
                 journal.sign(heads, self.key)
         except ContradictionError as found:
-            if not self._is_service and found.shown["row_hash"] is None:
+            if found.is_older and not self._is_service:
                 say("unchecked", mandate, f"{found}; the file is older than what was signed")
                 return 2
             say("contradiction", mandate, str(found), evidence=_kept(journal, found))

@@ -158,7 +158,8 @@ class HeadProof:
             siblings.append(raw[at : at + 32] if is_told else EMPTY)
             at += 32 * is_told
         rest = raw[at:]
-        if len(rest) != (64 if ending is Ending.OTHER else 0) or bits >> depth:
+        is_cut = at > len(raw)  # in the last sibling
+        if is_cut or len(rest) != (64 if ending is Ending.OTHER else 0) or bits >> depth:
             raise ValueError
         return cls(tuple(siblings), ending, (rest[:32], rest[32:]) if rest else None)
 

@@ -29,6 +29,7 @@ from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
 from core.chain.budget import CallBudget
 from core.chain.refusals import FailureKind
+from core.http_deadline import within
 
 TROUBLE_S = 1.0
 CONNECT_S = 2.0
@@ -232,13 +233,16 @@ class Provider:
 
     def _post(self, body: Any, begun: float, timeout_s: float) -> bytes:
         """Read piece by piece: a time-out is one piece's, and a node that drips would never run
-        into it.
+        into it. Before the first piece only `within` bounds it.
         """
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         try:
-            with self._http.stream(
-                "POST", self._url, json=body, timeout=timeout, headers=ACCEPTED
-            ) as response:
+            with (
+                within(timeout_s),
+                self._http.stream(
+                    "POST", self._url, json=body, timeout=timeout, headers=ACCEPTED
+                ) as response,
+            ):
                 if (
                     response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE
                     and isinstance(body, list)

@@ -51,6 +51,7 @@ from core.chain.answers import (
 from core.chain.budget import CallBudget
 from core.chain.provider import Admission, Provider, ProviderStats, names_of
 from core.chain.results import Parse, promised
+from core.http_deadline import DeadlineTransport
 
 __all__ = [
     "AnswerTooLargeError",
@@ -112,7 +113,7 @@ class Rpc:
         if not urls:
             raise ValueError("at least one node is needed; set RPC_URLS")
         burst = max(1.0, calls_per_s) if burst is None else burst
-        self._http = httpx.Client(transport=transport, trust_env=False)
+        self._http = httpx.Client(transport=transport or DeadlineTransport(), trust_env=False)
         self._nodes = tuple(
             Provider(name, url, self._http, CallBudget(calls_per_s, burst, clock()), clock)
             for name, url in zip(names_of(list(urls)), urls, strict=True)

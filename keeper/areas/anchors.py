@@ -7,14 +7,16 @@ The keeper posts it (keeper.jobs.anchor).
 Laws
 - An epoch that was missed is made later from the same rows: a ledger's rows stay, and say when they
   were written. So no epoch is ever left out.
+- An hour is over when the machine's clock and the newest block say so: neither alone ends it.
 - The safe block and the logs up to it are of one node: one that is behind would pass a post over,
   which is looked for once.
 - It has no key. What is posted by whom is the chain's word alone: rows find their blocks by the
   contract's logs, not by what the keeper says that it sent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -24,8 +26,9 @@ from core.anchors import queries, rules
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_of
 from core.anchors.queries import HeadRow
 from core.chain import results
-from core.chain.blocks import BlockHeader
+from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import Database
+from core.hexes import checksum_address
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
 from keeper.schedule import Job, JobPlace, JobSkippedError
@@ -69,8 +72,9 @@ class Anchors:
     def _make(self, anchor: str, now: datetime) -> int:
         """The first one follows the newest that the contract has.
 
-        Their posts are looked for from the safe block on: a reorganisation may put one below the
-        newest of now.
+        Its post is looked for from the safe block on: a reorganisation may put one below the newest
+        of now. Those of later ones from where the one before was looked for: what a restored
+        database makes again was posted already.
         """
         with self._database.read() as session:
             last = queries.newest_epoch(session)
@@ -79,13 +83,14 @@ class Anchors:
         seen, safe = self._reader.header(), self._safe_block()
         if seen is None:
             return 0
-        seen_block = seen.number if safe is None else min(safe, seen.number)
-        epoch, root = (
-            newest_posted(self._reader.rpc, anchor, seen.hash)
-            if last is None
-            else (last.epoch, last.root)
-        )
-        epochs = range(epoch + 1, rules.newest_settled(now) + 1)[:EPOCHS_A_RUN]
+        if last is None:
+            epoch, root = newest_posted(self._reader.rpc, anchor, seen.hash)
+            seen_block = seen.number if safe is None else min(safe, seen.number)
+        else:
+            epoch, root, seen_block = last.epoch, last.root, last.seen_block
+        # the machine's clock may be ahead, and an hour that was made is never made again
+        settled = rules.newest_settled(min(now, datetime.fromtimestamp(seen.timestamp, UTC)))
+        epochs = range(epoch + 1, settled + 1)[:EPOCHS_A_RUN]
         for one in epochs:
             with self._database.write() as session:
                 self._fence(session)
@@ -112,7 +117,8 @@ class Anchors:
                 "fromBlock": hex(first),
                 "toBlock": hex(until),
             }
-            found = self._reader.rpc.call("eth_getLogs", [wanted], results.logs)
+            parse = results.only(results.logs, partial(_are_posts, anchor, first, until))
+            found = self._reader.rpc.call("eth_getLogs", [wanted], parse) or []
         posts = {post.epoch: post for post in map(post_of, found)}
         with self._database.write() as session:
             self._fence(session)
@@ -124,6 +130,18 @@ class Anchors:
         """None where the node names none."""
         answer = self._reader.rpc.call("eth_getBlockByNumber", ["safe", False], results.header)
         return answer.number if isinstance(answer, BlockHeader) else None
+
+
+def _are_posts(anchor: str, first: int, last: int, logs: Sequence[RawLog]) -> bool:
+    """Whether they are of what was asked for. What is kept as a post's block is never looked for
+    again.
+    """
+    return all(
+        log.address == anchor
+        and first <= log.block_number <= last
+        and log.topics[:1] == (ANCHORED,)
+        for log in logs
+    )
 
 
 def _heads(session: Session, epoch: int) -> list[HeadRow]:

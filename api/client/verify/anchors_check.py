@@ -40,7 +40,7 @@ PART = "anchors"
 
 def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Report) -> None:
     """`anchor`: the contract that the verifier trusts; without it the lines are compared with the
-    rows alone, and a remark says so.
+    rows alone, and a remark says so. The figure `anchors` is there once they were compared with it.
 
     Errors: UncheckedError.
     """
@@ -149,13 +149,23 @@ class _Contract:
             PART, lambda: newest_posted(self._node.reader.rpc, self._anchor, last.hash)
         )
         self._require_links(posts, newest, hex_of(root))
-        heights = sorted({post.block_number for post in posts})
-        times = {height: block.at for height, block in self._node.blocks(heights).items()}
+        times = self._times(posts)
         until_s, rows = last.at, self._record.rows
         if self._record.as_of is None and rows:
             until_s = int(rows[-1].created_at.timestamp())
         by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
         return _Posted(by_epoch, newest, is_begun, times, last.at, until_s)
+
+    def _times(self, posts: Sequence[EpochPost]) -> dict[int, int]:
+        """Of the blocks of all posts: one without a time would prove nothing of the rows, unseen."""
+        blocks = self._node.blocks(sorted({post.block_number for post in posts}))
+        for post in posts:
+            block = blocks.get(post.block_number)
+            if block is None or block.hash != post.block_hash:
+                raise UncheckedError(
+                    PART, f"the node has no block {post.block_number} of its own log; try again"
+                )
+        return {height: block.at for height, block in blocks.items()}
 
     def _first_height(self, last: Block) -> int:
         """The first block after the hour from which posts are owed. Never the block that a line
@@ -243,7 +253,7 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
     newest_line = max(lines, default=0)
     left_out, later = list[int](), list[int]()
     for epoch in epochs:
-        at = posted.times.get(posted.posts[epoch].block_number, posted.until_s)
+        at = posted.times[posted.posts[epoch].block_number]
         if epoch not in lines and (at <= owed or epoch < newest_line):
             left_out.append(epoch)
         elif epoch not in lines and at <= posted.read_s - OWED_S:

@@ -11,6 +11,7 @@ node's word: the header must give the hash, and both proofs must hold. What adap
 token and the factory log is not in the vault's word. docs/verify.md, docs/decisions/0024.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -62,6 +63,7 @@ FORK_FIELDS: Final[Mapping[str, bool]] = {
     "parentBeaconBlockRoot": False,
     "requestsHash": False,
 }
+_HEX: Final = re.compile("0x[0-9a-fA-F]*")
 _MALFORMED: Final = (
     ValueError,
     TypeError,
@@ -105,12 +107,16 @@ def log_head(digest: str, logs: Iterable[RawLog], blocks: Mapping[int, Block]) -
     """What the vault's word is after these logs.
 
     digest -> keccak(word, block number, block time, keccak(topics, data)) for each, of 32 bytes
+
+    Errors: UncheckedError for a log of a block that the node does not have.
     """
     head = bytes_of(digest)
     for log in logs:
         content = keccak(b"".join(map(bytes_of, log.topics)) + bytes_of(log.data))
-        at = blocks[log.block_number].at
-        head = keccak(head + _word(log.block_number) + _word(at) + content)
+        block = blocks.get(log.block_number)
+        if block is None:
+            raise UncheckedError(PART, f"the node has no block {log.block_number} of its own log")
+        head = keccak(head + _word(log.block_number) + _word(block.at) + content)
     return head
 
 
@@ -153,24 +159,35 @@ def state_root(header: Any, block_hash: str) -> bytes:
     return bytes_of(header["stateRoot"])
 
 
-def _field(text: str, is_number: bool) -> bytes:
-    if len(text) > 2 + 2 * MOST_FIELD_BYTES:
-        raise ValueError("a field of the header is too long")
+def _field(value: Any, is_number: bool) -> bytes:
+    text = _hex(value, MOST_FIELD_BYTES)
     if not is_number:
         return bytes_of(text)
     number = int(text, 16)
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def _proven(root: bytes, key: bytes, proof: Sequence[str]) -> bytes:
+def _proven(root: bytes, key: bytes, proof: Sequence[Any]) -> bytes:
     """The value of the key in the trie of this root; empty when the proof says that there is none.
 
     Errors: those of `_MALFORMED`.
     """
-    if len(proof) > MOST_NODES or any(len(item) > 2 + 2 * MOST_NODE_BYTES for item in proof):
+    if len(proof) > MOST_NODES:
         raise ValueError("the proof is too long")
-    nodes = [rlp.decode(bytes_of(item)) for item in proof]
+    nodes = [rlp.decode(bytes_of(_hex(item, MOST_NODE_BYTES))) for item in proof]
     return bytes(HexaryTrie.get_from_proof(root, keccak(key), nodes))
+
+
+def _hex(value: Any, most_bytes: int) -> str:
+    """What a node gives may be of any type, and any number of it below zero.
+
+    Errors: TypeError, ValueError.
+    """
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    if len(value) > 2 + 2 * most_bytes or _HEX.fullmatch(value) is None:
+        raise ValueError("no hex, or too long")
+    return value
 
 
 def _word(number: int) -> bytes:

@@ -215,11 +215,17 @@ def _require_pairs(
 
 
 def _receipts(files: Sequence[Path]) -> list[KeptReceipt]:
-    """The lines of all files; one more than are read, so that it shows."""
+    """The lines of all files; one more than are read, so that it shows.
+
+    Errors: BadParameter, which ends the command with exit code 2.
+    """
     found: list[KeptReceipt] = []
     for path in files:
-        with path.open("rb") as file:
-            found += islice(kept_receipts(path.name, file), MOST_RECEIPTS + 1 - len(found))
+        try:
+            with path.open("rb") as file:
+                found += islice(kept_receipts(path.name, file), MOST_RECEIPTS + 1 - len(found))
+        except (OSError, ValueError) as error:
+            raise typer.BadParameter(str(error), param_hint="--receipt") from error
     return found
 
 

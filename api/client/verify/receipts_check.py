@@ -25,6 +25,7 @@ from core.mandate.chain.typed_data import record_receipt_digest
 from core.mandate.rules.receipts import RecordReceipt
 
 MOST_RECEIPTS: Final = 10_000
+MOST_LINES: Final = 2 * MOST_RECEIPTS  # of a file, blank ones too
 MOST_RECEIPT_BYTES: Final = 2_000
 MOST_SAID: Final = 20  # of receipts that are no evidence
 
@@ -40,10 +41,14 @@ class KeptReceipt:
 def kept_receipts(name: str, file: BinaryIO) -> Iterator[KeptReceipt]:
     """The lines of a file of receipts, blank ones left out; one that is too long as much as shows
     that it is, and none after it.
+
+    Errors: ValueError for a file of more lines than there may be receipts; the file's.
     """
     number = 0
     while line := file.readline(MOST_RECEIPT_BYTES + 2):
         number += 1
+        if number > MOST_LINES:
+            raise ValueError(f"{name}: more than {MOST_LINES} lines")
         if line.strip():
             yield KeptReceipt(f"{name}, line {number}", line)
         if len(line) > MOST_RECEIPT_BYTES + 1:

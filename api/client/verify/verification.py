@@ -128,7 +128,7 @@ def verify(
         _part(report, lambda: check_paper(record, subject, report))
     _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
     if options.receipts is not None:
-        _part(report, lambda: check.receipts(anchor))
+        _part(report, check.receipts)
     if check.has_looked or not report.unchecked:
         report.claims = claims_of(record.rows, check.proven)
     return report
@@ -326,18 +326,20 @@ class _Chain:
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
-    def receipts(self, anchor: str | None) -> None:
-        """`anchor`: the contract that the lines of anchors were compared with; without it they are the
-        file's own word, which accuses nobody.
+    def receipts(self) -> None:
+        """Lines of anchors that were compared with no contract (none is named, or no node answers
+        for it) are the file's own word, which accuses nobody.
 
-        Errors: UncheckedError when nobody says whose receipts count."""
+        Errors: UncheckedError when nobody says whose receipts count.
+        """
         signers = (
             *self.options.receipt_signers,
             *pinned("receipt_signer", self.subject.chain_id),
         )
         if not signers:
             raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
-        record = self.record if anchor is not None else replace(self.record, anchors=[])
+        is_compared = "anchors" in self.report.figures
+        record = self.record if is_compared else replace(self.record, anchors=[])
         check_receipts(
             record, self.subject, self.options.receipts or (), signers, self.last, self.report
         )

@@ -3,12 +3,14 @@
     witness's file --signature--> a signer whom the reader trusts --> seq, row_hash --> the record's row
 
 The files come from strangers: what is no cosignature, or of nobody whom the reader trusts, says
-nothing about the record. It is counted, and never read as a confirmation.
+nothing about the record. It is counted, and never read as a confirmation. A line has one spelling, so
+that all readers read the same.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -74,7 +76,9 @@ def check_witnesses(
         if count == 0 and not report.findings and not check.later:
             report.unchecked.append(f"{PART}: {signer} confirms no head of this record")
     if check.unread:
-        raise UncheckedError(PART, f"{check.unread} lines are no cosignatures")
+        check.faults.append(f"{check.unread} lines are no cosignatures")
+    if check.faults:
+        raise UncheckedError(PART, "; ".join(check.faults))
 
 
 class _Cosigned:
@@ -102,21 +106,29 @@ class _Cosigned:
         self.ignored = 0
         self.later = 0
         self.unread = 0
+        self.faults: list[str] = []  # of files
 
     def read(self, file: Path) -> None:
-        with file.open("rb") as lines:
-            for _ in range(MOST_LINES):
-                line = lines.readline(MOST_LINE_BYTES + 1)
-                if not line:
-                    return
-                if len(line) > MOST_LINE_BYTES:
-                    break
-                self._line(line)
-        raise UncheckedError(PART, "a file holds more, or longer lines, than a witness writes")
+        """As far as it is a witness's: one file's fault hides nothing that another one says."""
+        try:
+            with file.open("rb") as lines:
+                for number, line in enumerate(
+                    iter(partial(lines.readline, MOST_LINE_BYTES + 1), b"")
+                ):
+                    if number == MOST_LINES or len(line) > MOST_LINE_BYTES:
+                        self.faults.append(
+                            "a file holds more, or longer lines, than a witness writes"
+                        )
+                        return
+                    self._line(line)
+        except OSError as error:
+            self.faults.append(f"a file cannot be read ({type(error).__name__})")
 
     def _line(self, line: bytes) -> None:
         try:
             head, signature = WitnessedHead.of_json(msgspec.json.decode(line))
+            if head.line(signature).rstrip(b"\n") != line.rstrip(b"\n"):
+                raise InvalidParameterError("cosignature", "written as a witness writes it")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidParameterError):
             self.unread += 1
             return

@@ -35,6 +35,7 @@ export const ERRORS = {
   "0x08b4a225": {"name": "NotAdapter", "inputs": [["caller", "address"]], "meaning": "Thrown when the caller is not an adapter of the mandate or on the list."},
   "0x08c379a0": {"name": "Error", "inputs": [["message", "string"]], "meaning": ""},
   "0x08f45b1f": {"name": "MandateFunded", "inputs": [["budget", "uint256"]], "meaning": "Thrown when the whole budget is already in."},
+  "0x0cca6537": {"name": "RootIsStart", "inputs": [], "meaning": "The root is the one that stands for no post."},
   "0x0e07800a": {"name": "SelfPayment", "inputs": [["payTo", "address"]], "meaning": "Thrown when a vault would pay itself, or the adapter that pays."},
   "0x0fb61d19": {"name": "RulesHashMismatch", "inputs": [["given", "bytes32"], ["signed", "bytes32"]], "meaning": "Thrown when the rules are not the ones that were signed."},
   "0x116d9e02": {"name": "EpochNotAfter", "inputs": [["epoch", "uint64"], ["last", "uint64"]], "meaning": "The epoch was posted before, or a later one was."},

@@ -800,6 +800,10 @@ export const ERRORS = {
    "uint256"
   ]
  },
+ "0x0cca6537": {
+  "name": "RootIsStart",
+  "types": []
+ },
  "0x0e07800a": {
   "name": "SelfPayment",
   "types": [

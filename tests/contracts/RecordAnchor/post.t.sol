@@ -95,6 +95,15 @@ contract RecordAnchorPostTest is Test {
         anchor.post(EPOCH + 1, NEXT, start);
     }
 
+    /// @dev It stood for the first post, and whoever posted it could leave every hour before it out of a record.
+    function test_post__the_root_before_the_first__reverts() public {
+        vm.warp((EPOCH + 2) * 3600);
+        _post(EPOCH, ROOT, start);
+        vm.prank(keeper);
+        vm.expectRevert(abi.encodeWithSelector(RecordAnchor.RootIsStart.selector));
+        anchor.post(EPOCH + 1, start, ROOT);
+    }
+
     function test_post__the_greatest_epoch__is_never_over() public {
         vm.prank(keeper);
         vm.expectRevert(

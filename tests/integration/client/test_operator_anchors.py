@@ -2,6 +2,7 @@
 of an anchor is shown of, and honest records that were kept.
 """
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from api.client.verify.verification import verify
 from core.anchors.chain import ANCHORED
 from core.anchors.rules import HeadProof, epoch_end_s, epoch_of, key_of, leaf_of, value_of
 from core.chain.results import Parse
-from core.chain.rpc import Rpc
+from core.chain.rpc import Request, Rpc
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode
@@ -191,6 +192,31 @@ def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> 
     assert "before epoch" in report.unchecked[0]
 
 
+def test_a_node_without_the_block_of_a_post__proves_no_times(kept: Kept) -> None:
+    """The line was passed over, and a row that was dated back was sound."""
+    record, forgery = kept.record, Forgery.of(kept.record.lines)
+    body = copy.deepcopy(forgery.body("report"))
+    forgery.insert(body | {"base_key": "report:00000000000040008000000000000000"})
+    forgery.seal()
+    assert "anchor.backdated" in names(check(record, forgery.lines()))
+    numbers = {one["anchor"]["block_number"] for one in forgery.anchors}
+
+    class Without(Rpc):
+        def batch(
+            self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
+        ) -> list[Any]:
+            gone = set(map(hex, numbers))
+            return [
+                None if method == "eth_getBlockByNumber" and params[0] in gone else one
+                for (method, params), one in zip(
+                    requests, super().batch(requests, parse), strict=True
+                )
+            ]
+
+    report = check(record, forgery.lines(), kind=Without)
+    assert any("its own log" in one for one in report.unchecked)
+
+
 # Rows that are dated anew
 
 
@@ -251,3 +277,35 @@ def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: K
 
     report = check(kept.record, forgery.lines(), kind=Early)
     assert (report.findings, report.unchecked) == ([], [])
+
+
+def test_a_file_with_an_invented_anchor__accuses_nobody_while_no_node_answers_for_it(
+    kept: Kept,
+) -> None:
+    """The contract was named, and its posts were held back: nothing was compared."""
+    record, forgery = kept.record, Forgery.of(kept.record.lines)
+    anchor = forgery.anchors[-1]["anchor"]
+    anchor |= {"seq": 5, "row_hash": forgery.rows[4]["row_hash"]}
+    leaf = value_of(5, bytes.fromhex(anchor["row_hash"][2:]))
+    root = leaf_of(key_of(forgery.first["mandate_id"]), leaf)
+    anchor |= {"root": "0x" + root.hex(), "proof": HeadProof(()).text()}
+    forgery.anchors[:] = forgery.anchors[-1:]
+
+    class Silent(Rpc):
+        def call(
+            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
+        ) -> Any:
+            if method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]:
+                return []
+            return super().call(method, params, parse)
+
+    options = trusting(
+        record.chain,
+        anchor=record.contract,
+        receipts=kept_lines(receipts_of(record.lines, record.chain.contracts["factory"])),
+        receipt_signers=(SERVICE.address,),
+    )
+    rpc = Silent([record.chain.anvil.url])
+    report = verify(forgery.lines(), [rpc], options, lambda part, done, of: None)
+    rpc.close()
+    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)

@@ -49,7 +49,7 @@ def run(
     key = folder / "key"
     key.write_text(STRANGER.private_key)
     options = ["--rpc", record.chain.anvil.url, "--mandate", name(record), *more]
-    options += ["--anchor", record.contract]
+    options += [] if "--anchor" in more else ["--anchor", record.contract]
     options += [] if "--key-file" in more else ["--key-file", str(key)]
     options += [] if "--service" in more else ["--service", str(folder)]
     options += ["--state", str(folder / "state")]
@@ -389,3 +389,26 @@ def test_file_that_is_older_than_what_was_signed__is_no_contradiction(
     forgery.seal()
     done = run(anchored, tmp_path, tuple(forgery.lines()))
     assert (done.returncode, "older than what was signed" in done.stdout) == (2, True)
+
+
+def test_another_root_of_a_signed_hour__in_a_folder__ends_no_other_mandates_round(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """Its rows are the same. It ended the process, without evidence."""
+    cosigned(anchored, tmp_path)
+    forgery = Forgery.of(anchored.lines)
+    forgery.anchors[2]["anchor"]["root"] = "0x" + "77" * 32
+    done = run(anchored, tmp_path, forgery.lines(), "--mandate", "m_aaaaaaaaaa")
+    said = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert (done.returncode, said) == (1, ["contradiction", "unchecked"])
+    assert (tmp_path / "state" / f"{name(anchored)}.evidence.jsonl").exists()
+
+
+def test_a_state_of_another_contract__is_not_the_services_contradiction(
+    anchored: AnchoredRecord, tmp_path: Path
+) -> None:
+    """After a contract of anchors was replaced, whoever named the new one accused the service."""
+    cosigned(anchored, tmp_path)
+    done = run(anchored, tmp_path, anchored.lines, "--anchor", anchored.late)
+    assert (done.returncode, "of another anchors' contract" in done.stdout) == (2, True)
+    assert not (tmp_path / "state" / f"{name(anchored)}.evidence.jsonl").exists()

@@ -1,42 +1,48 @@
-"""What a witness downloads is bounded in time, however few bytes come at once."""
+"""What a witness downloads is bounded in time and memory, however the service sends it."""
 
-import socket
-import threading
+import gzip
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from api.client.verify.findings import UncheckedError
 from scripts import witness
-
-DRIPS = 40
-PAUSE_S = 0.1
+from tests.integration.client.dripping import DRIPPED, DRIPS, HEADERS, PAUSE_S, sending
 
 
-def _drip(listener: socket.socket) -> None:
-    peer, _ = listener.accept()
-    with peer:
-        peer.recv(4_096)
-        try:
-            peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-            for _ in range(DRIPS):
-                peer.sendall(b"x")
-                time.sleep(PAUSE_S)
-        except OSError:
-            return  # the witness hung up, as it should
-
-
+@pytest.mark.parametrize("pieces", DRIPPED.values(), ids=DRIPPED)
 def test_fetch__service_that_drips__ends_after_the_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: Sequence[bytes]
 ) -> None:
+    """Headers were bounded by each read alone: hours of one byte a read."""
     monkeypatch.setattr(witness, "FETCH_S", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=_drip, args=(listener,), daemon=True)
-        thread.start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with sending(pieces, PAUSE_S) as url:
         began = time.monotonic()
         with pytest.raises(UncheckedError, match="too slowly"):
             witness.fetch(url, "m_drip", "", tmp_path / "record")
         assert time.monotonic() - began < DRIPS * PAUSE_S / 2
-        thread.join(5)
+
+
+def answer(encoding: str, body: bytes) -> list[bytes]:
+    return [HEADERS + f"Content-Encoding: {encoding}\r\n\r\n".encode(), body]
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip,gzip,gzip"])
+def test_fetch__body_folded_more_than_once__is_not_unfolded(tmp_path: Path, encoding: str) -> None:
+    """A few kB of gzip in gzip were gigabytes of memory, before the first was counted."""
+    body = b"a record"
+    for _ in range(encoding.count("gzip")):
+        body = gzip.compress(body)
+    with (
+        sending(answer(encoding, body), 0) as url,
+        pytest.raises(UncheckedError, match="an encoding that was not asked for"),
+    ):
+        witness.fetch(url, "m_folded", "", tmp_path / "record")
+
+
+def test_fetch__body_folded_once__is_the_record(tmp_path: Path) -> None:
+    with sending(answer("gzip", gzip.compress(b"a record")), 0) as url:
+        found = witness.fetch(url, "m_folded", "", tmp_path / "record")
+    assert found.read_bytes() == b"a record"

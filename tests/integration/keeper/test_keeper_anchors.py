@@ -1,20 +1,22 @@
 """The keeper posts each hour's root once, whatever happens in between."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from core.anchors import queries
-from core.anchors.chain import CONTRACT, newest_posted
+from core.anchors.chain import ANCHORED, CONTRACT, newest_posted
 from core.anchors.rules import EPOCH_S, START, epoch_end_s
-from core.anchors.tables import AnchorEpoch
+from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
+from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
 from keeper.anchoring import Anchoring
 from keeper.areas.anchors import Anchors
@@ -207,3 +209,98 @@ def test_a_restored_database__posts_nothing_over_another_past(stage: Stage) -> N
         stage.chain.anvil.mine()
 
     assert posted(stage) == epoch
+
+
+def run_job(stage: Stage, at: int) -> None:
+    Anchors(stage.chain.reader, stage.database, lambda _: None).run(datetime.fromtimestamp(at, UTC))
+
+
+def test_a_restored_database_that_lost_no_row__finds_the_posts_of_before(stage: Stage) -> None:
+    """It makes the same roots again. Their posts were looked for from the newest block on, so every
+    record lacked these hours for good, and was called forged.
+    """
+    epoch = hours_pass(stage, 2)
+    keeper = stage.keeper()
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+    stage.chain.anvil.mine(40)
+    run_job(stage, epoch_end_s(epoch) + 500)
+    with stage.database.read() as reading:
+        assert queries.unposted(reading, 1) == []
+    stage.pass_time(epoch_end_s(epoch) + 900)
+    with stage.database.write() as session:  # the hour is made and posted after the backup
+        session.execute(delete(AnchorEpoch).where(AnchorEpoch.epoch == epoch))
+    for _ in range(2):
+        run_job(stage, epoch_end_s(epoch) + 900)
+
+    with stage.database.read() as reading:
+        assert queries.newest_posted_epoch(reading) == epoch
+
+
+def test_a_clock_that_is_ahead__makes_no_hour_that_is_not_over(stage: Stage) -> None:
+    """What is written in such an hour was in no root of it: `anchor.backdated`, in every record."""
+    epoch = hours_pass(stage, 1)
+    run_job(stage, epoch_end_s(epoch + 5) + 400)
+
+    with stage.database.read() as reading:
+        newest = queries.newest_epoch(reading)
+    assert newest is not None
+    assert newest.epoch == epoch
+
+
+OTHER_LOGS = {
+    "of another contract": {"address": "0x" + "22" * 20},
+    "of a block before": {"blockNumber": "0x9"},
+    "of a block after": {"blockNumber": "0x65"},
+    "of another event": {"topics": ["0x" + "33" * 32, "0x" + "00" * 31 + "07"]},
+}
+
+
+@pytest.mark.parametrize("change", [{}, *OTHER_LOGS.values()], ids=["asked for", *OTHER_LOGS])
+def test_a_log_that_was_not_asked_for__is_no_hours_post(
+    database: Database, change: dict[str, Any]
+) -> None:
+    """The block that is found first is kept: each record then named one without this post."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        header = {"number": "0x64", "hash": WORD, "parentHash": WORD, "timestamp": "0x1"}
+        told = {
+            "address": "0x" + "11" * 20, "topics": [ANCHORED, "0x" + "00" * 31 + "07"],
+            "data": hex_of(START + START), "blockNumber": "0x14", "blockHash": WORD,
+            "transactionHash": WORD, "transactionIndex": "0x0", "logIndex": "0x0",
+        }  # fmt: skip
+        result: Any = [told | change]
+        if asked["method"] == "eth_getBlockByNumber":
+            result = {**header, "logsBloom": "0x" + "00" * 256, "transactions": []}
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    with database.write() as session:
+        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+        session.execute(update(AnchorEpoch).values(root=START))
+    rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
+    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)
+    with suppress(RpcError):
+        job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))
+    with database.read() as reading:
+        assert queries.newest_posted_epoch(reading) == (None if change else 7)
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_new_contract__is_posted_to_once_the_tables_are_emptied(
+    stage: Stage, is_emptied: bool
+) -> None:
+    """As docs/operations/keeper.md says; with the old tables it has another past for good."""
+    hours_pass(stage, 1)
+    if is_emptied:
+        with stage.database.write() as session:
+            for table in (AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode):
+                session.execute(delete(table))
+    epoch = hours_pass(stage, 1)
+    keeper = stage.keeper()
+    for _ in range(6):
+        keeper.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) == (epoch if is_emptied else epoch - 1)

@@ -167,3 +167,11 @@ def test_text__with_one_bit_flipped__proves_nothing() -> None:
         except InvalidParameterError:
             continue
         assert not rules.is_anchored(grove.root, name, 1, ROW, proof)
+
+
+@pytest.mark.parametrize("sibling", [b"", b"\x07", bytes(range(1, 32))], ids=len)
+def test_a_proof_whose_last_sibling_is_cut_off__is_no_proof(sibling: bytes) -> None:
+    """It was read as a shorter sibling, and hashed as one: a second form of a proof."""
+    text = b64encode(bytes((0, 1, 1)) + sibling).decode()
+    with pytest.raises(InvalidParameterError):
+        HeadProof.of_text(text)
