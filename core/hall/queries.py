@@ -18,7 +18,7 @@ from core.hall.rules.days import Day
 from core.hall.rules.path import Path
 from core.hall.rules.standing import CountedDay, grown, weight_of
 from core.hall.rules.wash import DayOfOwner, Washed, washed
-from core.hall.tables import HallAgent, HallBuild, HallDay, HallDue, HallMandate
+from core.hall.tables import TRADED, HallAgent, HallBuild, HallDay, HallDue, HallMandate
 
 DAYS: Final = (
     "mandate_id",
@@ -73,10 +73,17 @@ def save_mandates(session: WriteSession, rows: Sequence[Mapping[str, Any]]) -> N
     )
 
 
-def drop_days(session: WriteSession, mandate_ids: Collection[int]) -> None:
-    """Of mandates that are counted again from their first row."""
-    if mandate_ids:
-        session.execute(delete(HallDay).where(HallDay.mandate_id.in_(mandate_ids)))
+def drop_days(session: WriteSession, mandate_ids: Collection[int]) -> set[tuple[int, date]]:
+    """Of mandates that are counted again from their first row; answers the days, (owner id, day),
+    on which they had traded.
+    """
+    if not mandate_ids:
+        return set()
+    theirs = HallDay.mandate_id.in_(mandate_ids)
+    traded = select(HallDay.owner_id, HallDay.day).where(theirs, text(TRADED))
+    days = {(owner_id, day) for owner_id, day in session.execute(traded)}
+    session.execute(delete(HallDay).where(theirs))
+    return days
 
 
 def drop_days_at(session: WriteSession, days: Mapping[int, date]) -> None:
@@ -229,7 +236,7 @@ def _of_owners(
             together,
         )
         .join(asked, ours)
-        .where(text("sides is not null"))
+        .where(text(TRADED))
         .subquery()
     )
     found = dict[tuple[int, date], list[Any]]()

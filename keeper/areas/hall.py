@@ -226,7 +226,7 @@ def _count_rows(session: Session, counted: Sequence[_Count]) -> None:
 def _save(session: WriteSession, counted: Sequence[_Count]) -> None:
     """Days and standings; whose figures are behind them is due."""
     again = [one.mandate.id for one in counted if one.is_new and one.grown.seq]
-    queries.drop_days(session, again)
+    traded = queries.drop_days(session, again)  # others were judged by what is gone, perhaps
     days = [(one.mandate, day) for one in counted for day in one.days]
     grown = {
         one.mandate.id: one.last_day
@@ -236,6 +236,7 @@ def _save(session: WriteSession, counted: Sequence[_Count]) -> None:
     queries.drop_days_at(session, grown)
     queries.add_days(session, [(of.id, of.owner_id, day) for of, day in days])
     queries.save_mandates(session, [one.columns() for one in counted])
-    washed = queries.wash(session, {(of.owner_id, day.day) for of, day in days if day.trades})
+    traded |= {(of.owner_id, day.day) for of, day in days if day.trades}
+    washed = queries.wash(session, traded)
     mandates = {one.mandate.id for one in counted} | washed
     queries.add_due(session, queries.agents_of(session, mandates))

@@ -11,8 +11,10 @@ Laws
 - Rows count in the order of the ledger; one that comes late counts on the last day that the ledger
   knew.
 - Money out where no adapter values it stands at cost until it is back. When the mandate ends it is
-  lost; what comes back later is a gain of that day, up to its cost.
-- After the end the agent holds nothing: `worth_usdc_e6` is 0.
+  lost; what comes back later is a gain of that day, up to its cost. So are listed positions that
+  were traded just before the end (UNMARKED_S) and not marked since.
+- After the end the agent holds nothing: a day's `worth_usdc_e6` is 0. What listed positions bring
+  beyond their last mark is no gain, and a token that the owner takes out changes nothing.
 
 Amounts are USDC base units. Source: docs/hall.md#what-counts.
 """
@@ -31,6 +33,7 @@ from core.money import bps_of_down
 
 TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 STOP_LINE: Final = "stop_line"
+UNMARKED_S: Final = 600  # the keeper has marked what a trade did, if worth moved
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,23 +73,29 @@ class MandateStanding:
     """Where a mandate stands after its rows so far; as JSON it is kept between two builds.
 
     `out`: at targets that no listed adapter values, at cost. `worth`: after the agent's fee.
-    `stopped_by`: of the first stop: floor, self, other.
+    `held`: deposits that are in the vault, until it holds its budget. `stopped_by`: of the first
+    stop: floor, self, other.
     """
 
     cash_usdc_e6: int = 0
     listed_usdc_e6: int = 0
     out_usdc_e6: int = 0
     lost_usdc_e6: int = 0  # written off at the end, and not back since
+    lost_listed_usdc_e6: int = 0  # the same, of listed positions
+    held_usdc_e6: int = 0
     deposited_usdc_e6: int = 0
     withdrawn_usdc_e6: int = 0
     paid_out_usdc_e6: int = 0
     worth_usdc_e6: int = 0
+    worth_at_end_usdc_e6: int = 0  # 0 before it
     funded_on: date | None = None  # UTC, as all days
     ended_on: date | None = None
     stopped_by: str | None = None
     last_day: date | None = None
     last_at: datetime | None = None  # of the newest row
-    last_trade: str | None = None  # its transaction, target and side
+    unmarked_at: datetime | None = None  # of the last listed trade, without a mark since
+    last_tx: str | None = None  # the newest one that traded
+    traded: list[str] = field(default_factory=list)  # by it, target and side
 
     def as_json(self) -> dict[str, Any]:
         return {name: _to_json(value) for name, value in asdict(self).items()}
@@ -98,15 +107,16 @@ def _to_json(value: Any) -> Any:
 
 _NAMES: Final = frozenset(one.name for one in fields(MandateStanding))
 _DAYS: Final = ("funded_on", "ended_on", "last_day")
+_TIMES: Final = ("last_at", "unmarked_at")
 
 
 def standing_of(raw: Mapping[str, Any]) -> MandateStanding:
     """Errors: KeyError when other fields were kept: count the ledger again."""
     if raw.keys() != _NAMES:
         raise KeyError(f"not the fields of a standing: {sorted(raw.keys() ^ _NAMES)}")
-    days = {name: None if raw[name] is None else date.fromisoformat(raw[name]) for name in _DAYS}
-    last_at = None if raw["last_at"] is None else datetime.fromisoformat(raw["last_at"])
-    return MandateStanding(**{**raw, **days, "last_at": last_at})
+    days = {name: date.fromisoformat(raw[name]) for name in _DAYS if raw[name] is not None}
+    times = {name: datetime.fromisoformat(raw[name]) for name in _TIMES if raw[name] is not None}
+    return MandateStanding(**{**raw, **days, **times})
 
 
 class Days:
@@ -150,13 +160,12 @@ class Days:
         match row.kind:
             case RowKind.DEPOSIT:
                 now.deposited_usdc_e6 += row.cash_delta_usdc_e6
-                if now.funded_on is None and now.deposited_usdc_e6 >= self.told.budget_usdc_e6:
-                    now.funded_on = row.occurred_at.date()
+                self._funds(row)
                 return row.cash_delta_usdc_e6
             case RowKind.WITHDRAW:
                 now.withdrawn_usdc_e6 -= row.cash_delta_usdc_e6
-                is_usdc = row.amount_usdc_e6 is not None
-                return row.cash_delta_usdc_e6 if is_usdc else self._tokens_went()
+                now.held_usdc_e6 = min(now.held_usdc_e6, self._left(row))
+                return row.cash_delta_usdc_e6
             case RowKind.PAYOUT:
                 now.paid_out_usdc_e6 -= row.cash_delta_usdc_e6
                 self._ends(row)
@@ -168,10 +177,19 @@ class Days:
                 pass
         return 0
 
-    def _tokens_went(self) -> int:
-        """The owner took another token: what adapters valued went with it."""
-        gone, self.standing.listed_usdc_e6 = self.standing.listed_usdc_e6, 0
-        return -gone
+    def _funds(self, row: NewRow) -> None:
+        """Source: MandateVault._bookDeposit and _bookWithdrawal."""
+        now = self.standing
+        now.held_usdc_e6 += row.cash_delta_usdc_e6
+        if now.funded_on is None and now.held_usdc_e6 >= self.told.budget_usdc_e6:
+            now.funded_on = row.occurred_at.date()
+
+    def _left(self, row: NewRow) -> int:
+        """The vault's balance after a withdrawal: what others gave leaves first."""
+        withdrawn = chain_fact(row, "withdrawn") or {}
+        balance = usable_usdc_e6(withdrawn.get("balance"))
+        held = self.standing.held_usdc_e6
+        return max(0, held + row.cash_delta_usdc_e6) if balance is None else balance
 
     def _ends(self, row: NewRow) -> None:
         """A stop or settlement of the chain."""
@@ -181,8 +199,14 @@ class Days:
         if now.stopped_by is None and row.kind is RowKind.STOP:
             now.stopped_by = stopped_by(row)
         if now.ended_on is None:
+            self._marked(_stopped(row))
             now.ended_on = row.occurred_at.date()
             now.lost_usdc_e6, now.out_usdc_e6 = now.out_usdc_e6, 0
+            if now.unmarked_at is not None:
+                since_s = (row.occurred_at - now.unmarked_at).total_seconds()
+                if since_s < UNMARKED_S:
+                    now.lost_listed_usdc_e6, now.listed_usdc_e6 = now.listed_usdc_e6, 0
+            now.worth_at_end_usdc_e6 = self._worth()
 
     def _cost(self, row: NewRow) -> None:
         """What a call spent on a service was counted as out with the call; it is gone."""
@@ -212,13 +236,16 @@ class Days:
         target, selector = str(called.get("target")).lower(), str(called.get("selector"))
         if is_trade and (spent or received) and target in self.told.positions.valued:
             self._trade(row, target, spent > received)
+            self.standing.unmarked_at = row.occurred_at
         return self._went(target, selector, spent, received)
 
     def _marked(self, mark: Mapping[str, Any]) -> None:
         now, worth = self.standing, usable_usdc_e6(mark.get("worth_usdc"))
-        if worth is not None:
-            elsewhere = now.out_usdc_e6 + now.lost_usdc_e6
-            now.listed_usdc_e6 = max(0, worth - now.cash_usdc_e6 - elsewhere)
+        if worth is None:
+            return
+        listed = max(0, worth - now.cash_usdc_e6 - now.out_usdc_e6 - now.lost_usdc_e6)
+        now.listed_usdc_e6 = listed if now.ended_on is None else min(listed, now.listed_usdc_e6)
+        now.unmarked_at = None
 
     def _went(self, target: str, selector: str | None, spent: int, received: int) -> int:
         """Money to a target (in lower case) and back; answers what a target without a listed adapter
@@ -226,8 +253,9 @@ class Days:
         """
         now, positions = self.standing, self.told.positions
         if target in positions.valued:
-            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 + spent - received)
-            return 0
+            listed = now.listed_usdc_e6 + spent - received
+            now.listed_usdc_e6 = max(0, listed)
+            return 0 if now.ended_on is None else self._found_listed(max(0, -listed))
         out = now.out_usdc_e6
         if selector is not None and spent > received:
             now.out_usdc_e6 = unvalued_out_after(
@@ -239,6 +267,12 @@ class Days:
         beyond = max(0, back - out)
         found = min(beyond, now.lost_usdc_e6)
         now.lost_usdc_e6 -= found
+        return beyond - found
+
+    def _found_listed(self, beyond: int) -> int:
+        """After the end, beyond the last mark: what was written off is a gain, and no more."""
+        found = min(beyond, self.standing.lost_listed_usdc_e6)
+        self.standing.lost_listed_usdc_e6 -= found
         return beyond - found
 
     def _worth(self, without: int = 0) -> int:
@@ -255,6 +289,8 @@ class Days:
 
     def _count(self, day: Day, flow: int, result: int) -> None:
         before = self._before
+        if result:  # what the agent had, not what the owner has left of it since
+            before = max(before, self.standing.worth_at_end_usdc_e6)
         day.flow_usdc_e6 += flow
         day.result_usdc_e6 += result
         day.capital_usdc_e6 = max(day.capital_usdc_e6, before + max(0, flow))
@@ -266,10 +302,12 @@ class Days:
 
     def _trade(self, row: NewRow, target: str, is_buy: bool) -> None:
         """A transaction's further calls there to the same side are the same trade."""
-        trade = f"{row.tx_hash} {target} {is_buy}"
-        if trade == self.standing.last_trade:
+        now, trade = self.standing, f"{target} {is_buy}"
+        if row.tx_hash != now.last_tx:
+            now.last_tx, now.traded = row.tx_hash, []
+        if trade in now.traded:
             return
-        self.standing.last_trade = trade
+        now.traded.append(trade)
         day = self._day(row)
         day.trades += 1
         day.sides.setdefault(target, [0, 0])[not is_buy] += 1
@@ -307,8 +345,13 @@ def is_told_by_agent(row: NewRow) -> bool:
 
 
 def stopped_by(row: NewRow) -> str:
-    """Of a stop: floor (the stop line, whoever enforced it), self (the agent), other."""
-    if row.reported_by is ReportedBy.AGENT:
-        return "self"
-    stopped = chain_fact(row, "stopped") or {}
-    return "floor" if stopped.get("reason") == STOP_LINE else "other"
+    """Of a stop of the chain: floor (the stop line, whoever enforced it), self (the agent), other."""
+    if _stopped(row).get("reason") == STOP_LINE:
+        return "floor"
+    return "self" if row.reported_by is ReportedBy.AGENT else "other"
+
+
+def _stopped(row: NewRow) -> Mapping[str, Any]:
+    """What the chain's log says of the stop, whoever sent it. Of another row nothing."""
+    stopped = row.payload.get("stopped")
+    return stopped if row.kind is RowKind.STOP and isinstance(stopped, Mapping) else {}

@@ -12,7 +12,7 @@ Laws
 - A paper stop voids what is open: each position's unreturned cost comes back
   (docs/rules.md#after-a-stop).
 - On testnet a row without a block moves no cash. A withdrawal takes own cash first; what goes
-  beyond it was donated.
+  beyond it was donated. Before the mandate works what was donated leaves first, and then deposits.
 
 | paper row | cash |
 |---|---|
@@ -25,11 +25,12 @@ Laws
 | any report of the agent after the end of the mandate | 0 |
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.reported import position_id
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.reported import position_id, usable_usdc_e6
 from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateFacts, MandateState, Position
 from core.money import UsdcE6, usdc_text
@@ -44,11 +45,21 @@ def priced(row: NewRow, state: MandateState, facts: MandateFacts) -> NewRow:
         return _paper(row, state)
     if row.block_hash is None:
         return replace(row, cash_delta_usdc_e6=0)
-    if row.kind is RowKind.WITHDRAW and row.cash_delta_usdc_e6 < 0:
-        return replace(
-            row, cash_delta_usdc_e6=-min(row.amount_usdc_e6 or 0, max(0, state.cash_usdc_e6))
-        )
+    if row.kind is RowKind.WITHDRAW and row.amount_usdc_e6 is not None:
+        return replace(row, cash_delta_usdc_e6=-_own_part(row, row.amount_usdc_e6, state))
     return row
+
+
+def _own_part(row: NewRow, amount_usdc_e6: int, state: MandateState) -> int:
+    """What of a withdrawal is the mandate's own; the rest was given. Before the mandate works what
+    was given leaves first. Source: MandateVault._bookWithdrawal, _ownCash.
+    """
+    own = min(amount_usdc_e6, max(0, state.cash_usdc_e6))
+    withdrawn = row.payload.get("withdrawn")
+    balance = usable_usdc_e6(withdrawn.get("balance")) if isinstance(withdrawn, Mapping) else None
+    if state.status is Status.SIGNED and balance is not None:
+        return min(own, max(0, state.cash_usdc_e6 - balance))
+    return own
 
 
 def signed_rows(

@@ -16,7 +16,7 @@ from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.unvalued import PositionRules
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 UNSEEN = "unseen"
 
 

@@ -17,6 +17,7 @@ from core.perps.rules.orders import (
 
 MOST_POSITIONS = 1_000
 MOST_ASSETS = 10_000
+MOST_DEXS = 10_000  # an asset number is an int4
 MOST_SIZE_DECIMALS = 8
 BUILDER_OFFSET, BUILDER_STEP = 110_000, 10_000  # of asset numbers of markets that builders deployed
 _COIN = re.compile(r"[A-Za-z0-9]{1,16}(?::[A-Za-z0-9]{1,16})?", re.ASCII)
@@ -35,7 +36,8 @@ def positions_of(state: Any) -> tuple[VenuePosition, ...]:
 
 def asset_offset(dexs: Any, dex: str) -> int:
     """Of the asset numbers of a market that builders deployed. Errors: VenueAnswerError."""
-    names = [row.get("name") for row in _list(dexs, "perpDexs")[1:] if isinstance(row, Mapping)]
+    rows = _list(dexs, "perpDexs")[1:MOST_DEXS]
+    names = [row.get("name") for row in rows if isinstance(row, Mapping)]
     if dex not in names:
         raise VenueAnswerError("perpDexs does not have the leg's dex")
     return BUILDER_OFFSET + BUILDER_STEP * names.index(dex)
@@ -71,8 +73,8 @@ def answer_of_send(answer: Any) -> OrderAnswer:
         filled = object_of(said["filled"], "filled")
         return OrderAnswer(
             outcome=OrderOutcome.ACCEPTED,
-            avg_px_e8=_e8(filled.get("avgPx"), "avgPx", is_exact=False),
-            total_sz_e8=_e8(filled.get("totalSz"), "totalSz"),
+            avg_px_e8=_above_0(_e8(filled.get("avgPx"), "avgPx", is_exact=False), "avgPx"),
+            total_sz_e8=_above_0(_e8(filled.get("totalSz"), "totalSz"), "totalSz"),
             oid=_oid(filled.get("oid")),
         )
     if "resting" in said:
@@ -110,6 +112,12 @@ def _e8(value: Any, name: str, *, is_exact: bool = True) -> int:
     if rest and is_exact:
         raise VenueAnswerError(f"{name} has more than 8 decimals")
     return whole
+
+
+def _above_0(value: int, name: str) -> int:
+    if value <= 0:
+        raise VenueAnswerError(f"{name} is not above 0")
+    return value
 
 
 def _coin(value: Any) -> str:

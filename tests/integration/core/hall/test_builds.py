@@ -290,6 +290,27 @@ def test_an_owner_s_two_mandates_that_trade_with_each_other__make_no_gain(
     assert since(database, loser)["net_usdc"] == "-110.000000"
 
 
+def test_a_partner_s_trades_that_a_reorganisation_takes_back__discount_nothing(
+    database: Database,
+) -> None:
+    somebody = owner(database)
+    winner, loser = agent(database, WALLET), agent(database, b"\x88" * 20)
+    won = Told().on(0).deposit(1_000).on(1).buy(100).on(2).sell(190)
+    mandate(database, winner, won, owner_id=somebody)
+    lost = Told().on(0).deposit(1_000).on(2).buy(200).mark(890)
+    undone = [replace(row, block_hash="0x" + "44" * 32) for row in lost.rows[1:]]
+    lost.rows[1:] = undone
+    mandate(database, loser, lost, owner_id=somebody, wallet=b"\x88" * 20, name="m_bbbbbbbbbb")
+    build(database)
+    assert since(database, winner)["net_usdc"] == "0.000000"
+    with database.write() as session:
+        reverse_blocks(session, ["0x" + "44" * 32], NOW)
+    build(database)
+
+    assert since(database, winner)["net_usdc"] == "90.000000"
+    assert since(database, winner)["trades"] == 2
+
+
 def test_paper__makes_no_record(database: Database) -> None:
     agent_id = agent(database, WALLET)
     mandate_id = mandate(database, agent_id, Told().on(0).deposit(1_000).on(1).buy(100).sell(900))

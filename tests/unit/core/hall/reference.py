@@ -5,7 +5,7 @@ It shares no code with core.hall but the shape of rows.
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -22,15 +22,21 @@ class Point:
     before: int
     after: int
     flow: int
+    had_at_end: int = 0  # once it is over
 
     @property
     def result(self) -> int:
         return self.after - self.before - self.flow
 
     @property
+    def base(self) -> int:
+        """What a result is a share of: after the end at least what there was at the end."""
+        return max(self.before, self.had_at_end) if self.result else self.before
+
+    @property
     def share(self) -> Fraction:
-        left = max(0, self.before + self.result)
-        return Fraction(left, self.before) if self.before > 0 else Fraction(1)
+        left = max(0, self.base + self.result)
+        return Fraction(left, self.base) if self.base > 0 else Fraction(1)
 
 
 class Reference:
@@ -40,6 +46,8 @@ class Reference:
         self.listed, self.position_targets, self.fee_bps = listed, position_targets, fee_bps
         self.cash = self.at_listed = self.elsewhere = self.written_off = 0
         self.put_in = self.taken = self.fees = 0
+        self.doubtful = self.had_at_end = 0  # at listed adapters at the end, unmarked; worth then
+        self.traded: datetime | None = None  # when at a listed one, with no mark after it
         self.over = False
         self.over_from: int | None = None  # the place of the point that ended it
         self.points: list[Point] = []
@@ -55,7 +63,8 @@ class Reference:
                     flow += self.worth() - without
                 at = row.occurred_at.date()
                 last = self.points[-1].day if self.points else at
-                self.points.append(Point(max(at, last), before, self.worth(), flow))
+                point = Point(max(at, last), before, self.worth(), flow, self.had_at_end)
+                self.points.append(point)
                 if self.over and self.over_from is None:
                     self.over_from = len(self.points) - 1
 
@@ -76,26 +85,45 @@ class Reference:
             return row.cash_delta_usdc_e6
         if row.kind is RowKind.PAYOUT:
             self.fees -= row.cash_delta_usdc_e6
+        told = payload.get("mark") or payload.get("stopped") or {}
+        if told.get("worth_usdc"):
+            self.mark(int(told["worth_usdc"].replace(".", "")))
         if row.kind in (RowKind.PAYOUT, RowKind.STOP) and not self.over:
-            self.over, self.written_off, self.elsewhere = True, self.elsewhere, 0
-        if "mark" in payload:
-            worth = int(payload["mark"]["worth_usdc"].replace(".", ""))
-            self.at_listed = max(0, worth - self.cash - self.elsewhere - self.written_off)
+            self.end(row.occurred_at)
         return 0
+
+    def mark(self, worth: int) -> None:
+        at_listed = max(0, worth - self.cash - self.elsewhere - self.written_off)
+        self.at_listed = min(at_listed, self.at_listed) if self.over else at_listed
+        self.traded = None
+
+    def end(self, at: datetime) -> None:
+        self.over, self.written_off, self.elsewhere = True, self.elsewhere, 0
+        if self.traded is not None and at < self.traded + timedelta(minutes=10):
+            self.doubtful, self.at_listed = self.at_listed, 0
+        self.had_at_end = self.worth()
 
     def gift(self, row: NewRow) -> int:
         payload: Any = row.payload
         if "executed" in payload or "proceeds" in payload:
             called = payload.get("executed") or payload["proceeds"]
-            return self.trade(called.get("target") or called["adapter"], row.cash_delta_usdc_e6)
+            target = called.get("target") or called["adapter"]
+            if "executed" in payload and target == self.listed:
+                self.traded = row.occurred_at
+            return self.trade(target, row.cash_delta_usdc_e6)
         return 0
 
     def trade(self, target: str, change: int) -> int:
         """Of a call: income that no listed adapter bears out."""
         target = target.lower()
         if target == self.listed:
+            beyond = max(0, change - self.at_listed)
             self.at_listed = max(0, self.at_listed - change)
-            return 0
+            if not self.over:
+                return 0
+            back = min(beyond, self.doubtful)
+            self.doubtful -= back
+            return beyond - back
         if change < 0:
             self.elsewhere -= change if target in self.position_targets else 0
             return 0
@@ -148,11 +176,11 @@ def growth_together(references: list[Reference], after: date) -> Fraction:
             points = [point for point in of_day if point.flow or point.result]
             base, share = Fraction(worth[number]), Fraction(1)
             if points:
-                base = Fraction(max(point.before + max(0, point.flow) for point in points))
+                base = Fraction(max(point.base + max(0, point.flow) for point in points))
                 base = max(base, Fraction(worth[number]))
                 for point in points:
                     share *= point.share
-                least = min((p.before for p in points if p.result and p.before > 0), default=0)
+                least = min((p.base for p in points if p.result and p.base > 0), default=0)
                 if share != 1 and least:
                     made_of = sum(point.result for point in points) / (share - 1)
                     base = min(base, max(Fraction(least), made_of))

@@ -5,7 +5,7 @@ import pytest
 from core.hall.rules.standing import record_of
 from core.hall.rules.wash import DayOfOwner, Washed, washed
 from core.mandate.rules.ledger import RowKind
-from tests.unit.core.hall.told import AGENT, LISTED, OTHER, SERVICE, USDC, Told, on
+from tests.unit.core.hall.told import AGENT, LISTED, OTHER, OWNER, SERVICE, USDC, Told, on
 
 
 def test_a_deposit__is_no_gain() -> None:
@@ -171,3 +171,86 @@ def test_a_deposit_after_a_small_mandate_s_gain__makes_the_gain_no_heavier() -> 
     together = record_of([small.record(1), large.record(2)], [], on(1)).windows["since"]
 
     assert (alone.twr_bps, together.twr_bps) == (5_000, 0)
+
+
+def test_a_transaction_that_buys_and_sells_in_turn__is_two_trades() -> None:
+    one = Told().on(0).deposit(1_000).on(1)
+    for _ in range(10):
+        one.buy(1, tx_hash="0x" + "ab" * 32).sell(1, tx_hash="0x" + "ab" * 32)
+
+    assert one.of_agent(today=1).trades_total == 2
+
+
+def test_a_budget_that_was_never_there_at_once__makes_no_day_live() -> None:
+    """All but a cent comes in and goes back; then the cent."""
+    one = Told().on(0).deposit(999.99).withdraw(999.99, balance=0).deposit(0.01)
+    record = one.of_agent(today=40)
+    assert (record.mandates_total, record.days_live) == (0, 0)
+
+    assert one.on(40).deposit(999.99).of_agent(today=40).days_live == 1
+
+
+def test_what_others_gave__leaves_before_a_deposit() -> None:
+    one = Told().on(0).deposit(600).withdraw(600, balance=600).deposit(400)
+
+    assert one.of_agent(today=0).days_live == 1
+
+
+@pytest.mark.parametrize("is_junk", [True, False], ids=["any token", "none"])
+def test_a_token_that_the_owner_takes_out__makes_the_rest_no_gain(is_junk: bool) -> None:
+    """The position is still there, and all but a dollar of the cash is not."""
+    one = Told().on(0).deposit(1_000).on(1).buy(500).on(1, 13).stop(by=OWNER, reason="done")
+    one.on(2).withdraw(499)
+    if is_junk:
+        one.withdraw(1, token="0x" + "99" * 20)
+    since = one.unwind(500).of_agent(today=2).windows["since"]
+
+    assert (since.net_usdc_e6, since.twr_bps) == (0, 0)
+
+
+@pytest.mark.parametrize("by", [OWNER, AGENT])
+def test_a_stop_at_the_floor__counts_what_positions_were_worth_then(by: str) -> None:
+    """The price fell from one block to the next: no mark came before the stop."""
+    one = Told().on(0).deposit(1_000).on(1).buy(500).mark(1_000)
+    one.on(2).stop(by=by, worth=550).on(3).unwind(50).settle()
+    record = one.of_agent(today=3)
+
+    since = record.windows["since"]
+    assert (since.net_usdc_e6, since.twr_bps) == (-450 * USDC, -4_500)
+    assert (record.floor_stops, record.self_stops) == (1, 0)
+
+
+@pytest.mark.parametrize("is_sale", [True, False])
+def test_a_bad_trade_just_before_the_end__is_no_secret_of_the_end(is_sale: bool) -> None:
+    """The agent sells for a dollar what it bought for 500, or buys at such a price, to itself."""
+    one = Told().on(0).deposit(1_000)
+    one = one.on(1).buy(500).mark(1_000).on(2).sell(1) if is_sale else one.on(2).buy(500)
+    ended = one.stop(by=AGENT, reason="done")
+    lost = -499 * USDC if is_sale else -500 * USDC
+    assert ended.of_agent(today=2).windows["since"].net_usdc_e6 == lost
+
+    back = ended.on(3).unwind(400).of_agent(today=3).windows["since"]
+    assert back.net_usdc_e6 == lost + 400 * USDC
+
+
+def test_a_price_that_rises_after_the_end__is_no_gain() -> None:
+    """An owner that waits for it would show the winners alone."""
+    one = Told().on(0).deposit(1_000).on(1).buy(500).mark(1_000).on(2)
+    one.stop(by=AGENT, reason="done").on(60).unwind(900)
+
+    assert one.of_agent(today=60).windows["since"].net_usdc_e6 == 0
+
+
+def test_a_late_mark__makes_no_gain_of_what_the_owner_took() -> None:
+    one = Told().on(0).deposit(1_000).on(1).buy(500).mark(1_000)
+    one.on(2).stop(by=OWNER, reason="done").withdraw(500).mark(1_000)
+
+    assert one.of_agent(today=2).windows["since"].net_usdc_e6 == 0
+
+
+def test_what_is_found_after_the_end__is_a_share_of_what_the_agent_had() -> None:
+    """400 of 1,000 were lost; when they come back, the owner has left a dollar of the rest."""
+    one = Told().on(0).deposit(1_000).on(1).buy(400, OTHER).on(2).stop(by=AGENT, reason="done")
+    one.on(3).withdraw(599).proceeds(400)
+
+    assert one.of_agent(today=3).windows["since"].twr_bps == 0

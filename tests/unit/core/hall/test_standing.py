@@ -7,7 +7,7 @@ import pytest
 from core.hall.rules.path import MOST, ONE, Path, step
 from core.hall.rules.shown import SORTS, record_to_json, sorts_of
 from core.hall.rules.standing import AgentRecord, record_of
-from tests.unit.core.hall.told import USDC, Told, on
+from tests.unit.core.hall.told import AGENT, USDC, Told, on
 
 
 def test_the_worked_figures_of_the_page() -> None:
@@ -21,6 +21,23 @@ def test_the_worked_figures_of_the_page() -> None:
     assert window.twr_bps == -100
     assert window.max_drawdown_bps == 917
     assert window.trades == 4
+
+
+@pytest.mark.parametrize(
+    ("ended", "brings", "net"),
+    [
+        (Told().on(0).deposit(1_000).buy(500).mark(1_000).on(1).stop(worth=550), 50, -450),
+        (Told().on(0).deposit(1_000).buy(500).mark(1_000).on(0, 13).stop(by=AGENT), 900, 0),
+        (Told().on(0).deposit(1_000).buy(500).mark(1_000).sell(1).stop(by=AGENT), 0, -499),
+        (Told().on(0).deposit(1_000).buy(500).mark(1_000).buy(100).stop(by=AGENT), 600, 0),
+    ],
+    ids=["stop line", "price rose", "sold to itself", "just bought"],
+)
+def test_an_end__counts_as_the_page_says(ended: Told, brings: int, net: int) -> None:
+    """docs/hall.md#what-counts, its second table."""
+    one = ended.on(2).unwind(brings) if brings else ended
+
+    assert one.of_agent(today=2).windows["since"].net_usdc_e6 == net * USDC
 
 
 def test_a_fee_that_is_paid__was_counted_when_the_gain_was_made() -> None:

@@ -84,15 +84,20 @@ class Told:
     def mark(self, worth: float) -> "Told":
         return self.says(ev.Marked(_e6(worth), 1, "0x" + "00" * 32))
 
-    def stop(self, by: str = KEEPER, reason: str = "stop_line") -> "Told":
+    def stop(
+        self, by: str = KEEPER, reason: str = "stop_line", worth: float | None = None
+    ) -> "Told":
         word = "0x" + reason.encode().ljust(32, b"\0").hex()
-        return self.says(ev.Stopped(by, word, 0, True))
+        return self.says(ev.Stopped(by, word, _e6(worth or 0), worth is not None))
+
+    def unwind(self, amount: float, target: str = LISTED) -> "Told":
+        return self.says(ev.Unwound(OWNER, target, SELL, _e6(amount), 0))
 
     def settle(self, fee: float = 0) -> "Told":
         return self.says(ev.Settled(AGENT, 0, _e6(fee), 0))
 
-    def withdraw(self, amount: float) -> "Told":
-        return self.says(ev.Withdrawn(TOKEN, OWNER, _e6(amount), 0))
+    def withdraw(self, amount: float, balance: float = 0, token: str = TOKEN) -> "Told":
+        return self.says(ev.Withdrawn(token, OWNER, _e6(amount), _e6(balance)))
 
     def report(self, kind: RowKind, amount: float) -> "Told":
         row = NewRow(

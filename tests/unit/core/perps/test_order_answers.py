@@ -139,6 +139,19 @@ def test_an_answer_to_an_order__is_accepted_or_rejected(status: Any, outcome: Or
     assert answer_of_send(sent(status)).outcome is outcome
 
 
+@pytest.mark.parametrize("changed", [{"totalSz": "-1"}, {"totalSz": "0"}, {"avgPx": "-0.5"}])
+def test_an_order_that_filled_nothing_or_less__is_no_answer(changed: Any) -> None:
+    """Nor does it make a number that nobody can read: -0.5 is no -1.5."""
+    filled = {"totalSz": "1", "avgPx": "1.5", "oid": 1} | changed
+    with pytest.raises(VenueAnswerError):
+        answer_of_send(sent({"filled": filled}))
+
+
+def test_a_market_beyond_all_asset_numbers__is_refused() -> None:
+    with pytest.raises(VenueAnswerError):
+        asset_offset([None, *([{}] * 300_000), {"name": "abc"}], "abc")
+
+
 def test_an_average_price__is_rounded_down() -> None:
     filled = {"filled": {"totalSz": "1", "avgPx": "1.123456789", "oid": 1}}
     assert answer_of_send(sent(filled)).avg_px_e8 == 112_345_678

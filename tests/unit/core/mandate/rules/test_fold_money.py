@@ -13,6 +13,9 @@ from tests.unit.core.mandate.rules.ledgers import (
     TESTNET,
     VENUE,
     X402,
+    SampleLedger,
+    created,
+    deposited,
     e6,
     executed,
     marked,
@@ -67,6 +70,44 @@ def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
         e6("1000"),
         e6("5"),
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "own"), [("0", "600", "0"), ("0", "250", "350"), ("100", "250", "450")]
+)
+def test_a_withdrawal_before_the_budget_is_there__takes_deposits_back(
+    given: str, taken: str, own: str
+) -> None:
+    """What others gave leaves first; it works when the budget is there at once."""
+    ledger = SampleLedger(TESTNET)
+    ledger.sign()
+    ledger.chain(created(), 1)
+    ledger.chain(deposited("600"), 1)
+    left = e6("600") + e6(given) - e6(taken)
+    ledger.chain(replace(withdrawn(taken), balance=left))
+    state = ledger.state
+    assert (state.deposited_usdc_e6, state.cash_usdc_e6, state.withdrawn_usdc_e6) == (
+        e6(own),
+        e6(own),
+        0,
+    )
+
+    ledger.chain(replace(deposited("400"), balance=left + e6("400")))
+    assert ledger.state.status.value == "signed"
+    ledger.chain(replace(deposited("600"), amount=e6("600") - e6(own)))
+    assert ledger.state.status is Status.WORKING
+
+
+def test_a_withdrawal_after_a_stop_of_what_never_worked__is_one() -> None:
+    ledger = SampleLedger(TESTNET)
+    ledger.sign()
+    ledger.chain(created(), 1)
+    ledger.chain(deposited("600"), 1)
+    ledger.chain(stopped())
+    ledger.chain(withdrawn("600"))
+
+    state = ledger.state
+    assert (state.deposited_usdc_e6, state.withdrawn_usdc_e6) == (e6("600"), e6("600"))
 
 
 def test_cash__another_token_moves_none_and_has_no_amount() -> None:
