@@ -503,9 +503,9 @@ class GalleryOfferedCitation(TypedDict):
 class GalleryOfferedParam(TypedDict):
     name: str
     type: Literal["int", "float"]
-    min: str  # USDC with at most six decimals; text, or a number without an exponent
-    max: str  # USDC with at most six decimals; text, or a number without an exponent
-    default: str  # USDC with at most six decimals; text, or a number without an exponent
+    min: str  # a number with at most six decimals; text, or a number without an exponent
+    max: str  # a number with at most six decimals; text, or a number without an exponent
+    default: str  # a number with at most six decimals; text, or a number without an exponent
 
 
 class HallHallDelegators(TypedDict):
@@ -1896,7 +1896,7 @@ class PerpsLegAnswer(TypedDict):
     mandate: str
     mandate_status: str
     network: str
-    hl_market_on: bool
+    hl_market_on: bool  # a leg is bound and the mandate is working
     agent_address: str | None
     leg: PerpsLegView | None
     exit_allowance_bps: int

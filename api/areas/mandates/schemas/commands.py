@@ -18,6 +18,7 @@ from api.kernel.fields import (
     Int,
     Json,
     JsonObject,
+    Millionths,
     PositiveUsdc,
     PublicId,
     Signature,
@@ -70,7 +71,7 @@ class ReplacePolicy(AgentPath):
     stop_conditions: Verbatim = None
     per_tx_cap_usdc: PositiveUsdc | None = None
     total_cap_usdc: PositiveUsdc | None = None
-    hold_ratio: Usdc | None = None
+    hold_ratio: Millionths | None = None
     min_net_bps: Int | None = None
     max_cost_bps: Bps | None = None
     slippage_bps: Bps | None = None
@@ -105,7 +106,7 @@ class DraftTerms(Command):
         Annotated[str, Field(max_length=64, description="of a listing that is in the gallery")]
         | None
     ) = None
-    listing_params: Annotated[dict[str, Usdc], Field(max_length=PARAMS_MOST)] | None = Field(
+    listing_params: Annotated[dict[str, Millionths], Field(max_length=PARAMS_MOST)] | None = Field(
         default=None,
         description="the listing's parameters by name, each within its range; what is left out "
         "has its default",
