@@ -300,7 +300,11 @@ Verbatim = Annotated[str | None, BeforeValidator(_verbatim), WithJsonSchema({})]
 included. None is null.
 """
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
+JsonObject = Annotated[
+    dict[str, Any],
+    BeforeValidator(_object),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
 """Free JSON, storable in a ledger: strings, ints, booleans, nulls, lists and objects; fractions as
 their literal text.
 """
