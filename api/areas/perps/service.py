@@ -1,7 +1,7 @@
 """The leg of a mandate at the perpetuals venue: bind, unbind, read (docs/perpetuals.md).
 
 Laws
-- While the service has no venue every call answers tw_feature_disabled, whatever it asks for.
+- While the service has no venue every call that can be read answers tw_feature_disabled.
 - An owner binds the account that it signs in with and no other: nobody can take the place of
   somebody else's address.
 - No key is taken, kept or answered. Each binding and unbinding is a row of the mandate's record.
