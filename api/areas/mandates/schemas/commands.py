@@ -31,7 +31,7 @@ from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
-from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
+from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MAX_RULES, SHARE_OF_VERIFIED_GAIN
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
@@ -94,7 +94,14 @@ class DraftTerms(Command):
         description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, "
         f"{DEFAULT_AGENT_FEE_BPS} bps",
     )
-    allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
+    allowed_targets: (
+        Annotated[
+            list[Json],
+            # the domain refuses 0 and more than MAX_RULES, in its own words
+            Field(max_length=64, json_schema_extra={"minItems": 1, "maxItems": MAX_RULES}),
+        ]
+        | None
+    ) = None
     per_tx_cap_usdc: Usdc | None = None
     daily_cap_usdc: Usdc | None = None
     approval_above_usdc: Usdc | None = None

@@ -57,6 +57,13 @@ def test_bounds__of_tools_are_too() -> None:
     assert [path for path, schema in schemas_in(listed) if OF_PYDANTIC & schema.keys()] == []
 
 
+def test_allowed_targets__say_how_many_may_be_named(document: dict[str, Any]) -> None:
+    """It said 64, of which the rules take 32."""
+    drafts = document["paths"]["/mandate-wallet/mandates"]["post"]["requestBody"]["content"]
+    targets = drafts["application/json"]["schema"]["properties"]["allowed_targets"]["anyOf"][0]
+    assert (targets["minItems"], targets["maxItems"]) == (1, 32)
+
+
 def test_level__says_its_bounds(document: dict[str, Any]) -> None:
     body = document["paths"]["/admin/defense"]["put"]["requestBody"]["content"]["application/json"][
         "schema"
