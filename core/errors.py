@@ -4,6 +4,9 @@ Law: a domain error carries both sides of the broken comparison as typed fields;
 built from them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MandateError(Exception):
     """The caller asked for something that a rule refuses; the caller may fix it."""
@@ -39,6 +42,19 @@ class InvalidParameterError(MandateError):
         super().__init__(f"{field}: {rule}")
         self.field = field
         self.rule = rule
+
+
+@contextmanager
+def fields_in(part: str) -> Iterator[None]:
+    """Errors raised within name their field by where the caller sent it: budget_usdc of the object
+    `terms` is terms.budget_usdc.
+    """
+    try:
+        yield
+    except InvalidNumberError as error:
+        raise InvalidNumberError(f"{part}.{error.field}", error.got, error.rule) from error
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f"{part}.{error.field}", error.rule) from error
 
 
 class WrongStatusError(MandateError):

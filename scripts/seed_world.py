@@ -46,7 +46,9 @@ def main() -> int:
     except SeedRefusedError as error:
         print(f"refused: {error}", file=sys.stderr)
         return 1
-    print(f"{AGENTS} simulated agents, {rows:,} rows, in {time.monotonic() - began:.1f} s")
+    took_s = time.monotonic() - began
+    print(f"{AGENTS} simulated agents, {rows:,} rows, in {took_s:.1f} s")
+    print("the Hall shows them after its next build, within about two minutes")
     return 0
 
 
@@ -92,7 +94,9 @@ def seed(
     mandates = list(world(place, now, agents, days))
     with database.write() as session:
         if session.scalar(select(Account.id).where(Account.registered_from == SIMULATED).limit(1)):
-            raise SeedRefusedError("this stack has a simulated world already; `make up` empties it")
+            raise SeedRefusedError(
+                "this stack has a simulated world already; stop the stack and start it again to empty it"
+            )
         owners = _accounts(session, "owner", agents, now, [None] * agents)
         ids = _accounts(session, "agent", agents, now, owners)
         ledgers = dict(zip(_mandates(session, mandates, owners, ids), mandates, strict=True))

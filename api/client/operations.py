@@ -503,9 +503,9 @@ class GalleryOfferedCitation(TypedDict):
 class GalleryOfferedParam(TypedDict):
     name: str
     type: Literal["int", "float"]
-    min: str  # USDC with at most six decimals; text, or a number without an exponent
-    max: str  # USDC with at most six decimals; text, or a number without an exponent
-    default: str  # USDC with at most six decimals; text, or a number without an exponent
+    min: str  # a number with at most six decimals; text, or a number without an exponent
+    max: str  # a number with at most six decimals; text, or a number without an exponent
+    default: str  # a number with at most six decimals; text, or a number without an exponent
 
 
 class HallHallDelegators(TypedDict):
@@ -553,9 +553,9 @@ class HallHallSelfReported(TypedDict):
 
 
 class HallHallWindow(TypedDict):
-    net_usdc: str  # result after the agent's fee; deposits are none
+    net_usdc: str  # result after the agent's fee; deposits and withdrawals are no result
     twr_bps: int | None  # time-weighted return; null without capital
-    max_drawdown_bps: int | None  # of the mandate that fell deepest
+    max_drawdown_bps: int | None  # the deepest fall from a high, of one mandate or of all together
     trades: int
 
 
@@ -681,7 +681,7 @@ class HallProofMandate(TypedDict):
 
 class HallHallProfile(TypedDict):
     agent: HallHallRow | None
-    record: HallRecordStrip | None  # the strip that stands on listings too
+    record: HallRecordStrip | None  # the strip that listings show too
     policy_changelog: list[HallHallPolicyChange]  # the last ten, newest first
     proof: list[HallProofMandate] | None  # with proof=1, the newest 200 mandates on the chain
     computed_at: str | None
@@ -1896,7 +1896,7 @@ class PerpsLegAnswer(TypedDict):
     mandate: str
     mandate_status: str
     network: str
-    hl_market_on: bool
+    hl_market_on: bool  # a leg is bound and the mandate is working
     agent_address: str | None
     leg: PerpsLegView | None
     exit_allowance_bps: int

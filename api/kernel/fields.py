@@ -190,13 +190,13 @@ def _object(value: Any) -> dict[str, Any]:
     return {str(name): storable(item) for name, item in value.items()}
 
 
-def _usdc_schema(pattern: str, **least: int) -> dict[str, Any]:
+def _usdc_schema(pattern: str, what: str = "USDC", **least: int) -> dict[str, Any]:
     """What `_usdc` takes: text, or a JSON number whose literal is read as that text."""
     text = {"type": "string", "pattern": f"^{pattern}$", "examples": ["12.500000"]}
     number = {"type": "number", **least, "maximum": _MOST_USDC}
     return {
         "anyOf": [text, number],
-        "description": "USDC with at most six decimals; text, or a number without an exponent",
+        "description": f"{what} with at most six decimals; text, or a number without an exponent",
     }
 
 
@@ -209,6 +209,16 @@ Usdc = Annotated[
     WithJsonSchema(_usdc_schema(f"-?{AMOUNT_PATTERN}", minimum=-_MOST_USDC)),
 ]
 """USDC base units, read from text or from a JSON number's literal; signed.
+
+Errors: invalid_number.
+"""
+
+Millionths = Annotated[
+    int,
+    BeforeValidator(_usdc),
+    WithJsonSchema(_usdc_schema(f"-?{AMOUNT_PATTERN}", "a number", minimum=-_MOST_USDC)),
+]
+"""A number that is no amount, in whole millionths; read as Usdc is.
 
 Errors: invalid_number.
 """
@@ -290,7 +300,11 @@ Verbatim = Annotated[str | None, BeforeValidator(_verbatim), WithJsonSchema({})]
 included. None is null.
 """
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
+JsonObject = Annotated[
+    dict[str, Any],
+    BeforeValidator(_object),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
 """Free JSON, storable in a ledger: strings, ints, booleans, nulls, lists and objects; fractions as
 their literal text.
 """

@@ -59,7 +59,7 @@ NEXT_CALL_SCHEMA: dict[str, Any] = {
         "path": {"type": "string"},
         "auth": {"type": "string", "enum": [auth.name for auth in EVERY]},
         "cost": {"type": "integer", "description": "credits"},
-        "body": {"type": "object"},
+        "body": {"type": "object", "additionalProperties": True},
     },
 }
 

@@ -70,13 +70,15 @@ _MESSAGE = {
         "jsonrpc": {"const": "2.0"},
         "id": {"type": ["string", "integer"]},
         "method": {"type": "string"},
-        "params": {"type": "object"},
+        "params": {"type": "object", "additionalProperties": True},
     },
 }
 _ANSWERED = {
     "200": {
         "description": "The JSON-RPC answer; a refused tool call is a result with isError",
-        "content": {"application/json": {"schema": {"type": "object"}}},
+        "content": {
+            "application/json": {"schema": {"type": "object", "additionalProperties": True}}
+        },
     },
     "202": {"description": "A notification was taken"},
     "404": {

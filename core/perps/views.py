@@ -1,4 +1,6 @@
-"""Whose a mandate is, for what owners are told of its leg, and which legs' mandates have ended."""
+"""Whose a mandate is, for what owners are told of its leg; which mandate has the leg of an address,
+and which legs' mandates have ended.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, or_, select, text
 from sqlalchemy.orm import Session
 
+from core.hexes import bytes_of
 from core.mandate.rules.lifecycle import ENDED
 from core.mandate.tables import Mandate
 from core.perps.tables import LIVE, PerpsClosing, PerpsLeg
@@ -34,6 +37,16 @@ def of_mandate(session: Session, mandate_id: int) -> OfMandate:
         agent_id=mandate.agent_id,
         cap_usdc_e6=mandate.budget_usdc_e6 if cap is None else cap,
     )
+
+
+def bound_mandate(session: Session, owner_address: str) -> str | None:
+    """The public id of the mandate whose live leg has this address."""
+    query = (
+        select(Mandate.public_id)
+        .join(PerpsLeg)
+        .where(text(f"perps_leg.{LIVE}"), PerpsLeg.owner_address == bytes_of(owner_address))
+    )
+    return session.scalar(query)
 
 
 def ended_legs(session: Session, now: datetime, limit: int) -> Sequence[int]:

@@ -46,6 +46,15 @@ def test_every_route_stands_in_the_api_page() -> None:
     ] == []
 
 
+def test_every_read_that_may_be_cached_stands_in_the_guide_with_its_age() -> None:
+    section = doc("api-guide.md").partition("## Caching")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", section, re.MULTILINE)
+    written = {(call, int(age)) for age, calls in rows for call in re.findall(r"`(.+?)`", calls)}
+    cached = [row for row in catalogue().operations if row.max_age_s is not None]
+
+    assert written == {(f"{row.method} {row.path}", row.max_age_s) for row in cached}
+
+
 def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
     text = doc("mcp.md")
 

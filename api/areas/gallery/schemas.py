@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, AccountIdText, Usdc
+from api.kernel.fields import WHOLE, AccountIdText, Millionths
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.record_strip import RecordStrip
@@ -31,15 +31,6 @@ def _refuse(kind: str, rule: str) -> NoReturn:
     raise PydanticCustomError(kind, "{rule}", {"rule": rule})
 
 
-def _listing_id(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(LISTING_ID_PATTERN, value):
-        _refuse(
-            "not_found",
-            "no listing has this id; an id is l_ and 10 characters from a to z and 2 to 7",
-        )
-    return str(value)
-
-
 def _day(value: Any) -> date:
     if isinstance(value, str) and _DAY.fullmatch(value):
         try:
@@ -51,8 +42,7 @@ def _day(value: Any) -> date:
 
 ListingId = Annotated[
     str,
-    BeforeValidator(_listing_id),
-    WithJsonSchema(
+    WithJsonSchema(  # another form names no listing, which is not_found
         {"type": "string", "pattern": LISTING_ID_PATTERN, "description": "the listing's id"}
     ),
 ]
@@ -68,9 +58,9 @@ class OfferedParam(Command):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     type: Literal["int", "float"]
-    min: Usdc
-    max: Usdc
-    default: Usdc
+    min: Millionths
+    max: Millionths
+    default: Millionths
 
 
 class OfferedCitation(Command):

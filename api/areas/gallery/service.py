@@ -1,10 +1,12 @@
 """Sellers offer strategies, signals, vault deposits and models (docs/gallery.md)."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from typing import Final
 
 from api.areas.gallery.schemas import (
+    LISTING_ID_PATTERN,
     CitedClaim,
     CreateListing,
     EditableParam,
@@ -121,12 +123,21 @@ def _seller(call: Call, caller: Seller, named: str | None) -> int:
         raise InvalidParameterError("agent_id", "send it; an owner names the agent that sells")
     agent = identity.find_agent(call.db, int(named))
     if agent is None:
-        raise Refusal("not_found", f"No agent has the id {named}.", next_calls=("gallery.list",))
+        raise _not_to_name(caller, "not_found", f"no agent has the id {named}")
     if not _is_own(caller, agent.id, agent.owner_id):
-        raise Refusal(
-            "not_owner", f"Agent {agent.id} is not yours; name yourself or an agent of your own."
-        )
+        raise _not_to_name(caller, "not_owner", f"agent {agent.id} is not yours")
     return agent.id
+
+
+def _not_to_name(caller: Seller, reason: str, fault: str) -> Refusal:
+    """`agent_id` names somebody that the caller does not sell for."""
+    if isinstance(caller, AgentCaller):
+        return Refusal(
+            reason, f"agent_id: {fault}; leave it out, and you are the seller.", next_calls=()
+        )
+    return Refusal(
+        reason, f"agent_id: {fault}; name an agent of your own.", next_calls=("agents.mine",)
+    )
 
 
 def _is_own(caller: Seller, agent_id: int, owner_id: int | None) -> bool:
@@ -165,6 +176,12 @@ def _require_room(call: WriteCall, agent_id: int) -> None:
 
 
 def _found(call: Call, public_id: str) -> ShownListing:
+    if not re.fullmatch(LISTING_ID_PATTERN, public_id):
+        raise Refusal(
+            "not_found",
+            "id: no listing has this id; an id is l_ and 10 characters from a to z and 2 to 7.",
+            next_calls=("gallery.list",),
+        )
     found = find_listing(call.db, public_id)
     if found is None:
         raise Refusal(

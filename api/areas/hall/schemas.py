@@ -32,9 +32,13 @@ class ProfileQuery(Command):
 class HallWindow(AnswerBody):
     """UTC days, today included; of all the agent's mandates on the chain."""
 
-    net_usdc: str = Field(description="result after the agent's fee; deposits are none")
+    net_usdc: str = Field(
+        description="result after the agent's fee; deposits and withdrawals are no result"
+    )
     twr_bps: int | None = Field(description="time-weighted return; null without capital")
-    max_drawdown_bps: int | None = Field(description="of the mandate that fell deepest")
+    max_drawdown_bps: int | None = Field(
+        description="the deepest fall from a high, of one mandate or of all together"
+    )
     trades: int
 
 
@@ -139,7 +143,7 @@ class ProofMandate(AnswerBody):
 
 class HallProfile(AnswerBody):
     agent: HallRow | None
-    record: RecordStrip | None = Field(description="the strip that stands on listings too")
+    record: RecordStrip | None = Field(description="the strip that listings show too")
     policy_changelog: list[HallPolicyChange] = Field(description="the last ten, newest first")
     proof: list[ProofMandate] | None = Field(
         description="with proof=1, the newest 200 mandates on the chain"

@@ -46,7 +46,7 @@ class LegAnswer(AnswerBody):
     mandate: str
     mandate_status: str
     network: str
-    hl_market_on: bool
+    hl_market_on: bool = Field(description="a leg is bound and the mandate is working")
     agent_address: str | None
     leg: LegView | None
     exit_allowance_bps: int

@@ -1,7 +1,7 @@
 """The leg of a mandate at the perpetuals venue: bind, unbind, read (docs/perpetuals.md).
 
 Laws
-- While the service has no venue every call answers tw_feature_disabled, whatever it asks for.
+- While the service has no venue every call that can be read answers tw_feature_disabled.
 - An owner binds the account that it signs in with and no other: nobody can take the place of
   somebody else's address.
 - No key is taken, kept or answered. Each binding and unbinding is a row of the mandate's record.
@@ -9,7 +9,7 @@ Laws
 
 from api.areas.perps.schemas import BindLeg, LegAnswer, LegPath, LegView
 from api.kernel.caller import OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal, WriteCall
+from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.alerts.queries import withdraw_hl_key_lost
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
@@ -22,8 +22,10 @@ from core.perps import queries as legs
 from core.perps.queries import Leg
 from core.perps.rules.closing import Closing, ClosingStatus
 from core.perps.rules.leg import Degraded, LegStatus, PerpsTerms, may_bind
+from core.perps.views import bound_mandate
 from core.times import instant_text, instant_text_or_none
 
+NOBODY = "0x" + "00" * 20
 NOTES = {
     None: "No account is bound: bind the wallet that you sign in with, after you approved an API "
     "wallet at the venue.",
@@ -76,11 +78,7 @@ def bind(call: WriteCall, caller: OwnerCaller, command: BindLeg) -> Answer[LegAn
         now=call.now,
     )
     if leg is None:
-        raise Refusal(
-            "leg_bound",
-            f"{command.owner_address} or this mandate has a live leg already, and there is one of "
-            "each: DELETE /mandate-wallet/mandates/{id}/hl-leg of the mandate that has it first.",
-        )
+        raise _leg_bound(call, mandate, command.owner_address)
     note = leg_note(BOUND, leg.id, leg.parties, call.now)
     mandate_ledger.append(call.db, mandate.id, note, call.now)
     return Answer(_shown(terms, mandate, leg), 201)
@@ -92,7 +90,11 @@ def unbind(call: WriteCall, caller: OwnerCaller, command: LegPath) -> Answer[Leg
     mandate = _locked(call, caller, command.id)
     leg = legs.unbind(call.db, mandate.id, call.now)
     if leg is None:
-        raise Refusal("wrong_status", "The mandate has no live leg; there is nothing to unbind.")
+        raise Refusal(
+            "wrong_status",
+            "The mandate has no live leg; there is nothing to unbind.",
+            next_calls=("perps.leg",),
+        )
     withdraw_hl_key_lost(call.db, caller.account_id, mandate.public_id, call.now)
     note = leg_note(UNBOUND, leg.id, leg.parties, call.now)
     mandate_ledger.append(call.db, mandate.id, note, call.now)
@@ -133,6 +135,17 @@ def _require_bindable(mandate: Mandate) -> None:
         )
 
 
+def _leg_bound(call: Call, mandate: Mandate, address: str) -> Refusal:
+    """Its next call unbinds the leg that is in the way: both mandates are the caller's."""
+    public_id = bound_mandate(call.db, address) or mandate.public_id
+    return Refusal(
+        "leg_bound",
+        f"{address} has a live leg already, that of mandate {public_id}; unbind it first. An address "
+        "has one live leg, and so has a mandate.",
+        next_calls=(NextCall("perps.unbind", {"id": public_id}),),
+    )
+
+
 def _require_addresses(caller: OwnerCaller, command: BindLeg) -> None:
     if command.owner_address.lower() != caller.wallet_address.lower():
         raise Refusal(
@@ -140,11 +153,11 @@ def _require_addresses(caller: OwnerCaller, command: BindLeg) -> None:
             f"owner_address: write {caller.wallet_address}, the wallet that you sign in with; to "
             "bind another account, sign in with its wallet.",
         )
-    if command.agent_address == command.owner_address:
+    if command.agent_address in (command.owner_address, NOBODY):
         raise Refusal(
             "invalid_parameter",
             "agent_address: write the address of the API wallet that owner_address approved at the "
-            "venue; it is another one than owner_address.",
+            "venue; it is not owner_address or the zero address.",
         )
 
 

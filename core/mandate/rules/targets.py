@@ -184,7 +184,7 @@ def _refuse_other_forms(items: object) -> None:
         )
     if not 1 <= len(items) <= MAX_RULES:
         raise InvalidParameterError(
-            "allowed_targets", f"1 to {MAX_RULES} entries; leave it out for the default"
+            "allowed_targets", f"write 1 to {MAX_RULES} entries; leave it out for the default"
         )
 
 

@@ -18,6 +18,7 @@ from api.kernel.fields import (
     Int,
     Json,
     JsonObject,
+    Millionths,
     PositiveUsdc,
     PublicId,
     Signature,
@@ -30,7 +31,7 @@ from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
-from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
+from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MAX_RULES, SHARE_OF_VERIFIED_GAIN
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
@@ -70,7 +71,7 @@ class ReplacePolicy(AgentPath):
     stop_conditions: Verbatim = None
     per_tx_cap_usdc: PositiveUsdc | None = None
     total_cap_usdc: PositiveUsdc | None = None
-    hold_ratio: Usdc | None = None
+    hold_ratio: Millionths | None = None
     min_net_bps: Int | None = None
     max_cost_bps: Bps | None = None
     slippage_bps: Bps | None = None
@@ -93,7 +94,14 @@ class DraftTerms(Command):
         description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, "
         f"{DEFAULT_AGENT_FEE_BPS} bps",
     )
-    allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
+    allowed_targets: (
+        Annotated[
+            list[Json],
+            # the domain refuses 0 and more than MAX_RULES, in its own words
+            Field(max_length=64, json_schema_extra={"minItems": 1, "maxItems": MAX_RULES}),
+        ]
+        | None
+    ) = None
     per_tx_cap_usdc: Usdc | None = None
     daily_cap_usdc: Usdc | None = None
     approval_above_usdc: Usdc | None = None
@@ -105,7 +113,7 @@ class DraftTerms(Command):
         Annotated[str, Field(max_length=64, description="of a listing that is in the gallery")]
         | None
     ) = None
-    listing_params: Annotated[dict[str, Usdc], Field(max_length=PARAMS_MOST)] | None = Field(
+    listing_params: Annotated[dict[str, Millionths], Field(max_length=PARAMS_MOST)] | None = Field(
         default=None,
         description="the listing's parameters by name, each within its range; what is left out "
         "has its default",

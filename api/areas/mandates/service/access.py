@@ -85,9 +85,7 @@ def agent_of_id(call: Call, agent_id: str) -> Account:
     """Agents are public: an unknown one is not_found. Errors: Refusal."""
     agent = identity.find_agent(call.db, int(agent_id))
     if agent is None:
-        raise Refusal(
-            "not_found", f"No agent has the id {agent_id}.", next_calls=("mandates.list",)
-        )
+        raise Refusal("not_found", f"No agent has the id {agent_id}.", next_calls=("hall.list",))
     return agent
 
 

@@ -50,8 +50,8 @@ SAID = {
         "message": "The perpetuals venue no longer takes the key of this mandate's leg: nobody but you "
         "can change or close its positions.",
         "next_step": "Approve args.agent_address again at the venue, from args.owner_address; the alert "
-        "is then withdrawn. Or close the positions yourself, and DELETE "
-        "/mandate-wallet/mandates/{id}/hl-leg.",
+        "is then withdrawn. Or close the positions yourself, and unbind the leg (DELETE hl-leg of "
+        "this mandate).",
     },
 }
 # The same of an agent's account, with its `args` filled in.

@@ -26,7 +26,7 @@ from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.blocks.registry import listed_adapters
 from core.chain.abi import AbiDecodeError, signatures_by_selector
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
-from core.errors import InvalidNumberError, InvalidParameterError
+from core.errors import InvalidNumberError, InvalidParameterError, fields_in
 from core.hexes import address_or_none
 from core.identity import policies
 from core.identity import queries as identity
@@ -121,7 +121,8 @@ def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer[Dr
     )
     # its values are read already
     terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))
-    _write(call, address_or_none(owner.wallet_address) or "", mandate, terms, agent)
+    with fields_in("goal"):
+        _write(call, address_or_none(owner.wallet_address) or "", mandate, terms, agent)
     mandates.add_mandate(call.db, mandate)
     return _answer(call, mandate, agent, status=201)
 

@@ -11,8 +11,10 @@ from core.gallery.rules import ListingStatus, strategy_row, values_of
 from core.gallery.views import find_listing
 
 
-def strategy_of(call: Call, command: DraftTerms) -> dict[str, Any] | None:
-    """What the draft keeps of the listing that it names.
+def strategy_of(
+    call: Call, command: DraftTerms, *, field: str = "listing_id"
+) -> dict[str, Any] | None:
+    """What the draft keeps of the listing that it names. `field`: where the caller named it.
 
     Errors: InvalidParameterError, InvalidNumberError; Refusal invalid_parameter.
     """
@@ -24,7 +26,7 @@ def strategy_of(call: Call, command: DraftTerms) -> dict[str, Any] | None:
     if listing is None or listing.status is not ListingStatus.LISTED:
         raise Refusal(
             "invalid_parameter",
-            "listing_id: write the id of a listing that is in the gallery now, or leave it out.",
+            f"{field}: write the id of a listing that is in the gallery now, or leave it out.",
             next_calls=("gallery.list",),
         )
     values = values_of(listing.offer.editable_params, command.listing_params or {})

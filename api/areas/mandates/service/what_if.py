@@ -13,8 +13,10 @@ from api.areas.mandates.schemas.what_if import (
 )
 from api.areas.mandates.service.access import agent_of_id
 from api.areas.mandates.service.drafts import require_possible, written_targets
+from api.areas.mandates.service.strategies import strategy_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, WriteCall
+from core.errors import fields_in
 from core.identity.names import is_simulated
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash
 from core.mandate.recorded import CALLS_REPLAYED, recorded_of
@@ -40,7 +42,8 @@ def ask(
 ) -> Answer[WhatIfAnswer]:
     """Reads alone. Errors: Refusal not_found; what a draft is refused with, field by field."""
     agent = agent_of_id(call, command.agent_id)
-    terms, rules = _terms(call, command)
+    with fields_in("terms"):
+        terms, rules = _terms(call, command)
     found = recorded_of(call.db, agent.id)
     return Answer(
         _answer(
@@ -58,6 +61,7 @@ def _terms(call: Call, command: AskWhatIf) -> tuple[MandateTerms, tuple[Rule, ..
     words = command.terms
     require_possible(call, words)
     targets, listed = written_targets(call, words)
+    strategy_of(call, words, field="terms.listing_id")  # a draft that names it must be possible
     rules = expand_rules(targets, listed)
     draft = TermsDraft(
         public_id=NOBODYS_ID,

@@ -148,11 +148,25 @@ def test_another_owners_agent__is_not_owner_and_an_unknown_one_not_found(
     assert client.get(f"{PATH}/{mine['id']}").json()["status"] == "draft"
 
 
+@pytest.mark.parametrize("named", ["another's", "999999"])
+def test_whom_one_does_not_sell_for__is_refused_by_the_field_with_ones_own_agents(
+    client: TestClient, wallet: LocalAccount, agent: dict[str, Any], named: str
+) -> None:
+    agent_id = agent["user_id"] if named == "another's" else named
+    refused = offer(client, login(client, wallet), agent_id=agent_id).json()
+    assert refused["detail"].startswith("agent_id: ")
+    assert refused["service"]["next"][0]["path"] == "/agents/mine"
+    by_agent = offer(client, key(connect(client, agent_name="other")), agent_id=agent_id).json()
+    assert by_agent["detail"].startswith("agent_id: ")
+
+
 @pytest.mark.parametrize("listing_id", ["l_aaaaaaaaaa", "m_aaaaaaaaaa", "l_1", "x" * 10_000])
 def test_an_unknown_listing__is_not_found(
     client: TestClient, agent: dict[str, Any], listing_id: str
 ) -> None:
-    assert reason(client.get(f"{PATH}/{listing_id}")) == (404, "not_found")
+    answer = client.get(f"{PATH}/{listing_id}")
+    assert reason(answer) == (404, "not_found")
+    assert answer.json()["service"]["next"][0]["path"] == PATH
     for move in ("list", "withdraw"):
         answer = client.post(f"{PATH}/{listing_id}/{move}", headers=key(agent))
         assert reason(answer) == (404, "not_found")

@@ -88,6 +88,12 @@ def test_propose__bad_input__is_refused_and_nothing_is_written(
     assert stage.get("/mandates", stage.owner)["mandates"] == []
 
 
+def test_propose__names_a_field_by_where_it_was_sent(stage: Stage) -> None:
+    body = proposal(stage, goal={**GOAL, "budget_usdc": "0"})
+    answer = stage.call("POST", "/proposals", stage.agent, body)
+    assert answer.json()["detail"].split(": ")[0] == "goal.budget_usdc"
+
+
 def test_propose__without_an_owner__is_refused(stage: Stage) -> None:
     agent_id, key = stage.new_agent()
     assert reason(stage.call("POST", "/proposals", key, proposal(stage, agent_id=agent_id))) == (

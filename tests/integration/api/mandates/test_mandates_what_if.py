@@ -96,6 +96,8 @@ def test_what_if__refuses_an_unknown_agent(stage: Stage) -> None:
         "POST", "/terms/what-if", stage.agent, {"agent_id": "987654321", "terms": TERMS}
     )
     assert reason(answer) == (404, "not_found")
+    assert answer.json()["detail"] == "No agent has the id 987654321."
+    assert answer.json()["service"]["next"][0]["path"] == "/mandate-wallet/hall"
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,24 @@ def test_what_if__refuses_terms_field_by_field_as_a_draft_is(
     answer = stage.call("POST", "/terms/what-if", stage.agent, body)
     assert answer.status_code == 400
     assert field in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "field"),
+    [
+        ({"budget_usdc": "0"}, "terms.budget_usdc"),
+        ({"horizon_days": 0}, "terms.horizon_days"),
+        ({"chain_id": 1}, "terms.chain_id"),
+        ({"target_bps": 0}, "terms.target_bps"),
+        ({"payout_rule": {"kind": "x"}}, "terms.payout_rule.kind"),
+        ({"allowed_targets": [1]}, "terms.allowed_targets[0]"),
+        ({"listing_params": {"parts": 6}}, "terms.listing_params"),
+        ({"listing_id": "l_aaaaaaaaaa"}, "terms.listing_id"),
+    ],
+)
+def test_what_if__names_a_field_by_where_it_was_sent(
+    stage: Stage, terms: dict[str, Any], field: str
+) -> None:
+    body = {"agent_id": stage.agent_id, "terms": TERMS | terms}
+    answer = stage.call("POST", "/terms/what-if", stage.agent, body)
+    assert answer.json()["detail"].split(": ")[0] == field

@@ -147,6 +147,24 @@ def test_one_address__has_one_live_leg(stage: Stage, mandate_id: str) -> None:
     bind(stage, other)
 
 
+def test_a_second_leg__is_refused_with_the_call_that_unbinds_the_first(
+    stage: Stage, mandate_id: str
+) -> None:
+    bind(stage, mandate_id)
+    refused = stage.call("POST", path(stage.working()), stage.owner, body(stage)).json()
+    assert f"of mandate {mandate_id}" in refused["detail"]
+    assert "{" not in refused["detail"]
+    first = refused["service"]["next"][0]
+    assert (first["method"], first["path"]) == ("DELETE", f"/mandate-wallet{path(mandate_id)}")
+
+
+def test_the_zero_address__is_no_api_wallet(stage: Stage, mandate_id: str) -> None:
+    nobody = body(stage) | {"agent_address": "0x" + "00" * 20}
+    refused = stage.call("POST", path(mandate_id), stage.owner, nobody)
+    assert reason(refused) == (400, "invalid_parameter")
+    assert refused.json()["detail"].startswith("agent_address: ")
+
+
 def test_the_same_mandate_twice__is_refused(stage: Stage, mandate_id: str) -> None:
     bind(stage, mandate_id)
     refused = stage.call("POST", path(mandate_id), stage.owner, body(stage))

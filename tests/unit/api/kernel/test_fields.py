@@ -17,6 +17,7 @@ from api.kernel.fields import (
     Instant,
     Int,
     JsonObject,
+    Millionths,
     PositiveUsdc,
     PublicId,
     QueryText,
@@ -279,3 +280,8 @@ def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_
     except Refusal:
         is_taken = False
     assert is_taken == (number["minimum"] <= Decimal(written) <= number["maximum"])
+
+
+def test_a_number_that_is_no_amount__is_not_described_as_usdc() -> None:
+    described = TypeAdapter(Millionths).json_schema()["description"]
+    assert described == "a number with at most six decimals; text, or a number without an exponent"

@@ -39,9 +39,29 @@ def test_bounds__are_minimum_and_maximum(document: dict[str, Any]) -> None:
     assert leaked == []
 
 
+def test_free_objects__say_that_they_take_any_field(document: dict[str, Any]) -> None:
+    """openapi-typescript reads a bare `object` as Record<string, never>: no client that it made
+    could send a payload or a payout_rule.
+    """
+    said = {"properties", "additionalProperties", "anyOf"}
+    bare = [
+        path
+        for path, schema in schemas_in(document)
+        if schema.get("type") == "object" and not said & schema.keys()
+    ]
+    assert bare == []
+
+
 def test_bounds__of_tools_are_too() -> None:
     listed = {name: entry.described.input_schema for name, entry in entries_of(catalogue()).items()}
     assert [path for path, schema in schemas_in(listed) if OF_PYDANTIC & schema.keys()] == []
+
+
+def test_allowed_targets__say_how_many_may_be_named(document: dict[str, Any]) -> None:
+    """It said 64, of which the rules take 32."""
+    drafts = document["paths"]["/mandate-wallet/mandates"]["post"]["requestBody"]["content"]
+    targets = drafts["application/json"]["schema"]["properties"]["allowed_targets"]["anyOf"][0]
+    assert (targets["minItems"], targets["maxItems"]) == (1, 32)
 
 
 def test_level__says_its_bounds(document: dict[str, Any]) -> None:
