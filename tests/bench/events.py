@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STREAMS, FILES = 1_000, 8_192
 QUIET_S = 30.0  # two heartbeats
 ROUNDS = 20
-UP_S = 90.0
+UP_S = 180.0
 PEPPER = "p" * 32
 TOKEN = "own_" + secrets.token_hex(32)
 
