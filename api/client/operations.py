@@ -3200,27 +3200,6 @@ class MandatesCalls(Calls):
             self._send("GET", "/mandate-wallet/mandates/{id}/author", "key or owner", {"id": id}),
         )
 
-    def events(self, id: str, *, last_event_id: str | None = None) -> dict[str, Any]:
-        """Follow a mandate: server-sent events for new rows of its record and its status.
-
-        GET /mandate-wallet/mandates/{id}/events; credential: key or owner.
-        """
-        return self._send(
-            "GET",
-            "/mandate-wallet/mandates/{id}/events",
-            "key or owner",
-            {"id": id} | given(last_event_id=last_event_id),
-        )
-
-    def own_events(self, *, last_event_id: str | None = None) -> dict[str, Any]:
-        """Follow all your mandates: server-sent events for new rows of their records.
-
-        GET /mandate-wallet/me/events; credential: owner.
-        """
-        return self._send(
-            "GET", "/mandate-wallet/me/events", "owner", given(last_event_id=last_event_id)
-        )
-
     def report_event(
         self,
         id: str,
