@@ -25,7 +25,7 @@ from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
-from tests.integration.api.mandates.following import Follower, following
+from tests.integration.api.mandates.following import Follower, eventually, following
 from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
 from tests.integration.api.serving import served
 
@@ -392,13 +392,6 @@ def test_one_stream_too_many__is_429_until_another_ends(
 def _status(url: str, stage: Stage) -> int:
     with following(url, stage.owner) as follower:
         return follower.status
-
-
-def eventually(is_true: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
-    while not (found := is_true()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found
 
 
 def test_a_full_process__refuses_streams_with_a_time(
