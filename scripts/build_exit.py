@@ -134,7 +134,9 @@ def main() -> None:
         if "--check" not in sys.argv:
             file.write_text(wanted)
     if "--check" in sys.argv and stale:
-        sys.exit(f"{', '.join(stale)} differ from their sources. Run `make exit-page` and commit them.")
+        sys.exit(
+            f"{', '.join(stale)} differ from their sources. Run `make exit-page` and commit them."
+        )
     size = len(PAGE.read_bytes())
     digest = hashlib.sha256(PAGE.read_bytes()).hexdigest()
     print(f"{PAGE.relative_to(ROOT)}: {size:,} bytes, sha256 {digest}")

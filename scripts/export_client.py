@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from api.client.sending import Calls, Send, given
+from api.client.following import FollowedEvents
+from api.client.sending import Calls, Follow, Send, given
 '''
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
 ALSO_ANSWERS: Mapping[str, int] = {"mandates.door": 402, "discovery.ready": 503}
@@ -36,7 +37,6 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 def module(operations: Sequence[Operation]) -> str:
     """The text of operations.py, formatted."""
-    operations = [one for one in operations if not one.streams]  # an answer that has no end
     areas = sorted({operation.area for operation in operations})
     shapes: dict[str, str] = {}
     classes = [
@@ -119,12 +119,12 @@ def _remark(schema: Mapping[str, Any]) -> str:
 
 
 def _areas(areas: Sequence[str]) -> str:
-    lines = "".join(f"        self.{area} = {_class(area)}Calls(send)\n" for area in areas)
+    lines = "".join(f"        self.{area} = {_class(area)}Calls(send, follow)\n" for area in areas)
     return (
         "class Areas:\n"
         '    """Every area of the service by its name."""\n'
         "\n"
-        "    def __init__(self, send: Send) -> None:\n"
+        "    def __init__(self, send: Send, follow: Follow) -> None:\n"
         f"{lines}"
     )
 
@@ -154,7 +154,8 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
         ["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent]
     )
     sent = _call(operation, schema)
-    result = f"return {sent}" if answer == "dict[str, Any]" else f'return cast("{answer}", {sent})'
+    is_cast = answer != "dict[str, Any]" and not operation.streams
+    result = f'return cast("{answer}", {sent})' if is_cast else f"return {sent}"
     name = _safe(operation.key.partition(".")[2])
     words = (
         f"{operation.summary}\n"
@@ -170,6 +171,8 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
 
 
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
+    if operation.streams:
+        return "FollowedEvents"
     if operation.media_type != "application/json":
         return "dict[str, Any]"
     _shapes(operation.answer.model_json_schema(), operation.answer.__name__, prefix, shapes)
@@ -220,6 +223,8 @@ def _call(operation: Operation, schema: Mapping[str, Any]) -> str:
     body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"
     given = f"given({', '.join(f'{_safe(name)}={_safe(name)}' for name in may)})"
     sent = " | ".join([*([body] if must or not may else []), *([given] if may else [])])
+    if operation.streams:
+        return f"self._follow({operation.path!r}, {operation.auth.name!r}, {sent})"
     more = ["idempotent=True", "idempotency_key=idempotency_key"] if operation.idempotent else []
     more += [f"also={ALSO_ANSWERS[operation.key]}"] if operation.key in ALSO_ANSWERS else []
     return f"self._send({', '.join([repr(operation.method), repr(operation.path), repr(operation.auth.name), sent, *more])})"

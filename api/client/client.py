@@ -11,6 +11,7 @@ sharing between threads while credentials change; calls themselves may run side 
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,6 +21,7 @@ from urllib.parse import quote
 import httpx
 
 from api.client.authoring import SIGNED_PATHS, RowSigner
+from api.client.following import FollowedEvents
 from api.client.heads import HeadsDiffer, SeenHeads
 from api.client.operations import (
     AgentsRotated,
@@ -81,7 +83,7 @@ class Client(Areas):
         self._transport = Transport(self.base_url, timeout_s, retries or Retries(), over)
         self.receipts = Receipts(receipts, receipt_signer)
         self.heads = SeenHeads(heads)
-        super().__init__(self._call)
+        super().__init__(self._call, self._follow)
 
     def __enter__(self) -> Self:
         return self
@@ -236,6 +238,19 @@ class Client(Areas):
                 raise Refused(answer.status_code, body_of(answer), None)
             with file.open("wb") as out:
                 return sum(out.write(part) for part in answer.iter_bytes())
+
+    def _follow(self, path: str, auth: str, fields: Mapping[str, Any]) -> FollowedEvents:
+        """A stream that is open. Errors: Refused, Unreachable."""
+        filled, rest = fill_path(path, fields)
+        last_event_id = rest.get("last_event_id")
+        sent = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
+        request = Request(method="GET", path=filled, headers=self._credential(auth) | sent)
+        with ExitStack() as held:
+            answer = held.enter_context(self._transport.stream(request))
+            if not answer.is_success:
+                answer.read()
+                raise Refused(answer.status_code, body_of(answer), None)
+            return FollowedEvents(answer, held.pop_all(), last_event_id)
 
     # Sending
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from api.client.sending import Calls, Send, given
+from api.client.following import FollowedEvents
+from api.client.sending import Calls, Follow, Send, given
 
 
 class AgentsSelfRecord(TypedDict):
@@ -3200,25 +3201,24 @@ class MandatesCalls(Calls):
             self._send("GET", "/mandate-wallet/mandates/{id}/author", "key or owner", {"id": id}),
         )
 
-    def events(self, id: str, *, last_event_id: str | None = None) -> dict[str, Any]:
+    def events(self, id: str, *, last_event_id: str | None = None) -> FollowedEvents:
         """Follow a mandate: server-sent events for new rows of its record and its status.
 
         GET /mandate-wallet/mandates/{id}/events; credential: key or owner.
         """
-        return self._send(
-            "GET",
+        return self._follow(
             "/mandate-wallet/mandates/{id}/events",
             "key or owner",
             {"id": id} | given(last_event_id=last_event_id),
         )
 
-    def own_events(self, *, last_event_id: str | None = None) -> dict[str, Any]:
+    def own_events(self, *, last_event_id: str | None = None) -> FollowedEvents:
         """Follow all your mandates: server-sent events for new rows of their records.
 
         GET /mandate-wallet/me/events; credential: owner.
         """
-        return self._send(
-            "GET", "/mandate-wallet/me/events", "owner", given(last_event_id=last_event_id)
+        return self._follow(
+            "/mandate-wallet/me/events", "owner", given(last_event_id=last_event_id)
         )
 
     def report_event(
@@ -3686,17 +3686,17 @@ class TransfersCalls(Calls):
 class Areas:
     """Every area of the service by its name."""
 
-    def __init__(self, send: Send) -> None:
-        self.agents = AgentsCalls(send)
-        self.credits = CreditsCalls(send)
-        self.custody = CustodyCalls(send)
-        self.discovery = DiscoveryCalls(send)
-        self.gallery = GalleryCalls(send)
-        self.hall = HallCalls(send)
-        self.identity = IdentityCalls(send)
-        self.mandates = MandatesCalls(send)
-        self.perps = PerpsCalls(send)
-        self.playbooks = PlaybooksCalls(send)
-        self.records = RecordsCalls(send)
-        self.safety = SafetyCalls(send)
-        self.transfers = TransfersCalls(send)
+    def __init__(self, send: Send, follow: Follow) -> None:
+        self.agents = AgentsCalls(send, follow)
+        self.credits = CreditsCalls(send, follow)
+        self.custody = CustodyCalls(send, follow)
+        self.discovery = DiscoveryCalls(send, follow)
+        self.gallery = GalleryCalls(send, follow)
+        self.hall = HallCalls(send, follow)
+        self.identity = IdentityCalls(send, follow)
+        self.mandates = MandatesCalls(send, follow)
+        self.perps = PerpsCalls(send, follow)
+        self.playbooks = PlaybooksCalls(send, follow)
+        self.records = RecordsCalls(send, follow)
+        self.safety = SafetyCalls(send, follow)
+        self.transfers = TransfersCalls(send, follow)

@@ -1,10 +1,9 @@
-"""What a generated method needs: somebody who sends, and the fields that were given.
+"""What a generated method needs: somebody who sends, and the fields that were given."""
 
-Imports nothing but the language.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+
+from api.client.following import FollowedEvents
 
 
 class Send(Protocol):
@@ -26,9 +25,14 @@ class Send(Protocol):
     ) -> dict[str, Any]: ...
 
 
+Follow = Callable[[str, str, Mapping[str, Any]], FollowedEvents]
+"""Opens a stream of events: path, credential and fields as of `Send`."""
+
+
 class Calls:
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, follow: Follow) -> None:
         self._send = send
+        self._follow = follow
 
 
 def given(**fields: Any) -> dict[str, Any]:

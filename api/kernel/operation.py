@@ -19,20 +19,13 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from api.kernel import streams as event_streams
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
-from api.kernel.streams import (
-    EVENT_STREAM,
-    OpenedStream,
-    Reopens,
-    StreamPlace,
-    Streams,
-    StreamTimes,
-)
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
 from api.kernel.workers import (
@@ -126,7 +119,7 @@ class Answer(Generic[AnswerT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
-    events: StreamPlace | None = None
+    events: event_streams.StreamPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +214,9 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
-    stream_times: StreamTimes = field(default_factory=StreamTimes)
-    reopens: Reopens = field(default_factory=Reopens)
-    streams: Streams | None = None  # of one application, which makes them
+    stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
+    reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
+    streams: event_streams.Streams | None = None  # of one application, which makes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +330,7 @@ class Operation:
     @property
     def streams(self) -> bool:
         """Whether it is answered with server-sent events."""
-        return self.media_type == EVENT_STREAM
+        return self.media_type == event_streams.EVENT_STREAM
 
     @property
     def takes_body(self) -> bool:
@@ -502,4 +495,4 @@ class Outcome:
     media_type: str = "application/json"
     lines: Iterator[str] | None = None
     file: File | None = None
-    stream: OpenedStream | None = None
+    stream: event_streams.OpenedStream | None = None

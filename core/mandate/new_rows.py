@@ -143,7 +143,7 @@ def ids_at(session: Session, places: Collection[tuple[int, int]]) -> dict[tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class EndedMandate:
+class RecentEnd:
     """A mandate that ended, and the last row of its ledger."""
 
     mandate_id: int
@@ -152,7 +152,7 @@ class EndedMandate:
     status: str
 
 
-def ended_since(session: Session, owner_id: int, since: datetime, limit: int) -> list[EndedMandate]:
+def ended_since(session: Session, owner_id: int, since: datetime, limit: int) -> list[RecentEnd]:
     """The owner's mandates that ended and were changed since then (inclusive)."""
     query = (
         select(Mandate.id, Mandate.public_id, MandateHead.seq, Mandate.status)
@@ -165,7 +165,7 @@ def ended_since(session: Session, owner_id: int, since: datetime, limit: int) ->
         .order_by(Mandate.id)
         .limit(limit)
     )
-    return [EndedMandate(*row) for row in session.execute(query)]
+    return [RecentEnd(*row) for row in session.execute(query)]
 
 
 def _rows(session: Session, query: Executable) -> list[NewLedgerRow]:

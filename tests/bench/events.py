@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,45 +25,23 @@ from tempfile import mkdtemp
 from typing import Any
 
 import httpx
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import StreamingResponse
-from starlette.routing import Route
 
 from api.kernel.tokens import token_hash
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity import queries as identity
 from core.mandate.ledger import writer as mandate_ledger
+from tests.bench import asleep
+from tests.integration.chain_fixtures import free_port
 from tests.integration.core.rows import add_account, add_mandate, note
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAMS, FILES = 1_000, 8_192
 QUIET_S = 30.0  # two heartbeats
 ROUNDS = 20
-UP_S = 30.0
+UP_S = 180.0
 PEPPER = "p" * 32
 TOKEN = "own_" + secrets.token_hex(32)
-MIB = 1024 * 1024
-
-
-# The bound
-
-
-async def _asleep() -> AsyncIterator[bytes]:
-    yield b"retry: 3000\nid: 0\n\n"
-    while True:
-        await asyncio.sleep(15)
-        yield b": heartbeat\n\n"
-
-
-def plain(port: int) -> None:
-    async def endpoint(_: Request) -> StreamingResponse:
-        return StreamingResponse(_asleep(), media_type="text/event-stream")
-
-    app = Starlette(routes=[Route("/plain", endpoint)])
-    uvicorn.run(app, port=port, log_config=None, access_log=False)
 
 
 # One process, measured from outside
@@ -216,24 +194,18 @@ def environment(folder: Path, url: str, port: int) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
-    from tests.integration.chain_fixtures import free_port
-
-    return free_port()
-
-
 async def _of_plain() -> dict[str, float]:
-    port = _free_port()
-    with running(["tests.bench.events", str(port)], port, "/plain", {}) as pid:
+    port = free_port()
+    with running(["tests.bench.asleep", str(port)], port, asleep.PATH, {}) as pid:
         listeners = Listeners(port)
         try:
-            return await cost_of(Process(pid), listeners, ["/plain"] * STREAMS)
+            return await cost_of(Process(pid), listeners, [asleep.PATH] * STREAMS)
         finally:
             await listeners.close()
 
 
 async def _of_product(folder: Path, url: str) -> dict[str, Any]:
-    database, port = Database(url), _free_port()
+    database, port = Database(url), free_port()
     mandates, _ = people(database)
     more = environment(folder, url, port)
     with running(["api.main"], port, "/health/live", more) as pid:
@@ -282,4 +254,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    plain(int(sys.argv[1])) if len(sys.argv) > 1 else main()
+    main()

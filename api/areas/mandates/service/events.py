@@ -26,7 +26,7 @@ from core.errors import InvalidParameterError
 from core.mandate import new_rows
 from core.mandate import queries as mandates
 from core.mandate.ledger import topics, writer
-from core.mandate.new_rows import EndedMandate, Horizon, NewLedgerRow
+from core.mandate.new_rows import Horizon, NewLedgerRow, RecentEnd
 from core.times import instant_text
 
 MOST_BEHIND: Final = 1_000  # rows; who is further behind loads anew
@@ -183,7 +183,7 @@ class OwnerPlace:
         new = [row for row in rows if row.seq > sent.get(row.mandate_id, 0)]
         return None if len(rows) > MOST_BEHIND else new
 
-    def _ends(self, session: ReadSession, told: frozenset[str] | None) -> list[EndedMandate] | None:
+    def _ends(self, session: ReadSession, told: frozenset[str] | None) -> list[RecentEnd] | None:
         """The ends since then; None: not asked, since none was told."""
         if told is not None and topics.ends_of_owner(self.owner_id) not in told:
             return None
@@ -223,7 +223,7 @@ class OwnerPlace:
     def _sent_on(
         self,
         rows: Sequence[NewLedgerRow],
-        ends: Sequence[EndedMandate] | None,
+        ends: Sequence[RecentEnd] | None,
         settled: int | None,
         heard_at: datetime | None,
     ) -> NewEvents:
@@ -265,5 +265,5 @@ def _step(row: NewLedgerRow) -> dict[str, Any]:
     }
 
 
-def _ended(one: EndedMandate) -> dict[str, Any]:
+def _ended(one: RecentEnd) -> dict[str, Any]:
     return {"mandate_id": one.public_id, "seq": one.seq, "status": one.status}

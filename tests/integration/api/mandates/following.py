@@ -95,3 +95,10 @@ def following(
         thread.start()
         yield follower
         answer.close()
+
+
+def eventually(is_true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 20
+    while not (found := is_true()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found

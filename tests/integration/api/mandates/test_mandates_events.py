@@ -4,8 +4,9 @@ break of any kind costs.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from functools import partial
 
 import httpx
 import psycopg
@@ -16,6 +17,7 @@ from api.kernel import streams
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
 from api.kernel.streams import StreamTimes
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
 from api.main import create_app
 from core.db.engine import Database, WriteSession
 from core.mandate import queries as mandates
@@ -23,7 +25,7 @@ from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
-from tests.integration.api.mandates.following import following
+from tests.integration.api.mandates.following import Follower, eventually, following
 from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
 from tests.integration.api.serving import served
 
@@ -35,9 +37,31 @@ def path_of(mandate_id: str) -> str:
     return f"/mandate-wallet/mandates/{mandate_id}/events"
 
 
+Serve = Callable[..., AbstractContextManager[str]]
+
+
 @pytest.fixture
-def base_url(deps: Deps) -> Iterator[str]:
-    with served(lambda _: create_app(replace(deps, stream_times=LIVE))) as url:
+def serve(deps: Deps, database_url: str) -> Serve:
+    """`serve(event_streams=1, times=...)`: an application on a socket, with its own connections:
+    the one in this process ends before it.
+    """
+
+    def build(times: StreamTimes = LIVE, **limits: int) -> AbstractContextManager[str]:
+        own = replace(
+            deps,
+            stream_times=times,
+            limits=Limits(**limits),
+            database=Database(database_url, application_name="served"),
+            workers=Workers(CALLS, CALLS_OF_ONE),
+        )
+        return served(lambda _: create_app(own))
+
+    return build
+
+
+@pytest.fixture
+def base_url(serve: Serve) -> Iterator[str]:
+    with serve() as url:
         yield url
 
 
@@ -99,6 +123,10 @@ def test_a_stream_that_is_opened_again__goes_on_where_it_broke(
     assert "reset" not in again.names()
 
 
+def has_rows(count: int, follower: Follower) -> bool:
+    return len(follower.seqs()) == count
+
+
 def test_each_id__goes_on_after_the_event_that_carried_it(
     base_url: str, stage: Stage, mandate_id: str
 ) -> None:
@@ -111,7 +139,7 @@ def test_each_id__goes_on_after_the_event_that_carried_it(
     steps = [one for one in follower.heard if one.name == "step"]
     for number, step in enumerate(steps[:2], start=1):
         with following(base_url + OWN, stage.owner, step.id) as again:
-            again.until(lambda one, rest=3 - number: len(one.seqs()) == rest)
+            again.until(partial(has_rows, 3 - number))
         assert [one.data for one in again.heard] == [one.data for one in steps[number:]]
 
 
@@ -332,10 +360,9 @@ def test_more_mandates_than_an_id_lists__are_a_reset_and_nothing_is_lost_after_i
 
 
 def test_sixty_four_streams__all_hear_of_each_row(
-    deps: Deps, stage: Stage, mandate_id: str
+    serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
-    many = replace(deps, stream_times=LIVE, limits=Limits(event_streams_per_caller=64))
-    with served(lambda _: create_app(many)) as base_url, ExitStack() as stack:
+    with serve(event_streams_per_caller=64) as base_url, ExitStack() as stack:
         url = base_url + path_of(mandate_id)
         followers = [stack.enter_context(following(url, stage.owner)) for _ in range(64)]
         for follower in followers:
@@ -348,10 +375,9 @@ def test_sixty_four_streams__all_hear_of_each_row(
 
 
 def test_one_stream_too_many__is_429_until_another_ends(
-    deps: Deps, stage: Stage, mandate_id: str
+    serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
-    few = replace(deps, stream_times=LIVE, limits=Limits(event_streams_per_caller=2))
-    with served(lambda _: create_app(few)) as base_url:
+    with serve(event_streams_per_caller=2) as base_url:
         url = base_url + path_of(mandate_id)
         with following(url, stage.owner), following(base_url + OWN, stage.owner) as second:
             with following(url, stage.owner) as third:
@@ -368,19 +394,11 @@ def _status(url: str, stage: Stage) -> int:
         return follower.status
 
 
-def eventually(is_true: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
-    while not (found := is_true()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found
-
-
 def test_a_full_process__refuses_streams_with_a_time(
-    deps: Deps, stage: Stage, mandate_id: str
+    serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
-    full = replace(deps, stream_times=LIVE, limits=Limits(event_streams=1))
     with (
-        served(lambda _: create_app(full)) as base_url,
+        serve(event_streams=1) as base_url,
         following(base_url + path_of(mandate_id), stage.owner),
         following(base_url + path_of(mandate_id), stage.agent) as second,
     ):
@@ -443,21 +461,20 @@ def test_opening_a_stream_again__is_no_call_for_an_hour(
 
 
 def test_a_quiet_stream__has_comments_as_heartbeats(
-    deps: Deps, stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "TICK_S", 0.05)
-    times = StreamTimes(heartbeat_s=0.1, lives_s=600)
-    with served(lambda _: create_app(replace(deps, stream_times=times))) as base_url:
+    with serve(StreamTimes(heartbeat_s=0.1, lives_s=600)) as base_url:
         with following(base_url + path_of(mandate_id), stage.owner) as follower:
             follower.until(lambda one: one.comments >= 3)
         assert follower.names() == ["reset"]
 
 
 def test_a_process_that_is_asked_to_end__ends_its_streams_at_once(
-    deps: Deps, stage: Stage, mandate_id: str
+    serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
     with ExitStack() as stack:
-        with served(lambda _: create_app(replace(deps, stream_times=LIVE))) as base_url:
+        with serve() as base_url:
             follower = stack.enter_context(following(base_url + path_of(mandate_id), stage.owner))
             follower.until(lambda one: one.heard)
             asked = time.monotonic()
