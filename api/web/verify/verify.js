@@ -151,7 +151,8 @@ class RecordCheck {
     const held = record.head?.held;
     if (!held) return;
     const text = `The record is short of facts of the chain (${held.facts}) from block`;
-    this.report.doubt(`${text} ${held.fromBlock} on; they are held back and not lost.`);
+    const why = "they are held back and not lost. The chain itself is the truth meanwhile.";
+    this.report.doubt(`${text} ${held.fromBlock} on; ${why}`);
   }
 
   /** What the record is about; and against what the reader wanted.
