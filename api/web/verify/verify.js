@@ -11,7 +11,7 @@
 /** @import {ChainLogs, Expected} from "./expected.js" */
 /** @import {Finding, Verdict} from "./findings.js" */
 
-import { checkAnchors } from "./anchors.js";
+import { checkLines } from "./anchors.js";
 import { checkAuthors } from "./authors.js";
 import { checksum, isAddress, utf8 } from "./bytes.js";
 import { member } from "./canonical.js";
@@ -25,6 +25,7 @@ import { safeBlockOf } from "./forms.js";
 import { checkLogHead } from "./log_head.js";
 import { Node } from "./node.js";
 import { Pauses } from "./pause.js";
+import { checkPosts } from "./posts.js";
 import { readRecord } from "./reading.js";
 import { RevertsCheck } from "./reverts.js";
 import { RowsCheck } from "./rows.js";
@@ -40,7 +41,6 @@ const CALLS_A_ROW = 6;
 
 /** What only verify-record checks. None of it is hidden behind a verdict: a page shows this list. */
 export const NOT_CHECKED_HERE = Object.freeze([
-  "anchors: whether the contract posted the roots that the record's lines name, and no others",
   "receipts: that somebody kept of rows which the service took",
   "witnesses: heads that others cosigned, and heads that you wrote down earlier",
   "a second node: this one may lie about reverted calls, payments and the newest block",
@@ -51,6 +51,8 @@ export const NOT_CHECKED_HERE = Object.freeze([
  * @property {Request} request the wallet's own (EIP-1193), the only way out
  * @property {readonly string[]} [factories] trusted beside those of published deployments
  * @property {readonly string[]} [x402Adapters] likewise
+ * @property {readonly string[]} [recordAnchors] likewise; without any, anchors are compared with the
+ * rows alone
  * @property {string} [mandate] the id that the record must be of
  * @property {string} [owner] the address that the record must be of
  * @property {number} [mostCalls] of the node
@@ -132,7 +134,9 @@ class RecordCheck {
     this.sayGap(record);
     await report.part(() => this.terms(record, subject, node));
     await report.part(() => checkAuthors(subject, record.rows, node, report, pauses));
-    await report.part(() => checkAnchors(record, report, pauses));
+    await report.part(() => checkLines(record, report, pauses));
+    const [anchor] = this.trusted("record_anchor", subject, options.recordAnchors).reverse();
+    await report.part(() => this.posts(record, node, anchor));
     if (subject.isPaper) {
       await report.part(() => this.paper(record, subject));
     } else if (this.vault !== null) {
@@ -144,6 +148,15 @@ class RecordCheck {
       report.claims = record.rows.map((row) => row.seq).filter((seq) => !this.proven.has(seq));
     }
     report.counts.calls = node.calls;
+  }
+
+  /** @param {RecordFile} record @param {Node} node @param {string | undefined} anchor */
+  async posts(record, node, anchor) {
+    if (anchor !== undefined) {
+      await checkPosts(record, node, anchor, this.report, this.pauses);
+    } else if (record.anchors.length > 0) {
+      this.report.remark("the anchors were compared with the rows alone, and with no contract");
+    }
   }
 
   /** @param {RecordFile} record */

@@ -1,7 +1,7 @@
 // RLP, proofs of the state trie, and proofs of the anchors' tree.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAnchors } from "../../../api/web/verify/anchors.js";
+import { checkLines } from "../../../api/web/verify/anchors.js";
 import { decodeValues } from "../../../api/web/verify/abi.js";
 import { bytesOf, concat, genesisHash, hexOf, keccak, utf8, word } from "../../../api/web/verify/bytes.js";
 import { Report } from "../../../api/web/verify/findings.js";
@@ -43,7 +43,7 @@ async function anchorNames(change) {
   const first = { mandate_id: publicId, genesis_hash: genesisHash(publicId) };
   const record = { first, head: null, rows: [{ seq: 1, rowHash }], anchors: [{ ...anchor, ...change }] };
   const report = new Report();
-  await checkAnchors(record, report, new Pauses(undefined));
+  await checkLines(record, report, new Pauses(undefined));
   return report.findings.map((one) => one.name);
 }
 
