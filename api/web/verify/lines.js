@@ -2,7 +2,7 @@
 
 /** @import {Anchor, AsOf, Head, Json, JsonObject, Row, RowAuthor} from "./types.js" */
 
-import { HASH_FORM, checksum } from "./bytes.js";
+import { checksum, HASH_FORM } from "./bytes.js";
 import { hasKeys, isObject, member } from "./canonical.js";
 import { usdcOf, usdcText } from "./money.js";
 import { KINDS, REPORTERS } from "./tables.js";
@@ -12,27 +12,43 @@ export const FORMAT = "mandate-record";
 export const VERSION = 2;
 
 const FIRST_TEXTS = [
-  "format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash",
+  "format",
+  "mandate_id",
+  "market_mode",
+  "factory",
+  "terms_digest",
+  "genesis_hash",
 ]; // prettier-ignore
 const FIRST_NUMBERS = ["version", "chain_id", "terms_version"];
 const FIRST_MAYBE_TEXTS = ["vault", "signature"];
 const FIRST_LISTS = ["rules", "guard_targets"];
 export const FIRST_KEYS = new Set([
-  ...FIRST_TEXTS, ...FIRST_NUMBERS, ...FIRST_MAYBE_TEXTS, ...FIRST_LISTS, "terms",
+  ...FIRST_TEXTS,
+  ...FIRST_NUMBERS,
+  ...FIRST_MAYBE_TEXTS,
+  ...FIRST_LISTS,
+  "terms",
 ]); // prettier-ignore
 const LINE_KEYS = new Set(["body", "prev_hash", "row_hash"]);
-const TEXTS = [
-  "base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by",
-]; // prettier-ignore
+const TEXTS = ["base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"]; // prettier-ignore
 const MAYBE_TEXTS = ["amount_usdc", "block_hash", "tx_hash"];
 /** The least that each number may be. @type {[string, number][]} */
-const NUMBERS = [["incarnation", 1], ["seq", 1]]; // prettier-ignore
+const NUMBERS = [
+  ["incarnation", 1],
+  ["seq", 1],
+]; // prettier-ignore
 /** @type {[string, number][]} */
 const MAYBE_NUMBERS = [
-  ["block_number", 0], ["chain_id", 1], ["log_index", 0], ["reverses_seq", 1],
+  ["block_number", 0],
+  ["chain_id", 1],
+  ["log_index", 0],
+  ["reverses_seq", 1],
 ]; // prettier-ignore
 const BODY_KEYS = new Set([
-  ...TEXTS, ...MAYBE_TEXTS, ...[...NUMBERS, ...MAYBE_NUMBERS].map(([key]) => key), "payload",
+  ...TEXTS,
+  ...MAYBE_TEXTS,
+  ...[...NUMBERS, ...MAYBE_NUMBERS].map(([key]) => key),
+  "payload",
 ]); // prettier-ignore
 const SIGNED_BODY_KEYS = new Set([...BODY_KEYS, "author"]);
 const AUTHOR_KEYS = new Set(["prev", "sequence", "signature", "signer"]);

@@ -167,9 +167,7 @@ function requireLinks(posts, newest, root, owed) {
     const text = `the node has no log of what the contract posted before epoch ${first.epoch}`;
     throw new UncheckedError(PART, text);
   }
-  const isLinked = posts.every(
-    (post, at) => at === 0 || post.rootBefore === posts[at - 1]?.root,
-  );
+  const isLinked = posts.every((post, at) => at === 0 || post.rootBefore === posts[at - 1]?.root);
   if (!isLinked || last.epoch !== newest || last.root !== root) {
     throw new UncheckedError(PART, "the node's logs are not all that the contract posted");
   }

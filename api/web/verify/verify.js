@@ -31,9 +31,7 @@ import { RevertsCheck } from "./reverts.js";
 import { RowsCheck } from "./rows.js";
 import { compareHead, compareReplay, compareVault, foldAll, foldRows, replayLogs } from "./sums.js";
 import { TRUSTED } from "./tables.js";
-import {
-  checkPlace, checkSignature, compareCreated, paymentAdapter, subjectOf,
-} from "./terms.js"; // prettier-ignore
+import { checkPlace, checkSignature, compareCreated, paymentAdapter, subjectOf } from "./terms.js"; // prettier-ignore
 import { view } from "./views.js";
 
 const CALLS_A_RECORD = 20_000;
@@ -287,7 +285,13 @@ class ChainCheck {
     const hasVault = await this.hasVault(expected, until);
     const outcomes = await this.outcomes();
     const checked = new RowsCheck(
-      subject, record.rows, expected, blocks, outcomes, report, this.held,
+      subject,
+      record.rows,
+      expected,
+      blocks,
+      outcomes,
+      report,
+      this.held,
     ); // prettier-ignore
     await checked.run(pauses);
     this.noteProven(checked, blocks);
@@ -378,7 +382,10 @@ class ChainCheck {
   async hasVault(expected, until) {
     if (expected.created !== null) {
       const { terms, rules } = expected.created;
-      const [values, listed] = [Array.isArray(terms) ? terms : [], Array.isArray(rules) ? rules : []];
+      const [values, listed] = [
+        Array.isArray(terms) ? terms : [],
+        Array.isArray(rules) ? rules : [],
+      ];
       const each = listed.filter((rule) => Array.isArray(rule));
       compareCreated(this.subject, values, each, this.report);
       return true;
@@ -474,5 +481,8 @@ function failedOf(outcomes) {
 /** @param {import("./types.js").JsonObject} totals @returns {{[name: string]: string | boolean}} */
 const textTotals = (totals) =>
   Object.fromEntries(
-    Object.entries(totals).map(([name, one]) => [name, typeof one === "boolean" ? one : String(one)]),
+    Object.entries(totals).map(([name, one]) => [
+      name,
+      typeof one === "boolean" ? one : String(one),
+    ]),
   );

@@ -1,7 +1,7 @@
 // What is asked of a wallet and what is not, and what a long or hostile file costs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { verifyRecord } from "../../../api/web/verify/verify.js";
+import { verifyRecord } from "../../../../api/web/verify/verify.js";
 import { FACTORY, VECTORS, buyRow, paperRecord, wallet } from "./wallet.mjs";
 
 const namesOf = (found) => [...new Set(found.findings.map((one) => one.name))].sort();

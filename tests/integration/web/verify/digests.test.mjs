@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { chainHash, genesisHash, hexOf, word, numberOf, bytesOf, concat, utf8 } from "../../../api/web/verify/bytes.js";
-import { canonical } from "../../../api/web/verify/canonical.js";
+import { chainHash, genesisHash, hexOf, word, numberOf, bytesOf, concat, utf8 } from "../../../../api/web/verify/bytes.js";
+import { canonical } from "../../../../api/web/verify/canonical.js";
 import {
   guardTargetsHash, recordRowDigest, recoveredAddress, rulesHash, termsDigest,
-} from "../../../api/web/verify/eip712.js";
-import { rowOf } from "../../../api/web/verify/lines.js";
+} from "../../../../api/web/verify/eip712.js";
+import { rowOf } from "../../../../api/web/verify/lines.js";
 import { VECTORS } from "./wallet.mjs";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const PAGE = readFileSync(new URL("../../../docs/record.md", import.meta.url), "utf8");
+const PAGE = readFileSync(new URL("../../../../docs/record.md", import.meta.url), "utf8");
 const ROWS = [...PAGE.matchAll(/^\{"body":.*$/gm)].map(([line]) => JSON.parse(line));
 
 /** The terms of a vector as BigInt and text. */

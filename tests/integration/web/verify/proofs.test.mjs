@@ -1,12 +1,12 @@
 // RLP, proofs of the state trie, and proofs of the anchors' tree.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkLines } from "../../../api/web/verify/anchors.js";
-import { decodeValues } from "../../../api/web/verify/abi.js";
-import { bytesOf, concat, genesisHash, hexOf, keccak, utf8, word } from "../../../api/web/verify/bytes.js";
-import { Report } from "../../../api/web/verify/findings.js";
-import { Pauses } from "../../../api/web/verify/pause.js";
-import { decode, encode, numberBytes, provenValue } from "../../../api/web/verify/tries.js";
+import { checkLines } from "../../../../api/web/verify/anchors.js";
+import { decodeValues } from "../../../../api/web/verify/abi.js";
+import { bytesOf, concat, genesisHash, hexOf, keccak, utf8, word } from "../../../../api/web/verify/bytes.js";
+import { Report } from "../../../../api/web/verify/findings.js";
+import { Pauses } from "../../../../api/web/verify/pause.js";
+import { decode, encode, numberBytes, provenValue } from "../../../../api/web/verify/tries.js";
 
 test("RLP writes and reads what it wrote", () => {
   const long = new Uint8Array(1_024).fill(7);

@@ -1,13 +1,13 @@
 // A wallet without a node: answers from a table, and counts what it is asked.
 import { readFileSync } from "node:fs";
-import { checksum, genesisHash, hexOf, keccak, utf8, chainHash, bytesOf, concat } from "../../../api/web/verify/bytes.js";
-import { canonical } from "../../../api/web/verify/canonical.js";
-import { termsDigest } from "../../../api/web/verify/eip712.js";
-import { VAULT_SHELL_HASH } from "../../../api/web/verify/tables.js";
+import { checksum, genesisHash, hexOf, keccak, utf8, chainHash, bytesOf, concat } from "../../../../api/web/verify/bytes.js";
+import { canonical } from "../../../../api/web/verify/canonical.js";
+import { termsDigest } from "../../../../api/web/verify/eip712.js";
+import { VAULT_SHELL_HASH } from "../../../../api/web/verify/tables.js";
 
 export const FACTORY = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
 export const VECTORS = JSON.parse(
-  readFileSync(new URL("../../vectors/mandate_terms.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../vectors/mandate_terms.json", import.meta.url), "utf8"),
 );
 const CHAIN_ID = 84532;
 const START = Date.parse("2026-02-02T09:00:00Z");

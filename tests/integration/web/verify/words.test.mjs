@@ -1,9 +1,9 @@
 // Canonical JSON, money, times and row forms: one spelling each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canonical, hasOnlyWholeNumbers } from "../../../api/web/verify/canonical.js";
-import { usdcOf, usdcText } from "../../../api/web/verify/money.js";
-import { isTime, microsOf, timeText } from "../../../api/web/verify/times.js";
+import { canonical, hasOnlyWholeNumbers } from "../../../../api/web/verify/canonical.js";
+import { usdcOf, usdcText } from "../../../../api/web/verify/money.js";
+import { isTime, microsOf, timeText } from "../../../../api/web/verify/times.js";
 
 test("canonical json sorts by UTF-16 units and writes no space", () => {
   const value = { "\u20ac": 1, "\r": 2, "\ufb33": 3, 1: 4, "\ud83d\ude00": 5, "\u0080": 6, "\u00f6": 7 };
