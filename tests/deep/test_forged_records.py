@@ -28,7 +28,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
 from tests.deep.lies import ON_HEAD, ON_ROWS, Lie
-from tests.integration.chain_fixtures import CHAIN_ID, USDC
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.client.conftest import export, following, settle_reverts
 from tests.integration.client.forging import Forgery
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -69,8 +69,14 @@ class Forged:
     """`proven` has no claims; `claimed` has those of its agent."""
 
     def __init__(
-        self, rpc: Rpc, options: Options, proven: tuple[bytes, ...], claimed: tuple[bytes, ...]
+        self,
+        chain: DeployedChain,
+        rpc: Rpc,
+        options: Options,
+        proven: tuple[bytes, ...],
+        claimed: tuple[bytes, ...],
     ) -> None:
+        self.chain = chain
         self.rpc = rpc
         self.options = options
         self.records = {"proven": proven, "claimed": claimed}
@@ -102,7 +108,7 @@ def forged(postgres: EmbeddedPostgres, template: str) -> Iterator[Forged]:
             factory=chain.contracts["factory"], x402_adapter=chain.contracts["x402_adapter"]
         )
         lines = [export(follower, mandate) for mandate in records]
-        made = Forged(rpc, options, *lines)
+        made = Forged(chain, rpc, options, *lines)
         for name, record in made.records.items():
             report = made.judged(record)
             assert (report.findings, report.unchecked) == ([], [])

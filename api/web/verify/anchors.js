@@ -2,7 +2,7 @@
  * The record's own lines of hourly anchors: each holds a head that is on the record's chain, and its
  * proof leads from that head to the root (docs/record.md#anchors).
  *
- * Whether the contract posted these roots, and no others, is not asked here.
+ * Whether the contract posted these roots, and no others: posts.js.
  */
 
 /** @import {Anchor, RecordFile} from "./types.js" */
@@ -20,7 +20,7 @@ const OTHER = 2; // the path ends at the leaf of another key
 /** @typedef {{siblings: Uint8Array[], ending: number, other: [Uint8Array, Uint8Array] | null}} Proof */
 
 /** @param {RecordFile} record @param {Report} report @param {Pauses} pauses */
-export async function checkAnchors(record, report, pauses) {
+export async function checkLines(record, report, pauses) {
   const publicId = String(record.first?.mandate_id);
   const key = keccak(utf8(`record-anchor:key:v1:${publicId}`));
   const hashes = new Map(record.rows.map((row) => [row.seq, row.rowHash]));

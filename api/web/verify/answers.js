@@ -77,8 +77,8 @@ function call(value) {
   return { txHash: hash(raw.hash), sender: address(raw.from), to: addressOrNull(raw.to) };
 }
 
-/** @param {unknown} value @returns {Log} */
-function log(value) {
+/** Errors: AnswerError. @param {unknown} value @returns {Log} */
+export function log(value) {
   const raw = object(value);
   return {
     address: address(raw.address),
@@ -92,8 +92,8 @@ function log(value) {
   };
 }
 
-/** @param {unknown} value */
-export const logs = (value) => list(value, MOST_LOGS).map(log);
+/** Logs that are still to be read, each by `log`. @param {unknown} value */
+export const unreadLogs = (value) => list(value, MOST_LOGS);
 
 /**
  * A receipt with the logs of these indices alone; null: there is no such transaction.

@@ -4,7 +4,16 @@
 
 import { secp256k1 } from "../vendor/noble.js";
 import {
-  NO_HASH, bytesOf, checksum, concat, hexOf, isAddress, keccak, numberOf, utf8, word,
+  bytesOf,
+  checksum,
+  concat,
+  hexOf,
+  isAddress,
+  keccak,
+  NO_HASH,
+  numberOf,
+  utf8,
+  word,
 } from "./bytes.js"; // prettier-ignore
 import { canonical } from "./canonical.js";
 import { usdcText } from "./money.js";

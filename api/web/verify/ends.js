@@ -69,7 +69,10 @@ function compareLost(row, block, report) {
 export async function laterLogs(subject, vault, last, node) {
   const [first, newest] = [last.number + 1, await node.newest()];
   /** @type {[string, {address: string, topics?: unknown[]}][]} */
-  const filters = [["vault", { address: vault }], ["factory", ofTerms(subject, vault)]]; // prettier-ignore
+  const filters = [
+    ["vault", { address: vault }],
+    ["factory", ofTerms(subject, vault)],
+  ]; // prettier-ignore
   for (const [who, filter] of filters) {
     for await (const log of node.logs(`later logs of the ${who}`, filter, first, newest)) {
       return `the ${who} has logs after it, the first in block ${log.blockNumber}`;

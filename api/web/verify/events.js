@@ -10,7 +10,7 @@
 /** @import {JsonObject, Log, NewRow} from "./types.js" */
 
 import { AbiError, decodeValues } from "./abi.js";
-import { ZERO_ADDRESS, bytesOf, concat } from "./bytes.js";
+import { bytesOf, concat, ZERO_ADDRESS } from "./bytes.js";
 import { usdcText } from "./money.js";
 import { EVENTS, ROLE_NAMES } from "./tables.js";
 import { timeText } from "./times.js";
@@ -166,7 +166,9 @@ const MONEY = {
   },
   Withdrawn: (values, parties) => {
     const [token, to, amount] = [
-      text(values, "token"), text(values, "to"), amountOf(values, "amount"),
+      text(values, "token"),
+      text(values, "to"),
+      amountOf(values, "amount"),
     ]; // prettier-ignore
     if (token === parties.usdc) {
       const withdrawn = { token, to, balance: usdc(values, "balance") };

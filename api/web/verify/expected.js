@@ -17,8 +17,14 @@ import { addressWord, view } from "./views.js";
 
 // what the factory says of every vault at once: who is keeper, guard, admin or pauser
 const NOTED = [
-  "KeeperProposed", "KeeperChanged", "KeeperProposalCancelled",
-  "GuardProposed", "GuardChanged", "GuardProposalCancelled", "RoleGranted", "RoleRevoked",
+  "KeeperProposed",
+  "KeeperChanged",
+  "KeeperProposalCancelled",
+  "GuardProposed",
+  "GuardChanged",
+  "GuardProposalCancelled",
+  "RoleGranted",
+  "RoleRevoked",
 ]; // prettier-ignore
 const PART = "logs of the vault";
 
@@ -152,7 +158,8 @@ function note(expected, event, height) {
   if (name === "VaultCreated") {
     expected.created = values;
     expected.createdBlock = height;
-    if (values.agent !== ZERO_ADDRESS) expected.agents.push({ height, agent: String(values.agent) });
+    if (values.agent !== ZERO_ADDRESS)
+      expected.agents.push({ height, agent: String(values.agent) });
   } else if (name === "AgentSet") {
     expected.agents.push({ height, agent: String(values.agent) });
   } else if (name === "Settled") {

@@ -178,8 +178,7 @@ export class FlagsCheck {
     const mustBe = isOfPosition && txHash === null && TRADES.includes(kind);
     const isOfTransaction = txHash !== null && (TRADES.includes(kind) || kind === "resolve");
     const since = this.seen.get(txHash ?? "");
-    const isLate =
-      since !== undefined && microsOf(row.createdAt) - microsOf(since) > LATE_US;
+    const isLate = since !== undefined && microsOf(row.createdAt) - microsOf(since) > LATE_US;
     const mayBe = (mustBe || (isOfPosition && isOfTransaction)) && !isLate;
     const isSaid = payload.unseen === true;
     const isOddlySaid = isSaid !== Object.hasOwn(payload, "unseen");

@@ -209,13 +209,19 @@ function pricedOnPaper(row, state) {
   const paid = -least(amount, most(0n, state.cash));
   if (row.kind === "stop" && !state.isEnded) return paperStop(state);
   const moves =
-    row.kind === "deposit" ? amount
-    : row.kind === "withdraw" || row.kind === "payout" ? paid
-    : state.isEnded ? 0n
-    : row.kind === "buy" || row.kind === "move" || row.kind === "fee" ? paid
-    : row.kind === "sell" ? amount
-    : row.kind === "resolve" ? resolved(row, state)
-    : 0n; // prettier-ignore
+    row.kind === "deposit"
+      ? amount
+      : row.kind === "withdraw" || row.kind === "payout"
+        ? paid
+        : state.isEnded
+          ? 0n
+          : row.kind === "buy" || row.kind === "move" || row.kind === "fee"
+            ? paid
+            : row.kind === "sell"
+              ? amount
+              : row.kind === "resolve"
+                ? resolved(row, state)
+                : 0n; // prettier-ignore
   return { cashDelta: moves, returned: [] };
 }
 

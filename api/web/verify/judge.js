@@ -6,7 +6,7 @@
 /** @import {Json, JsonObject, NewRow, Subject} from "./types.js" */
 /** @import {Outflow} from "./fold.js" */
 
-import { ZERO_ADDRESS, checksum } from "./bytes.js";
+import { checksum, ZERO_ADDRESS } from "./bytes.js";
 import { isObject, member } from "./canonical.js";
 import { most, usdcText } from "./money.js";
 import { DAY_S, utcText } from "./times.js";

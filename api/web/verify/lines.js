@@ -2,7 +2,7 @@
 
 /** @import {Anchor, AsOf, Head, Json, JsonObject, Row, RowAuthor} from "./types.js" */
 
-import { HASH_FORM, checksum } from "./bytes.js";
+import { checksum, HASH_FORM } from "./bytes.js";
 import { hasKeys, isObject, member } from "./canonical.js";
 import { usdcOf, usdcText } from "./money.js";
 import { KINDS, REPORTERS } from "./tables.js";
@@ -12,27 +12,43 @@ export const FORMAT = "mandate-record";
 export const VERSION = 2;
 
 const FIRST_TEXTS = [
-  "format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash",
+  "format",
+  "mandate_id",
+  "market_mode",
+  "factory",
+  "terms_digest",
+  "genesis_hash",
 ]; // prettier-ignore
 const FIRST_NUMBERS = ["version", "chain_id", "terms_version"];
 const FIRST_MAYBE_TEXTS = ["vault", "signature"];
 const FIRST_LISTS = ["rules", "guard_targets"];
 export const FIRST_KEYS = new Set([
-  ...FIRST_TEXTS, ...FIRST_NUMBERS, ...FIRST_MAYBE_TEXTS, ...FIRST_LISTS, "terms",
+  ...FIRST_TEXTS,
+  ...FIRST_NUMBERS,
+  ...FIRST_MAYBE_TEXTS,
+  ...FIRST_LISTS,
+  "terms",
 ]); // prettier-ignore
 const LINE_KEYS = new Set(["body", "prev_hash", "row_hash"]);
-const TEXTS = [
-  "base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by",
-]; // prettier-ignore
+const TEXTS = ["base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"]; // prettier-ignore
 const MAYBE_TEXTS = ["amount_usdc", "block_hash", "tx_hash"];
 /** The least that each number may be. @type {[string, number][]} */
-const NUMBERS = [["incarnation", 1], ["seq", 1]]; // prettier-ignore
+const NUMBERS = [
+  ["incarnation", 1],
+  ["seq", 1],
+]; // prettier-ignore
 /** @type {[string, number][]} */
 const MAYBE_NUMBERS = [
-  ["block_number", 0], ["chain_id", 1], ["log_index", 0], ["reverses_seq", 1],
+  ["block_number", 0],
+  ["chain_id", 1],
+  ["log_index", 0],
+  ["reverses_seq", 1],
 ]; // prettier-ignore
 const BODY_KEYS = new Set([
-  ...TEXTS, ...MAYBE_TEXTS, ...[...NUMBERS, ...MAYBE_NUMBERS].map(([key]) => key), "payload",
+  ...TEXTS,
+  ...MAYBE_TEXTS,
+  ...[...NUMBERS, ...MAYBE_NUMBERS].map(([key]) => key),
+  "payload",
 ]); // prettier-ignore
 const SIGNED_BODY_KEYS = new Set([...BODY_KEYS, "author"]);
 const AUTHOR_KEYS = new Set(["prev", "sequence", "signature", "signer"]);
@@ -70,18 +86,18 @@ export function isFirstLine(line) {
  * @returns {Row}
  */
 export function rowOf(line) {
-  require(hasKeys(line, LINE_KEYS), "the line has other keys than a record's");
+  demand(hasKeys(line, LINE_KEYS), "the line has other keys than a record's");
   const body = line.body;
-  require(isObject(body), "body: an object");
-  require(
+  demand(isObject(body), "body: an object");
+  demand(
     hasKeys(body, Object.hasOwn(body, "author") ? SIGNED_BODY_KEYS : BODY_KEYS),
     "body has other keys than a record's",
   );
   const { payload } = body;
-  require(isObject(payload), "body.payload has another form than a record's");
+  demand(isObject(payload), "body.payload has another form than a record's");
   requireNumbers(body);
   const reverses = numberOrNull(body, "reverses_seq");
-  require(
+  demand(
     reverses === null || member(payload, "reverses_seq") === reverses,
     "body.reverses_seq: name the row that the payload names",
   );
@@ -112,17 +128,20 @@ export function rowOf(line) {
 /** @param {JsonObject} line @returns {Anchor} */
 export function anchorOf(line) {
   const anchor = line.anchor;
-  require(Object.keys(line).length === 1 && isObject(anchor), "an object, alone in its line");
-  require(hasKeys(anchor, ANCHOR_KEYS), "the anchor has other keys than a record's");
+  demand(Object.keys(line).length === 1 && isObject(anchor), "an object, alone in its line");
+  demand(hasKeys(anchor, ANCHOR_KEYS), "the anchor has other keys than a record's");
   for (const key of ANCHOR_NUMBERS) {
     const number = anchor[key];
-    require(typeof number === "number" && number >= 0, `${key}: a whole number from 0 on`);
+    demand(typeof number === "number" && number >= 0, `${key}: a whole number from 0 on`);
   }
-  for (const key of ANCHOR_HASHES) require(isHash(anchor[key]), `${key}: not a hash`);
+  for (const key of ANCHOR_HASHES) demand(isHash(anchor[key]), `${key}: not a hash`);
   return {
     epoch: Number(anchor.epoch),
     root: hash(anchor, "root"),
     rootBefore: hash(anchor, "root_before"),
+    blockNumber: Number(anchor.block_number),
+    blockHash: hash(anchor, "block_hash"),
+    txHash: hash(anchor, "tx_hash"),
     seq: Number(anchor.seq),
     rowHash: hash(anchor, "row_hash"),
     proof: text(anchor, "proof"),
@@ -164,15 +183,15 @@ function heldOf(raw) {
 
 /** @param {Json | undefined} said @returns {RowAuthor} */
 function authorOf(said) {
-  require(isObject(said) && hasKeys(said, AUTHOR_KEYS), "body.author has another form");
+  demand(isObject(said) && hasKeys(said, AUTHOR_KEYS), "body.author has another form");
   const { signer, sequence, prev, signature } = said;
-  require(
+  demand(
     typeof signer === "string" && /^0x[0-9a-fA-F]{40}$/.test(signer) && checksum(signer) === signer,
     "body.author.signer: write a checksum address",
   );
-  require(typeof sequence === "number" && sequence >= 1, "body.author.sequence: from 1 on");
-  require(isHash(prev), "body.author.prev: not a hash");
-  require(
+  demand(typeof sequence === "number" && sequence >= 1, "body.author.sequence: from 1 on");
+  demand(isHash(prev), "body.author.prev: not a hash");
+  demand(
     typeof signature === "string" && SIGNATURE_FORM.test(signature),
     "body.author.signature: write 0x and lower-case hex",
   );
@@ -183,33 +202,33 @@ function authorOf(said) {
 function requireNumbers(body) {
   for (const [key, least] of NUMBERS) {
     const number = body[key];
-    require(typeof number === "number" && number >= least, `body.${key}: write ${least} or more`);
+    demand(typeof number === "number" && number >= least, `body.${key}: write ${least} or more`);
   }
   for (const [key, least] of MAYBE_NUMBERS) {
     const number = body[key];
     const isRight = number === null || (typeof number === "number" && number >= least);
-    require(isRight, `body.${key}: write ${least} or more`);
+    demand(isRight, `body.${key}: write ${least} or more`);
   }
 }
 
 /** @param {JsonObject} of @param {string} key */
 function text(of, key) {
   const found = of[key];
-  require(typeof found === "string", `${key}: write text`);
+  demand(typeof found === "string", `${key}: write text`);
   return found;
 }
 
 /** @param {readonly string[]} words @param {JsonObject} of @param {string} key */
 function oneOf(words, of, key) {
   const found = text(of, key);
-  require(words.includes(found), `${key}: one of ${words.join(", ")}`);
+  demand(words.includes(found), `${key}: one of ${words.join(", ")}`);
   return found;
 }
 
 /** @param {JsonObject} of @param {string} key */
 function time(of, key) {
   const found = text(of, key);
-  require(isTime(found), `${key}: write 2026-02-02T09:00:00.000000Z`);
+  demand(isTime(found), `${key}: write 2026-02-02T09:00:00.000000Z`);
   return found;
 }
 
@@ -217,7 +236,7 @@ function time(of, key) {
 function usdc(of, key) {
   const found = text(of, key);
   const amount = usdcOf(found);
-  require(amount !== null && usdcText(amount) === found, `${key}: write six decimals`);
+  demand(amount !== null && usdcText(amount) === found, `${key}: write six decimals`);
   return amount;
 }
 
@@ -235,11 +254,11 @@ function hashOrNull(of, key) {
 /** @param {JsonObject} of @param {string} key */
 function hash(of, key) {
   const found = of[key];
-  require(isHash(found), `${key}: write 0x and 64 lower-case hex digits`);
+  demand(isHash(found), `${key}: write 0x and 64 lower-case hex digits`);
   return found;
 }
 
 /** @type {(holds: boolean, otherwise: string) => asserts holds} */
-function require(holds, otherwise) {
+function demand(holds, otherwise) {
   if (!holds) throw new FormError(otherwise);
 }

@@ -20,7 +20,7 @@ import * as answers from "./answers.js";
 import { bytesOf, concat, hexOf, keccak, word } from "./bytes.js";
 import { UncheckedError } from "./findings.js";
 import { hexNumber } from "./node.js";
-import { ProofError, bytesOfItem, decode, encode, numberBytes, provenValue } from "./tries.js";
+import { bytesOfItem, decode, encode, numberBytes, ProofError, provenValue } from "./tries.js";
 
 const PART = "the vault's logHead";
 const SLOT = 5; // of logHead in the vault's storage
@@ -28,16 +28,31 @@ const MOST_FIELD_CHARACTERS = 2_002;
 // of a header, in the order in which it is hashed; whether it is a number
 /** @type {[string, boolean][]} */
 const FIELDS = [
-  ["parentHash", false], ["sha3Uncles", false], ["miner", false], ["stateRoot", false],
-  ["transactionsRoot", false], ["receiptsRoot", false], ["logsBloom", false],
-  ["difficulty", true], ["number", true], ["gasLimit", true], ["gasUsed", true],
-  ["timestamp", true], ["extraData", false], ["mixHash", false], ["nonce", false],
+  ["parentHash", false],
+  ["sha3Uncles", false],
+  ["miner", false],
+  ["stateRoot", false],
+  ["transactionsRoot", false],
+  ["receiptsRoot", false],
+  ["logsBloom", false],
+  ["difficulty", true],
+  ["number", true],
+  ["gasLimit", true],
+  ["gasUsed", true],
+  ["timestamp", true],
+  ["extraData", false],
+  ["mixHash", false],
+  ["nonce", false],
 ]; // prettier-ignore
 // a fork adds its own at the end: those that the node does not name are not hashed
 /** @type {[string, boolean][]} */
 const FORK_FIELDS = [
-  ["baseFeePerGas", true], ["withdrawalsRoot", false], ["blobGasUsed", true],
-  ["excessBlobGas", true], ["parentBeaconBlockRoot", false], ["requestsHash", false],
+  ["baseFeePerGas", true],
+  ["withdrawalsRoot", false],
+  ["blobGasUsed", true],
+  ["excessBlobGas", true],
+  ["parentBeaconBlockRoot", false],
+  ["requestsHash", false],
 ]; // prettier-ignore
 
 /** @typedef {{[key: string]: unknown}} Raw */

@@ -12,6 +12,7 @@
 import * as answers from "./answers.js";
 import { bytesOf } from "./bytes.js";
 import { UncheckedError } from "./findings.js";
+import { Pauses } from "./pause.js";
 
 const AT_ONCE = 8;
 const ANSWER_MS = 60_000;
@@ -19,12 +20,13 @@ const RETRIES = 4;
 const FIRST_WAIT_MS = 250;
 const FIRST_RANGE = 200;
 const WIDEST_RANGE = 10_000; // blocks of one eth_getLogs; more is refused by many providers
-const LOGS_AN_ANSWER = 5_000;
+const LOGS_AN_ANSWER = 2_000; // a task that reads more of them at once is long
 const MOST_SAID = 200;
 const REVERTED = 3;
 const INVALID_PARAMS = -32602;
 const TOO_FAST = new Set([-32005, 429]);
-const CODE_FAILED = /out ?of ?gas|invalid ?(opcode|jump)|stack ?(under|over)flow|EVM error|VM execution/i;
+const CODE_FAILED =
+  /out ?of ?gas|invalid ?(opcode|jump)|stack ?(under|over)flow|EVM error|VM execution/i;
 export const VIEW_GAS = "0x989680"; // 10,000,000, of code that strangers chose
 
 /** @typedef {(call: {method: string, params?: unknown[]}) => Promise<unknown>} Request */
@@ -73,6 +75,7 @@ export class Node {
     this.tell = tell;
     this.signal = signal;
     this.calls = 0;
+    this.pauses = new Pauses(signal);
   }
 
   /**
@@ -257,7 +260,7 @@ export class Node {
       const range = { fromBlock: hexNumber(at), toBlock: hexNumber(until) };
       let found;
       try {
-        found = await this.once(part, "eth_getLogs", [{ ...filter, ...range }], answers.logs);
+        found = await this.once(part, "eth_getLogs", [{ ...filter, ...range }], answers.unreadLogs);
       } catch (error) {
         const isRefused = error instanceof RefusedError || error instanceof UncheckedError;
         if (!isRefused || this.calls >= this.mostCalls) throw error;
@@ -265,7 +268,10 @@ export class Node {
         width = Math.max(1, Math.floor(Math.min(width, until - at + 1) / 4));
         continue;
       }
-      yield* ofTheFilter(part, found, filter.address, at, until);
+      for (const raw of found) {
+        if (this.pauses.isDue) await this.pauses.pause();
+        yield logOf(part, raw, filter.address, at, until);
+      }
       this.tell(part, until - first + 1, last - first + 1);
       at = until + 1;
       const fitting = Math.floor((width * LOGS_AN_ANSWER) / Math.max(1, found.length));
@@ -286,14 +292,18 @@ function tag(at) {
 export const isOfTheParams = (error) => error.code === INVALID_PARAMS;
 
 /**
- * @param {string} part @param {Log[]} found @param {string} address @param {number} first
+ * A log, if it is one of those that were asked for. Errors: UncheckedError.
+ * @param {string} part @param {unknown} raw @param {string} address @param {number} first
  * @param {number} last
+ * @returns {Log}
  */
-function ofTheFilter(part, found, address, first, last) {
-  for (const log of found) {
-    const isAsked =
-      log.address === address && log.blockNumber >= first && log.blockNumber <= last;
-    if (!isAsked) throw new UncheckedError(part, "the node gives logs that nobody asked for");
+function logOf(part, raw, address, first, last) {
+  try {
+    const log = answers.log(raw);
+    if (log.address === address && log.blockNumber >= first && log.blockNumber <= last) return log;
+  } catch (error) {
+    if (!(error instanceof answers.AnswerError)) throw error;
+    throw new UncheckedError(part, `a log of the node is ${error.message}`);
   }
-  return found;
+  throw new UncheckedError(part, "the node gives logs that nobody asked for");
 }

@@ -45,7 +45,10 @@ export async function unexplainedHeights(account, known, first, last, node) {
     }
     ranges = wide.flatMap(([since, until], at) => {
       const middle = middles[at] ?? since;
-      return /** @type {Range[]} */ ([[since, middle], [middle, until]]); // prettier-ignore
+      return /** @type {Range[]} */ ([
+        [since, middle],
+        [middle, until],
+      ]); // prettier-ignore
     });
   }
   return found.sort((one, two) => one - two);

@@ -10,10 +10,17 @@
 /** @import {Report} from "./findings.js" */
 /** @import {Pauses} from "./pause.js" */
 
-import { NO_HASH, chainHash, genesisHash, utf8 } from "./bytes.js";
-import { NotCanonicalError, canonical, hasOnlyWholeNumbers, isObject } from "./canonical.js";
+import { chainHash, genesisHash, NO_HASH, utf8 } from "./bytes.js";
+import { canonical, hasOnlyWholeNumbers, isObject, NotCanonicalError } from "./canonical.js";
 import {
-  FORMAT, FormError, VERSION, anchorOf, headOf, isFirstLine, isHash, rowOf,
+  anchorOf,
+  FORMAT,
+  FormError,
+  headOf,
+  isFirstLine,
+  isHash,
+  rowOf,
+  VERSION,
 } from "./lines.js"; // prettier-ignore
 
 const MOST_LINE_BYTES = 1_000_000;

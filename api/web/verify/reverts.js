@@ -17,7 +17,7 @@ import { bytesOf } from "./bytes.js";
 import { canonical, isObject, member } from "./canonical.js";
 import { UncheckedError } from "./findings.js";
 import { usdcText } from "./money.js";
-import { RefusedError, hexNumber, isOfTheParams } from "./node.js";
+import { hexNumber, isOfTheParams, RefusedError } from "./node.js";
 import { unexplainedHeights } from "./nonces.js";
 import { ERRORS, FUNCTION_NAMES, REASONS, VAULT_CALLS } from "./tables.js";
 import { timeText } from "./times.js";

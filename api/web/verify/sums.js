@@ -15,15 +15,21 @@
 
 import { canonical, isSame, member } from "./canonical.js";
 import { UncheckedError } from "./findings.js";
-import { State, effective, outflows, priced } from "./fold.js";
+import { effective, outflows, priced, State } from "./fold.js";
 import { most, usdcText } from "./money.js";
 import { DAY_S } from "./times.js";
 import { addressWord, view } from "./views.js";
 
 const MOST_FOLDED_AGAIN = 2_000_000; // rows, after reversals, all together
 const MOVED = [
-  "status", "cash_usdc", "deposited_usdc", "spent_usdc", "received_usdc", "withdrawn_usdc",
-  "paid_out_usdc", "paused",
+  "status",
+  "cash_usdc",
+  "deposited_usdc",
+  "spent_usdc",
+  "received_usdc",
+  "withdrawn_usdc",
+  "paid_out_usdc",
+  "paused",
 ]; // prettier-ignore
 const STATUSES = ["signed", "working", "stopped", "settled"]; // of a vault, as it numbers them
 

@@ -109,13 +109,17 @@
  */
 
 /**
- * @typedef {object} Anchor one epoch's line: docs/record.md#anchors
+ * @typedef {object} EpochPost an epoch as the contract has it, and where it was posted
  * @property {number} epoch
  * @property {string} root
  * @property {string} rootBefore
- * @property {number} seq
- * @property {string} rowHash
- * @property {string} proof
+ * @property {number} blockNumber
+ * @property {string} blockHash
+ * @property {string} txHash
+ */
+/**
+ * One epoch's line: docs/record.md#anchors.
+ * @typedef {EpochPost & {seq: number, rowHash: string, proof: string}} Anchor
  */
 
 /**

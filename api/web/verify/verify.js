@@ -11,7 +11,7 @@
 /** @import {ChainLogs, Expected} from "./expected.js" */
 /** @import {Finding, Verdict} from "./findings.js" */
 
-import { checkAnchors } from "./anchors.js";
+import { checkLines } from "./anchors.js";
 import { checkAuthors } from "./authors.js";
 import { checksum, isAddress, utf8 } from "./bytes.js";
 import { member } from "./canonical.js";
@@ -25,14 +25,13 @@ import { safeBlockOf } from "./forms.js";
 import { checkLogHead } from "./log_head.js";
 import { Node } from "./node.js";
 import { Pauses } from "./pause.js";
+import { checkPosts } from "./posts.js";
 import { readRecord } from "./reading.js";
 import { RevertsCheck } from "./reverts.js";
 import { RowsCheck } from "./rows.js";
 import { compareHead, compareReplay, compareVault, foldAll, foldRows, replayLogs } from "./sums.js";
 import { TRUSTED } from "./tables.js";
-import {
-  checkPlace, checkSignature, compareCreated, paymentAdapter, subjectOf,
-} from "./terms.js"; // prettier-ignore
+import { checkPlace, checkSignature, compareCreated, paymentAdapter, subjectOf } from "./terms.js"; // prettier-ignore
 import { view } from "./views.js";
 
 const CALLS_A_RECORD = 20_000;
@@ -40,7 +39,6 @@ const CALLS_A_ROW = 6;
 
 /** What only verify-record checks. None of it is hidden behind a verdict: a page shows this list. */
 export const NOT_CHECKED_HERE = Object.freeze([
-  "anchors: whether the contract posted the roots that the record's lines name, and no others",
   "receipts: that somebody kept of rows which the service took",
   "witnesses: heads that others cosigned, and heads that you wrote down earlier",
   "a second node: this one may lie about reverted calls, payments and the newest block",
@@ -51,6 +49,8 @@ export const NOT_CHECKED_HERE = Object.freeze([
  * @property {Request} request the wallet's own (EIP-1193), the only way out
  * @property {readonly string[]} [factories] trusted beside those of published deployments
  * @property {readonly string[]} [x402Adapters] likewise
+ * @property {readonly string[]} [recordAnchors] likewise; without any, anchors are compared with the
+ * rows alone
  * @property {string} [mandate] the id that the record must be of
  * @property {string} [owner] the address that the record must be of
  * @property {number} [mostCalls] of the node
@@ -132,7 +132,9 @@ class RecordCheck {
     this.sayGap(record);
     await report.part(() => this.terms(record, subject, node));
     await report.part(() => checkAuthors(subject, record.rows, node, report, pauses));
-    await report.part(() => checkAnchors(record, report, pauses));
+    await report.part(() => checkLines(record, report, pauses));
+    const [anchor] = this.trusted("record_anchor", subject, options.recordAnchors).reverse();
+    await report.part(() => this.posts(record, node, anchor));
     if (subject.isPaper) {
       await report.part(() => this.paper(record, subject));
     } else if (this.vault !== null) {
@@ -146,12 +148,22 @@ class RecordCheck {
     report.counts.calls = node.calls;
   }
 
+  /** @param {RecordFile} record @param {Node} node @param {string | undefined} anchor */
+  async posts(record, node, anchor) {
+    if (anchor !== undefined) {
+      await checkPosts(record, node, anchor, this.report, this.pauses);
+    } else if (record.anchors.length > 0) {
+      this.report.remark("the anchors were compared with the rows alone, and with no contract");
+    }
+  }
+
   /** @param {RecordFile} record */
   sayGap(record) {
     const held = record.head?.held;
     if (!held) return;
     const text = `The record is short of facts of the chain (${held.facts}) from block`;
-    this.report.doubt(`${text} ${held.fromBlock} on; they are held back and not lost.`);
+    const why = "they are held back and not lost. The chain itself is the truth meanwhile.";
+    this.report.doubt(`${text} ${held.fromBlock} on; ${why}`);
   }
 
   /** What the record is about; and against what the reader wanted.
@@ -273,7 +285,13 @@ class ChainCheck {
     const hasVault = await this.hasVault(expected, until);
     const outcomes = await this.outcomes();
     const checked = new RowsCheck(
-      subject, record.rows, expected, blocks, outcomes, report, this.held,
+      subject,
+      record.rows,
+      expected,
+      blocks,
+      outcomes,
+      report,
+      this.held,
     ); // prettier-ignore
     await checked.run(pauses);
     this.noteProven(checked, blocks);
@@ -364,7 +382,10 @@ class ChainCheck {
   async hasVault(expected, until) {
     if (expected.created !== null) {
       const { terms, rules } = expected.created;
-      const [values, listed] = [Array.isArray(terms) ? terms : [], Array.isArray(rules) ? rules : []];
+      const [values, listed] = [
+        Array.isArray(terms) ? terms : [],
+        Array.isArray(rules) ? rules : [],
+      ];
       const each = listed.filter((rule) => Array.isArray(rule));
       compareCreated(this.subject, values, each, this.report);
       return true;
@@ -460,5 +481,8 @@ function failedOf(outcomes) {
 /** @param {import("./types.js").JsonObject} totals @returns {{[name: string]: string | boolean}} */
 const textTotals = (totals) =>
   Object.fromEntries(
-    Object.entries(totals).map(([name, one]) => [name, typeof one === "boolean" ? one : String(one)]),
+    Object.entries(totals).map(([name, one]) => [
+      name,
+      typeof one === "boolean" ? one : String(one),
+    ]),
   );

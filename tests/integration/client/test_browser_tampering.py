@@ -10,8 +10,13 @@ import pytest
 
 from tests.integration.client.browser_check import checked_in_browser
 from tests.integration.client.conftest import Exported
+from tests.integration.client.tampering_of_authors import AUTHORS_KINDS
 from tests.integration.client.test_tampering import BEGIN, END, EVERY, LOST
+from tests.integration.client.test_tampering_of_authors import BEGIN as BEGIN_AUTHORS
+from tests.integration.client.test_tampering_of_authors import END as END_AUTHORS
+from tests.integration.client.test_tampering_of_authors import signed  # noqa: F401 (a fixture)
 
+pytestmark = pytest.mark.story
 PAGE = Path(__file__).parents[3] / "docs" / "verify.md"
 Found = dict[str, dict[str, Any]]
 
@@ -58,3 +63,54 @@ def test_tampering_that_nothing_contradicts__is_never_sound(found: Found, kind: 
     assert (found[kind]["verdict"], found[kind]["findings"]) == ("unchecked", [])
     parts = {text.partition(":")[0] for text in found[kind]["unchecked"]}
     assert parts == {EVERY[kind].name}
+
+
+# A node that has today's state alone
+
+
+@pytest.mark.parametrize(
+    ("refused", "parts"),
+    [
+        (["eth_call", "eth_getTransactionCount"], ["reverted calls", "the vault's totals"]),
+        (["eth_getProof"], ["the vault's logHead"]),
+        (["eth_getLogs"], ["logs of the vault"]),
+    ],
+)
+def test_a_node_that_serves_less__is_never_sound_and_is_blamed_by_part(
+    exported: Exported, refused: list[str], parts: list[str]
+) -> None:
+    found = checked_in_browser(exported.deployed, {"honest": exported.other}, refused=refused)
+    honest = found["honest"]
+    assert (honest["verdict"], honest["findings"]) == ("unchecked", [])
+    assert [text.partition(":")[0] for text in honest["unchecked"]] == parts
+
+
+def test_a_forged_amount__is_found_without_past_state_too(exported: Exported) -> None:
+    lines = {"forged": EVERY["amount off by one"].apply(exported)}
+    refused = ["eth_call", "eth_getTransactionCount"]
+    found = checked_in_browser(exported.deployed, lines, refused=refused)
+    assert found["forged"]["names"] == ["row.amount"]
+
+
+# Rows that their authors signed
+
+
+@pytest.fixture(scope="module")
+def found_of_authors(signed: Exported) -> Found:
+    records = {kind: one.apply(signed) for kind, one in AUTHORS_KINDS.items()}
+    return checked_in_browser(signed.deployed, {**records, "honest": signed.lines})
+
+
+def test_an_honest_record_of_an_agent_who_signs__is_sound(found_of_authors: Found) -> None:
+    honest = found_of_authors["honest"]
+    assert (honest["findings"], honest["unchecked"]) == ([], [])
+    assert honest["counts"]["signedRows"] == 3
+
+
+@pytest.mark.parametrize("kind", AUTHORS_KINDS)
+def test_tampering_with_signed_rows__is_found_by_the_names_of_the_page(
+    found_of_authors: Found, kind: str
+) -> None:
+    wanted = names_of_the_page(BEGIN_AUTHORS, END_AUTHORS)
+    assert found_of_authors[kind]["verdict"] == "different"
+    assert found_of_authors[kind]["names"] == wanted[kind]

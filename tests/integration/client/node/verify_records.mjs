@@ -1,6 +1,6 @@
 // Checks records with the modules of the console, as a page does: every question goes through one
-// EIP-1193 function. Reads {rpc_url, factory, records: [{name, text, methods_refused}]}, writes
-// {name: {verdict, names, unchecked, ...}}.
+// EIP-1193 function. Reads {rpc_url, factory, records: [{name, base64, refused, options}]}, writes what
+// verifyRecord answers by name, with the names of differences.
 import { readFileSync } from "node:fs";
 import { verifyRecord } from "../../../../api/web/verify/verify.js";
 
@@ -9,8 +9,9 @@ let id = 0;
 
 function wallet(refused = []) {
   return async ({ method, params = [] }) => {
-    const isPast = ![params[1]].includes("latest");
-    if (refused.includes(method) && isPast) throw { code: -32000, message: "missing trie node" };
+    if (refused.includes(method) && params[1] !== "latest") {
+      throw { code: -32000, message: "missing trie node" };
+    }
     const body = JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params });
     const headers = { "content-type": "application/json" };
     const answer = await (await fetch(asked.rpc_url, { method: "POST", headers, body })).json();
@@ -20,9 +21,8 @@ function wallet(refused = []) {
 }
 
 const found = {};
-for (const { name, text, base64, refused, options = {} } of asked.records) {
-  const content = base64 === undefined ? text : Buffer.from(base64, "base64");
-  const one = await verifyRecord(content, {
+for (const { name, base64, refused, options = {} } of asked.records) {
+  const one = await verifyRecord(Buffer.from(base64, "base64"), {
     request: wallet(refused),
     factories: [asked.factory],
     ...options,

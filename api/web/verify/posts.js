@@ -1,0 +1,315 @@
+/**
+ * Hourly anchors against their contract: were exactly these roots posted, in these blocks, in every
+ * hour, and is each row no older than the first block that holds it?
+ *
+ * Every epoch that was posted needs its line, changed or not: a fork that was shown for an hour and
+ * taken back stands in that hour's root, and nowhere else. The contract's logs must be as many as its
+ * roots are linked. Source: api/client/verify/anchors_check.py.
+ */
+
+/** @import {Anchor, Block, EpochPost, Log, RecordFile, Row} from "./types.js" */
+/** @import {Report} from "./findings.js" */
+/** @import {Node} from "./node.js" */
+/** @import {Pauses} from "./pause.js" */
+
+import { AbiError, decodeValues } from "./abi.js";
+import { bytesOf, concat, hexOf, keccak, utf8 } from "./bytes.js";
+import { UncheckedError } from "./findings.js";
+import { RefusedError } from "./node.js";
+import { secondOf } from "./times.js";
+
+const PART = "anchors";
+const EPOCH_S = 3_600;
+const LATE_S = 2 * EPOCH_S; // after the end of an epoch: what is posted later proves no time
+const OWED_S = EPOCH_S; // what was posted so long before the record's end must be in it
+const NO_HOUR = 2n ** 40n; // of hours since 1970, beyond every clock
+const START = hexOf(keccak(utf8("record-anchor:v1"))); // the root before the first
+const ANCHORED = hexOf(keccak(utf8("Anchored(uint64,bytes32,bytes32)")));
+
+/**
+ * What the contract has posted up to the record's end. `times` of the blocks, by height; `readS` of
+ * the last block that was read, `untilS` likewise: of a record that names none nobody knows when it
+ * was exported, only that it was after its newest row.
+ * @typedef {object} Posted
+ * @property {Map<number, EpochPost>} posts by epoch, from the record's first anchor on
+ * @property {number} newest the contract's own word
+ * @property {boolean} isBegun something was posted at all
+ * @property {Map<number, number>} times
+ * @property {number} readS
+ * @property {number} untilS
+ */
+
+/** @param {string} time a record's */
+const epochOf = (time) => Math.floor(secondOf(time) / EPOCH_S);
+/** The second at which it ends; that second is of the next one. @param {number} epoch */
+const endOf = (epoch) => (epoch + 1) * EPOCH_S;
+/** @param {readonly Row[]} rows */
+const oldestEpoch = (rows) =>
+  rows.reduce(
+    (least, row) => Math.min(least, epochOf(row.occurredAt), epochOf(row.createdAt)),
+    Number.MAX_SAFE_INTEGER,
+  );
+
+/**
+ * `anchor`: the contract that is trusted. Errors: UncheckedError.
+ * @param {RecordFile} record @param {Node} node @param {string} anchor @param {Report} report
+ * @param {Pauses} pauses
+ */
+export async function checkPosts(record, node, anchor, report, pauses) {
+  const posted = await postedBy(record, node, anchor);
+  compareLines(record.anchors, posted, report);
+  compareStart(record, posted, report);
+  await compareTimes(record, posted, report, pauses);
+  report.counts.anchors = record.anchors.length;
+  compareEpochs(record, posted, report);
+}
+
+/** @param {RecordFile} record @param {Node} node @param {string} anchor @returns {Promise<Posted>} */
+async function postedBy(record, node, anchor) {
+  const last = await lastBlock(record, node);
+  const owed = firstOwed(record);
+  // never the block that a line names: lines that name later ones hid every post
+  const first = owed === null ? last.number : await node.firstAfter(endOf(owed), last.number);
+  /** @type {EpochPost[]} */
+  const posts = [];
+  const filter = { address: anchor, topics: [ANCHORED] };
+  for await (const log of node.logs(PART, filter, first, last.number)) posts.push(postOf(log));
+  const at = { blockHash: last.hash };
+  const newest = hourOf(await wordOf(node, anchor, "epoch()", at));
+  const root = hexOf(await wordOf(node, anchor, "root()", at));
+  requireLinks(posts, newest, root, owed);
+  const heights = [...new Set(posts.map((post) => post.blockNumber))];
+  const blocks = await node.blocks(heights);
+  const newestRow = record.rows.at(-1);
+  const hasEnd = record.head?.asOf !== undefined && record.head.asOf !== null;
+  return {
+    posts: new Map(posts.map((post) => [post.epoch, post])),
+    newest,
+    isBegun: root !== START,
+    times: new Map([...blocks.values()].map((block) => [block.number, block.at])),
+    readS: last.at,
+    untilS: hasEnd || newestRow === undefined ? last.at : secondOf(newestRow.createdAt),
+  };
+}
+
+/** @param {RecordFile} record @param {Node} node @returns {Promise<Block>} */
+async function lastBlock(record, node) {
+  const height = record.head?.asOf?.blockNumber ?? (await node.newest());
+  const block = (await node.blocks([height])).get(height);
+  if (block === undefined) throw new UncheckedError(PART, `the node has no block ${height}`);
+  return block;
+}
+
+/** The epoch of the first line; without any, of the oldest row. Null: of a file with neither.
+ * @param {RecordFile} record
+ */
+function firstOwed({ rows, anchors }) {
+  const least = anchors.reduce((one, line) => Math.min(one, line.epoch), Number.MAX_SAFE_INTEGER);
+  if (rows.length === 0) return anchors.length === 0 ? null : least;
+  const oldest = oldestEpoch(rows);
+  // no record has a line of an earlier hour
+  return Math.max(anchors.length === 0 ? oldest : least, oldest - 1);
+}
+
+/** @param {Log} log @returns {EpochPost} */
+function postOf(log) {
+  const { topics, data, blockNumber, blockHash, txHash } = log;
+  if (topics.length !== 2 || topics[0] !== ANCHORED) {
+    throw new UncheckedError(PART, "the log is not an Anchored event");
+  }
+  const [root, rootBefore] = decoded(["bytes32", "bytes32"], bytesOf(data)).map(String);
+  const epoch = hourOf(bytesOf(topics[1] ?? "0x"));
+  return { epoch, root: root ?? "", rootBefore: rootBefore ?? "", blockNumber, blockHash, txHash };
+}
+
+/** @param {Node} node @param {string} anchor @param {string} call
+ * @param {{blockHash: string}} at
+ */
+async function wordOf(node, anchor, call, at) {
+  const data = hexOf(concat(keccak(utf8(call)).subarray(0, 4)));
+  try {
+    const answer = await node.call(PART, { to: anchor, data }, at);
+    return bytesOf(String(decoded(["bytes32"], answer)[0]));
+  } catch (error) {
+    throw error instanceof RefusedError ? new UncheckedError(PART, error.message) : error;
+  }
+}
+
+/** What a node says may be any number. @param {Uint8Array} bytes */
+function hourOf(bytes) {
+  const epoch = BigInt(hexOf(bytes));
+  if (epoch >= NO_HOUR) throw new UncheckedError(PART, `no clock has the epoch ${epoch}`);
+  return Number(epoch);
+}
+
+/** @param {string[]} types @param {Uint8Array} data */
+function decoded(types, data) {
+  try {
+    return decodeValues(types, data);
+  } catch (error) {
+    throw error instanceof AbiError ? new UncheckedError(PART, error.message) : error;
+  }
+}
+
+/**
+ * A log that the node holds back breaks the links; all of them, the contract's own word. Errors:
+ * UncheckedError.
+ * @param {readonly EpochPost[]} posts @param {number} newest @param {string} root
+ * @param {number | null} owed
+ */
+function requireLinks(posts, newest, root, owed) {
+  const [first, last] = [posts[0], posts.at(-1)];
+  if (first === undefined || last === undefined) {
+    if (owed === null || owed > newest) return;
+    throw new UncheckedError(PART, "the node has no logs of what the contract posted");
+  }
+  if (owed !== null && first.epoch > owed && first.rootBefore !== START) {
+    const text = `the node has no log of what the contract posted before epoch ${first.epoch}`;
+    throw new UncheckedError(PART, text);
+  }
+  const isLinked = posts.every((post, at) => at === 0 || post.rootBefore === posts[at - 1]?.root);
+  if (!isLinked || last.epoch !== newest || last.root !== root) {
+    throw new UncheckedError(PART, "the node's logs are not all that the contract posted");
+  }
+}
+
+/** @param {readonly Anchor[]} lines @param {Posted} posted @param {Report} report */
+function compareLines(lines, posted, report) {
+  for (const line of lines) {
+    const post = posted.posts.get(line.epoch);
+    const isSame =
+      post !== undefined &&
+      post.root === line.root &&
+      post.rootBefore === line.rootBefore &&
+      post.blockNumber === line.blockNumber &&
+      post.blockHash === line.blockHash &&
+      post.txHash === line.txHash;
+    if (isSame) continue;
+    const text = `epoch ${line.epoch} is ${line.root} in block ${line.blockNumber} here`;
+    const said = post === undefined ? "nothing" : `${post.root} in block ${post.blockNumber}`;
+    report.say("anchor.post", line.seq || null, `${text}, the contract posted ${said}`);
+  }
+}
+
+/** The first line proves that there was no row yet, or is the contract's first post.
+ * @param {RecordFile} record @param {Posted} posted @param {Report} report
+ */
+function compareStart({ rows, anchors }, posted, report) {
+  const first = anchors[0];
+  if (first === undefined || rows.length === 0) return;
+  const oldest = oldestEpoch(rows);
+  const post = posted.posts.get(first.epoch) ?? first;
+  if (post.rootBefore === START || (first.seq === 0 && first.epoch <= oldest)) return;
+  const text = `the first anchor is of epoch ${first.epoch} and holds ${first.seq} rows`;
+  report.say("anchor.start", null, `${text}; the rows begin in epoch ${oldest}`);
+}
+
+/** A row is no older than the first block that holds it, and no newer.
+ * @param {RecordFile} record @param {Posted} posted @param {Report} report @param {Pauses} pauses
+ */
+async function compareTimes(record, posted, report, pauses) {
+  const lines = record.anchors.filter((line) => posted.times.has(line.blockNumber));
+  let most = 0;
+  const seqs = lines.map((line) => (most = Math.max(most, line.seq)));
+  for (const row of record.rows) {
+    if (pauses.isDue) await pauses.pause();
+    const at = firstFrom(seqs, row.seq);
+    const [before, holds] = [lines[at - 1], lines[at]];
+    const epoch = epochOf(row.createdAt);
+    if (before !== undefined && before.epoch >= epoch) {
+      const text = `block ${before.blockNumber} of epoch ${before.epoch} does not hold it`;
+      report.say("anchor.backdated", row.seq, `says ${row.createdAt}, and ${text}`);
+    }
+    if (holds !== undefined) compareHeld(row, epoch, holds, posted, report);
+  }
+}
+
+/** @param {Row} row @param {number} epoch @param {Anchor} holds @param {Posted} posted
+ * @param {Report} report
+ */
+function compareHeld(row, epoch, holds, posted, report) {
+  const [heldS, createdS] = [posted.times.get(holds.blockNumber) ?? 0, secondOf(row.createdAt)];
+  const isLater = createdS > heldS || (createdS === heldS && !row.createdAt.endsWith(".000000Z"));
+  if (isLater) {
+    const text = `block ${holds.blockNumber} before that holds it`;
+    report.say("anchor.postdated", row.seq, `says ${row.createdAt}, and ${text}`);
+  } else if (row.blockHash === null && heldS > endOf(epoch) + LATE_S) {
+    const text = "the first block that holds it is more than two hours later than that hour";
+    report.say("anchor.late", row.seq, `says ${row.createdAt}, and ${text}`);
+  }
+}
+
+/** The first place whose number is at least this, of rising ones.
+ * @param {readonly number[]} numbers @param {number} wanted
+ */
+function firstFrom(numbers, wanted) {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Every epoch was posted, and every one that was has its line. Errors: UncheckedError for epochs
+ * that the record may be too old to have.
+ * @param {RecordFile} record @param {Posted} posted @param {Report} report
+ */
+function compareEpochs(record, posted, report) {
+  const { rows } = record;
+  const lines = new Set(record.anchors.map((line) => line.epoch));
+  const least = leastOf(lines, posted.newest + 1);
+  const first = lines.size === 0 && rows.length > 0 ? oldestEpoch(rows) : least;
+  const epochs = [...posted.posts.keys()].filter((epoch) => epoch >= first).sort((a, b) => a - b);
+  const newestLine = record.anchors.reduce((most, line) => Math.max(most, line.epoch), 0);
+  /** @type {number[]} */
+  const leftOut = [];
+  /** @type {number[]} */
+  const later = [];
+  for (const epoch of epochs) {
+    if (lines.has(epoch)) continue;
+    const at = posted.times.get(posted.posts.get(epoch)?.blockNumber ?? -1) ?? posted.untilS;
+    if (at <= posted.untilS - OWED_S || epoch < newestLine) leftOut.push(epoch);
+    else if (at <= posted.readS - OWED_S) later.push(epoch);
+  }
+  sayEpochs(epochs, leftOut, posted, report);
+  if (rows.length > 0 && lines.size === 0 && leftOut.length === 0 && posted.isBegun) {
+    const text = "no anchor holds these rows yet, and none shows that there were no others before";
+    throw new UncheckedError(PART, `${text}; export again once their hour is posted`);
+  }
+  if (later.length > 0 && !record.head?.asOf) {
+    const text = `epochs ${later[0]} to ${later.at(-1)} were posted after the newest row`;
+    throw new UncheckedError(PART, `${text} and have no anchor here; export again`);
+  }
+}
+
+/** @param {Iterable<number>} numbers @param {number} otherwise where there is none */
+function leastOf(numbers, otherwise) {
+  let least = Infinity;
+  for (const one of numbers) least = Math.min(least, one);
+  return least === Infinity ? otherwise : least;
+}
+
+/** @param {readonly number[]} epochs @param {readonly number[]} leftOut @param {Posted} posted
+ * @param {Report} report
+ */
+function sayEpochs(epochs, leftOut, posted, report) {
+  let start = leftOut[0];
+  leftOut.forEach((epoch, at) => {
+    if (leftOut[at + 1] === epoch + 1) return;
+    report.say("anchor.left_out", null, `epochs ${start} to ${epoch} have no anchor here`);
+    start = leftOut[at + 1];
+  });
+  epochs.forEach((epoch, at) => {
+    const after = epochs[at + 1];
+    if (after === undefined || after === epoch + 1) return;
+    report.say("anchor.missing_epoch", null, `after epoch ${epoch} the contract has ${after}`);
+  });
+  const { newest, untilS } = posted;
+  if (endOf(newest + 1) + LATE_S < untilS) {
+    const hours = Math.floor((untilS - endOf(newest)) / EPOCH_S);
+    const text = `the contract has nothing after epoch ${newest}`;
+    report.say("anchor.missing_epoch", null, `${text}, and the record goes on for ${hours} hours`);
+  }
+}
