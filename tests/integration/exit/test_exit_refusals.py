@@ -101,6 +101,7 @@ def test_a_call_that_would_revert__is_not_sent(
     leaving.see("It would revert, so it was not sent: The mandate was stopped at")
     assert "MandateStopped(" in leaving.card("refused")
     assert leaving.wallet.sent == []
+    leaving.see("The money can be withdrawn now.")  # the vault is read again
 
 
 def test_a_transaction_that_reverts__says_why(
@@ -144,7 +145,7 @@ def test_a_reload_in_the_middle__loses_nothing(
     leaving.see("On its way.")
     leaving.page.reload()
 
-    leaving.see("Transactions under way")
+    leaving.see("The agent can still act.")
     assert leaving.wallet.sent[0] in leaving.card("sent")
     deployed.rpc.call("evm_mine", [])
     leaving.see("Done.")
@@ -271,9 +272,12 @@ def test_storage_with_foreign_content__is_ignored(
     key = f"mandate-wallet.pending.1.84532.{OWNER.address.lower()}"
     content = json.dumps([None, 7, {"hash": "<script>"}, {"hash": "0x" + "0" * 64, "to": 1}])
     page.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [key, content])
+    kept = json.dumps([None, {"chainId": "1"}, {"chainId": 1, "factory": "<b>", "address": "x"}])
+    page.page.evaluate("value => sessionStorage.setItem('mandate-wallet.exit', value)", kept)
     page.connect()
 
     expect(page.page.locator("#earlier")).to_be_hidden()
+    expect(page.page.locator("#vaults")).to_be_empty()
     assert page.errors == []
 
 
@@ -321,3 +325,53 @@ def test_another_token_in_the_vault__can_be_taken_too(
         [{"to": token, "data": "0x70a08231" + "0" * 24 + OWNER.address[2:].lower()}, "latest"],
     )
     assert int(answer, 16) == 7 * USDC
+
+
+def test_a_request_of_its_own__is_refused_by_the_page_s_own_policy(visit: Open) -> None:
+    page = visit()
+    asked = page.page.evaluate("fetch('/anything').then(() => 'sent', () => 'refused')")
+
+    assert asked == "refused"
+    assert "Content Security Policy" in page.errors[0]
+
+
+def test_text_of_a_node__is_never_html(leaving: Visit, deployed: DeployedChain, vault: str) -> None:
+    def hostile(*_: Any) -> Any:
+        raise WalletRefusal(-32000, HOSTILE)
+
+    leaving.wallet.answers["eth_sendTransaction"] = hostile
+    leaving.press("Stop the mandate")
+    leaving.see("Your wallet or its node could not complete the request.")
+
+    assert leaving.page.locator("article img").count() == 0
+    assert "Wallet: <img src=x" in leaving.card("built")
+    assert "\u202e" not in leaving.card("built")
+
+
+def test_an_adapter_that_does_not_answer__hides_nothing_else(
+    leaving: Visit, deployed: DeployedChain
+) -> None:
+    adapter = deployed.contracts["test_venue_adapter"]
+    deployed.rpc.call("anvil_setCode", [adapter, "0x60006000fd"])  # reverts always
+    leaving.press("Read the vault again")
+    leaving.see(f"Position at {adapter}: it does not say whether there is one.")
+    leaving.press("Stop the mandate")
+    leaving.press("Withdraw 1,000.000000 USDC")
+
+    leaving.see("You can take out")
+    leaving.page.locator('article[data-phase="mined"]').nth(1).wait_for()
+
+
+def test_two_vaults__are_left_apart(
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
+) -> None:
+    other = deployed.create_vault(deployed.terms("m_other", nonce=2))
+    page = visit(owner_wallet)
+    page.connect()
+    page.find()
+    page.see("All blocks were looked at: 2 vaults found.")
+    first = page.page.locator("section.vault").filter(has_text=other)
+    first.get_by_role("button", name="Stop the mandate", exact=True).click()
+    first.get_by_text("The money can be withdrawn now.").wait_for()
+
+    assert (status_of(deployed, vault), status_of(deployed, other)) == (1, 2)
