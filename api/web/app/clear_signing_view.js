@@ -24,5 +24,7 @@ export async function shownByWallet(document) {
  */
 export function termsOn({ chain_id: chainId, contracts: { factory = "", usdc = "" } }, document) {
   const terms = boundTo(descriptors.terms, { chainId, factory, usdc });
-  return typedDataScreen(terms, document, { tokens: { [`${chainId}:${usdc.toLowerCase()}`]: USDC } }).rows;
+  return typedDataScreen(terms, document, {
+    tokens: { [`${chainId}:${usdc.toLowerCase()}`]: USDC },
+  }).rows;
 }

@@ -106,7 +106,8 @@ export function typedDataScreen(descriptor, document, wallet = {}) {
   if (!context) throw new ClearSigningError("the descriptor is not of typed data");
   for (const [key, wanted] of Object.entries(context.domain ?? {})) {
     const found = own(document.domain, key);
-    if (found !== wanted) throw new ClearSigningError(`the domain's ${key} is ${text(found)}, not ${text(wanted)}`);
+    if (found !== wanted)
+      throw new ClearSigningError(`the domain's ${key} is ${text(found)}, not ${text(wanted)}`);
   }
   const chainId = Number(integer(own(document.domain, "chainId") ?? 0));
   const to = text(own(document.domain, "verifyingContract") ?? "");
@@ -127,13 +128,23 @@ export function callScreen(descriptor, call, wallet = {}) {
   requireSchema(descriptor);
   const context = descriptor.context.contract;
   if (!context) throw new ClearSigningError("the descriptor is not of calls");
-  if (!context.deployments && !context.factory) throw new ClearSigningError("the descriptor is bound to nothing");
+  if (!context.deployments && !context.factory)
+    throw new ClearSigningError("the descriptor is bound to nothing");
   if (context.deployments) requireDeployed(context.deployments, call.chainId, call.to);
-  if (context.factory) requireDeployed(context.factory.deployments, call.chainId, call.createdBy ?? "");
-  const found = Object.entries(descriptor.display.formats).filter(([key]) => typesOnly(key) === call.signature);
+  if (context.factory)
+    requireDeployed(context.factory.deployments, call.chainId, call.createdBy ?? "");
+  const found = Object.entries(descriptor.display.formats).filter(
+    ([key]) => typesOnly(key) === call.signature,
+  );
   const [entry] = found;
-  if (entry === undefined || found.length > 1) throw new ClearSigningError(`${found.length} formats for ${call.signature}`);
-  const container = { chainId: call.chainId, to: call.to, from: call.from, value: call.value ?? 0n };
+  if (entry === undefined || found.length > 1)
+    throw new ClearSigningError(`${found.length} formats for ${call.signature}`);
+  const container = {
+    chainId: call.chainId,
+    to: call.to,
+    from: call.from,
+    value: call.value ?? 0n,
+  };
   return screen(descriptor, entry[1], call.args, container, wallet);
 }
 
@@ -150,16 +161,26 @@ export function boundTo(descriptor, place) {
   const context = { ...descriptor.context };
   if (eip712) context.eip712 = { ...eip712, deployments };
   if (contract?.deployments) context.contract = { ...contract, deployments };
-  if (contract?.factory) context.contract = { ...contract, factory: { ...contract.factory, deployments } };
-  const usdc = { ...descriptor.metadata.maps?.usdc, values: { [String(place.chainId)]: place.usdc } };
-  return { ...descriptor, context, metadata: { ...descriptor.metadata, maps: { ...descriptor.metadata.maps, usdc } } };
+  if (contract?.factory)
+    context.contract = { ...contract, factory: { ...contract.factory, deployments } };
+  const usdc = {
+    ...descriptor.metadata.maps?.usdc,
+    values: { [String(place.chainId)]: place.usdc },
+  };
+  return {
+    ...descriptor,
+    context,
+    metadata: { ...descriptor.metadata, maps: { ...descriptor.metadata.maps, usdc } },
+  };
 }
 
 /** @param {Descriptor} descriptor */
 function requireSchema(descriptor) {
   const name = /\/erc7730-v([0-9]+)[0-9.]*\.schema\.json$/.exec(descriptor.$schema);
   if (name?.[1] !== SCHEMA_MAJOR) {
-    throw new ClearSigningError(`the descriptor is of ${descriptor.$schema}, not of version ${SCHEMA_MAJOR}`);
+    throw new ClearSigningError(
+      `the descriptor is of ${descriptor.$schema}, not of version ${SCHEMA_MAJOR}`,
+    );
   }
 }
 
@@ -171,7 +192,9 @@ function requireSchema(descriptor) {
 function requireDeployed(deployments, chainId, address) {
   const wanted = address.toLowerCase();
   if (!deployments.some((one) => one.chainId === chainId && one.address.toLowerCase() === wanted)) {
-    throw new ClearSigningError(`${address || "the contract"} on chain ${chainId} is none of the descriptor's`);
+    throw new ClearSigningError(
+      `${address || "the contract"} on chain ${chainId} is none of the descriptor's`,
+    );
   }
 }
 
@@ -197,7 +220,10 @@ export function encodeType(types, primary) {
   if (!found.has(primary)) throw new ClearSigningError(`the document has no type ${primary}`);
   found.delete(primary);
   return [primary, ...[...found].sort()]
-    .map((name) => `${name}(${types[name]?.map((member) => `${member.type} ${member.name}`).join(",")})`)
+    .map(
+      (name) =>
+        `${name}(${types[name]?.map((member) => `${member.type} ${member.name}`).join(",")})`,
+    )
     .join("");
 }
 
@@ -231,8 +257,14 @@ function typesOnly(fragment) {
  * @returns {Screen}
  */
 function screen(descriptor, format, data, container, wallet) {
-  const intent = typeof format.intent === "string" ? format.intent : Object.values(format.intent ?? {}).join(", ");
-  return { intent, rows: rowsOf(format.fields ?? [], { descriptor, data, here: data, container, wallet }) };
+  const intent =
+    typeof format.intent === "string"
+      ? format.intent
+      : Object.values(format.intent ?? {}).join(", ");
+  return {
+    intent,
+    rows: rowsOf(format.fields ?? [], { descriptor, data, here: data, container, wallet }),
+  };
 }
 
 /**
@@ -241,7 +273,9 @@ function screen(descriptor, format, data, container, wallet) {
  * @returns {Row[]}
  */
 function rowsOf(fields, scope) {
-  return fields.flatMap((field) => (field.fields ? groupRows(field, field.fields, scope) : fieldRows(field, scope)));
+  return fields.flatMap((field) =>
+    field.fields ? groupRows(field, field.fields, scope) : fieldRows(field, scope),
+  );
 }
 
 /**
@@ -252,13 +286,16 @@ function rowsOf(fields, scope) {
  */
 function groupRows(group, fields, scope) {
   if (group.path === undefined) return rowsOf(fields, scope);
-  if (!group.path.endsWith(".[]")) return rowsOf(fields, { ...scope, here: struct(read(group.path, scope), group.path) });
+  if (!group.path.endsWith(".[]"))
+    return rowsOf(fields, { ...scope, here: struct(read(group.path, scope), group.path) });
   const path = group.path.slice(0, -".[]".length);
   const items = list(read(path, scope), path);
   if (items.length === 0 && group.label) return [[group.label, "none"]];
   return items.flatMap((item, at) => {
     const rows = rowsOf(fields, { ...scope, here: struct(item, path) });
-    return group.label ? [/** @type {Row} */ ([group.label, `${at + 1} of ${items.length}`]), ...rows] : rows;
+    return group.label
+      ? [/** @type {Row} */ ([group.label, `${at + 1} of ${items.length}`]), ...rows]
+      : rows;
   });
 }
 
@@ -270,7 +307,8 @@ function groupRows(group, fields, scope) {
 function fieldRows(field, scope) {
   const value = field.path === undefined ? (field.value ?? null) : read(field.path, scope);
   if (!isVisible(field, value)) return [];
-  if (!field.label || !field.format) throw new ClearSigningError(`${field.path} has no label or no format`);
+  if (!field.label || !field.format)
+    throw new ClearSigningError(`${field.path} has no label or no format`);
   return [[field.label, formatted(field.format, field.params ?? {}, value, scope)]];
 }
 
@@ -294,7 +332,8 @@ function isVisible(field, value) {
  * @param {Value} other
  */
 function isSame(one, other) {
-  if (typeof one === "number" || typeof one === "bigint") return isInteger(other) && integer(one) === integer(other);
+  if (typeof one === "number" || typeof one === "bigint")
+    return isInteger(other) && integer(one) === integer(other);
   return text(one).toLowerCase() === text(other).toLowerCase();
 }
 
@@ -386,7 +425,8 @@ function formatted(format, params, value, scope) {
       if (params.prefix) throw new ClearSigningError("units with an SI prefix are not read");
       return `${decimal(integer(value), params.decimals ?? 0)}${params.base ?? ""}`;
     case "date":
-      if (params.encoding !== "timestamp") throw new ClearSigningError(`dates by ${params.encoding} are not read`);
+      if (params.encoding !== "timestamp")
+        throw new ClearSigningError(`dates by ${params.encoding} are not read`);
       return date(integer(value));
     case "duration":
       return duration(integer(value));
@@ -443,7 +483,10 @@ function mapped(reference, scope) {
  * @param {Scope} scope
  */
 function choice(params, value, scope) {
-  const words = struct(read(params.$ref ?? "", scope), params.$ref ?? "an enum without a reference");
+  const words = struct(
+    read(params.$ref ?? "", scope),
+    params.$ref ?? "an enum without a reference",
+  );
   return text(own(words, text(value)) ?? value);
 }
 
@@ -456,7 +499,9 @@ function date(seconds) {
 
 /** @param {bigint} seconds */
 function duration(seconds) {
-  return [seconds / 3600n, (seconds / 60n) % 60n, seconds % 60n].map((part) => String(part).padStart(2, "0")).join(":");
+  return [seconds / 3600n, (seconds / 60n) % 60n, seconds % 60n]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
 }
 
 /**
@@ -494,6 +539,7 @@ function integer(value) {
  * @returns {string}
  */
 function text(value) {
-  if (typeof value === "object" && value !== null) throw new ClearSigningError("a struct or list has no text");
+  if (typeof value === "object" && value !== null)
+    throw new ClearSigningError("a struct or list has no text");
   return String(value);
 }

@@ -95,7 +95,8 @@ export class FrameParser {
       if (line === "") this._finish(found);
       else this._line(line);
     }
-    if (this._rest.length + this._size > MOST_FRAME) throw new Error("an event of the stream is too long");
+    if (this._rest.length + this._size > MOST_FRAME)
+      throw new Error("an event of the stream is too long");
     return found;
   }
 
@@ -110,7 +111,11 @@ export class FrameParser {
     this.lastEventId = this._id ?? this.lastEventId;
     this._id = undefined;
     if (this._data.length > 0) {
-      found.push({ id: this.lastEventId, event: this._event || "message", data: this._data.join("\n") });
+      found.push({
+        id: this.lastEventId,
+        event: this._event || "message",
+        data: this._data.join("\n"),
+      });
     }
     this._clear();
   }
@@ -178,14 +183,16 @@ class SharedStream {
   async _watch() {
     while (!this._signal.aborted) {
       await this._place.wait(SILENCE_MS / 3, this._signal);
-      if (!this._leads && this._state === "live" && this._place.now() - this._heardAt > SILENCE_MS) this._say("delayed");
+      if (!this._leads && this._state === "live" && this._place.now() - this._heardAt > SILENCE_MS)
+        this._say("delayed");
     }
   }
 
   /** @param {any} told from another tab of this browser, of this origin */
   _hear(told) {
     if (told?.kind === "hello") {
-      if (this._leads && this._state !== null) this._tell({ kind: "state", state: this._state, id: this.lastEventId });
+      if (this._leads && this._state !== null)
+        this._tell({ kind: "state", state: this._state, id: this.lastEventId });
       return;
     }
     if (this._leads) return;
@@ -258,7 +265,10 @@ class SharedStream {
       const polls = unread >= TRIES_BEFORE_POLLING;
       if (polls) this._tellAll({ id: this.lastEventId, name: "reset", data: {} });
       this._say(read.isAnswered || read.isSilent ? "delayed" : "offline");
-      await this._place.wait(polls ? this._spread(POLL_MS) : this._waitMs(read, failures), this._signal);
+      await this._place.wait(
+        polls ? this._spread(POLL_MS) : this._waitMs(read, failures),
+        this._signal,
+      );
     }
   }
 
@@ -310,9 +320,16 @@ class SharedStream {
     });
     try {
       /** @type {Record<string, string>} */
-      const headers = { Accept: "text/event-stream", Authorization: `Bearer ${this._options.token}` };
+      const headers = {
+        Accept: "text/event-stream",
+        Authorization: `Bearer ${this._options.token}`,
+      };
       if (this.lastEventId !== "") headers["Last-Event-ID"] = this.lastEventId;
-      const answer = await this._place.fetch(this._options.url, { headers, cache: "no-store", signal: ends.signal });
+      const answer = await this._place.fetch(this._options.url, {
+        headers,
+        cache: "no-store",
+        signal: ends.signal,
+      });
       read.isAnswered = true;
       if (!answer.ok || answer.body === null) {
         read.refused = answer.ok ? null : answer.status;
@@ -374,12 +391,17 @@ class Silence {
 /** A name of the session that tells nothing of its token. @param {string} token */
 async function nameOf(token) {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
-  return Array.from(new Uint8Array(hash).slice(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(new Uint8Array(hash).slice(0, 8), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 /** @returns {Place} */
 function browser() {
-  const shares = globalThis.navigator?.locks !== undefined && globalThis.BroadcastChannel !== undefined && globalThis.crypto?.subtle !== undefined;
+  const shares =
+    globalThis.navigator?.locks !== undefined &&
+    globalThis.BroadcastChannel !== undefined &&
+    globalThis.crypto?.subtle !== undefined;
   return {
     fetch: (...asked) => fetch(...asked),
     locks: shares ? navigator.locks : null,
