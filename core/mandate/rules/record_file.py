@@ -42,6 +42,7 @@ FIRST_KEYS: Final = frozenset(FIRST_FORMS)
 AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
 MOST_SHARED: Final = 66  # characters: an address or a hash
+TIMES_KEPT: Final = 512  # newest ones
 ANCHOR_KEYS: Final = frozenset(
     {"block_hash", "block_number", "epoch", "proof", "root", "root_before", "row_hash", "seq", "tx_hash"}
 )  # fmt: skip
@@ -284,13 +285,19 @@ def _amount(text: str, key: str) -> UsdcE6:
 def _time(text: str, key: str) -> datetime:
     """Week dates, other zones and digits of other scripts are no times of a record."""
     try:
-        if _TIME_TEXT.fullmatch(text):
-            at = datetime.fromisoformat(text)
-            if exact_instant_text(at) == text:
-                return at
+        return _instant(text)
     except ValueError:
-        pass
-    raise InvalidParameterError(key, "write 2026-02-02T09:00:00.000000Z")
+        raise InvalidParameterError(key, "write 2026-02-02T09:00:00.000000Z") from None
+
+
+@lru_cache(maxsize=TIMES_KEPT)  # rows of one block have one time, and keep one object
+def _instant(text: str) -> datetime:
+    """Errors: ValueError."""
+    if _TIME_TEXT.fullmatch(text):
+        at = datetime.fromisoformat(text)
+        if exact_instant_text(at) == text:
+            return at
+    raise ValueError(text)
 
 
 def _hash_or_none(value: str | None, key: str) -> str | None:
