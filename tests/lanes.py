@@ -15,8 +15,10 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/")  # one run of forge; two stacks
+# one run of forge; two stacks; a stack and a browser
+TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/", "tests/browser/")
 SLOW = (
+    "tests/browser/",
     "tests/acceptance/stacks/",
     "tests/integration/indexer/test_status.py",
     "tests/integration/indexer/chaos/test_chaos.py",

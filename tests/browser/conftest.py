@@ -149,24 +149,18 @@ def open_page(browser: Browser, place: Place) -> Iterator[Open]:
 
 
 @pytest.fixture
+def signed(place: Place) -> Iterator[str]:
+    """Signed terms without a vault, of an agent of their own."""
+    with place.owner() as owner:
+        mandate_id, agent = _signed(owner, place)
+        yield mandate_id
+        agent.close()
+
+
+@pytest.fixture
 def mandate(place: Place) -> Iterator[Mandate]:
     with place.owner() as owner, Wallet(place.key("owner"), place.rpc_url) as wallet:
-        agent = owner.connect("night-watch")
-        agent.link_wallet(Account.create())
-        owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
-        made = owner.mandates.create(
-            purpose="Wait for the price, then buy.",
-            agent_id=agent.user_id,
-            budget_usdc="500.000000",
-            per_tx_cap_usdc="100.000000",
-            daily_cap_usdc="250.000000",
-            stop_floor_bps=1_000,
-            horizon_days=30,
-            approval_above_usdc="50.000000",
-            market_mode="testnet",
-        )
-        mandate_id = str(made["mandate"]["public_id"])
-        owner.sign_terms(mandate_id, wallet.account)
+        mandate_id, agent = _signed(owner, place)
         offered = owner.mandates.deploy_call(mandate_id, fund="authorization")
         signature = sign_typed_data(wallet.account, offered["typed_data"])
         wallet.send(
@@ -177,6 +171,26 @@ def mandate(place: Place) -> Iterator[Mandate]:
         _until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
         yield Mandate(mandate_id, place, agent)
         agent.close()
+
+
+def _signed(owner: Client, place: Place) -> tuple[str, Client]:
+    agent = owner.connect("night-watch")
+    agent.link_wallet(Account.create())
+    owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+    made = owner.mandates.create(
+        purpose="Wait for the price, then buy.",
+        agent_id=agent.user_id,
+        budget_usdc="500.000000",
+        per_tx_cap_usdc="100.000000",
+        daily_cap_usdc="250.000000",
+        stop_floor_bps=1_000,
+        horizon_days=30,
+        approval_above_usdc="50.000000",
+        market_mode="testnet",
+    )
+    mandate_id = str(made["mandate"]["public_id"])
+    owner.sign_terms(mandate_id, place.key("owner"))
+    return mandate_id, agent
 
 
 def _until(holds: Callable[[], bool]) -> None:
