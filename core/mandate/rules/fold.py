@@ -113,17 +113,11 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
         case RowKind.PAYOUT:
             return changed(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
         case RowKind.WITHDRAW:
-            donated = (row.amount_usdc_e6 or 0) + delta
-            if state.status is Status.SIGNED:  # it takes deposits back, which do not add up then
-                return changed(
-                    state,
-                    deposited_usdc_e6=state.deposited_usdc_e6 + delta,
-                    donated_usdc_e6=state.donated_usdc_e6 + donated,
-                )
-            withdrawn = state.withdrawn_usdc_e6 - delta
-            return changed(
-                state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated
-            )
+            donated = state.donated_usdc_e6 + (row.amount_usdc_e6 or 0) + delta
+            state = changed(state, donated_usdc_e6=donated)
+            if state.status is Status.SIGNED:  # not funded yet: deposits go back
+                return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
+            return changed(state, withdrawn_usdc_e6=state.withdrawn_usdc_e6 - delta)
         case _:
             spent, received = spent_and_received(row)
             if not spent and not received:
