@@ -78,7 +78,9 @@ export class ChainWatch {
    */
   async _isPassed({ id, from, nonce, nonceBefore }) {
     const own = nonce ?? nonceBefore;
-    const next = quantityOf(await this._wallet.request("eth_getTransactionCount", [from, "latest"]));
+    const next = quantityOf(
+      await this._wallet.request("eth_getTransactionCount", [from, "latest"]),
+    );
     if (own === null || next === null || next <= own) {
       this._passed.delete(id);
       return false;

@@ -104,7 +104,7 @@ export function walletError(thrown) {
   const data = layers.map(revertData).find((hex) => hex !== null) ?? null;
   const codes = layers.map((layer) => numberOf(layer, "code"));
   const code = codes.find((each) => each !== null) ?? null;
-  const known = codes.flatMap((each) => (each === null ? [] : KINDS.get(each) ?? []));
+  const known = codes.flatMap((each) => (each === null ? [] : (KINDS.get(each) ?? [])));
   const isRevert = data !== null || layers.some((layer) => isRevertText(textOf(layer, "message")));
   const kind = known[0] ?? (isRevert ? "reverted" : "failed");
   return new WalletError(kind, { detail, code, data });

@@ -6,7 +6,7 @@
 import { WalletError, walletError } from "./wallet-errors.js";
 
 export { Wallets } from "./wallet-discovery.js";
-export { WalletError, walletError, plainText } from "./wallet-errors.js";
+export { plainText, WalletError, walletError } from "./wallet-errors.js";
 
 /**
  * @typedef {import("./wallet-discovery.js").FoundWallet} FoundWallet

@@ -84,7 +84,9 @@ export function finder({ wallet, take }) {
   };
 
   const paste = () => {
-    const texts = field("pasted").value.split(/[\s,;]+/).filter((text) => text !== "");
+    const texts = field("pasted")
+      .value.split(/[\s,;]+/)
+      .filter((text) => text !== "");
     const addresses = texts.slice(0, MOST_PASTED).map((text) => ({ text, vault: addressOf(text) }));
     const wrong = addresses.flatMap(({ text, vault }) => (vault ? [] : [text.slice(0, 60)]));
     if (wallet() === null) return complain(UNCONNECTED);

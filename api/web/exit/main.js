@@ -1,17 +1,18 @@
 // The emergency exit: an owner's vaults, and the way out of each, with a wallet and nothing else.
 
-import { Transactions } from "../app/transactions.js";
-import { downloadSafeBatch, safeBatch } from "../app/safe.js";
 import { addressOf } from "../app/keccak.js";
+import { downloadSafeBatch, safeBatch } from "../app/safe.js";
+import { Transactions } from "../app/transactions.js";
 import { Wallet, Wallets, walletError } from "../app/wallet.js";
 import { stopCall, unwindCall, withdrawCall } from "./calls.js";
 import { chainName, knownChain } from "./chains.js";
 import { button, byId, el, show } from "./dom.js";
 import { finder } from "./finder.js";
+import { keepVaults, keepWallet, keptVaults, keptWallet } from "./kept.js";
 import { sentenceOf, transactionCard } from "./transaction-card.js";
 import { canStop, vaultCard } from "./vault-card.js";
+import { balanceOf, readVault, VaultError } from "./vaults.js";
 import { walletSection } from "./wallet-section.js";
-import { VaultError, balanceOf, readVault } from "./vaults.js";
 
 /**
  * @typedef {import("../app/wallet.js").Call} Call
@@ -21,7 +22,6 @@ import { VaultError, balanceOf, readVault } from "./vaults.js";
  *   news: string}} Entry
  */
 
-const CHOICE = "mandate-wallet.wallet";
 const OPEN = new Set(["built", "simulated", "waiting"]);
 const SETTLED = new Set(["mined", "reverted", "replaced"]);
 
@@ -49,7 +49,8 @@ async function choose(found) {
   wallet.subscribe(followWallet);
   transactions.subscribe(followTransactions);
   await attempt(wallet.connect());
-  remember(found.id);
+  keepWallet(found.id);
+  if (entries.size === 0 && wallet?.address) takeKept();
 }
 
 /** @param {import("../app/wallet.js").FoundWallet} found */
@@ -59,7 +60,7 @@ function chooseNow(found) {
 
 /** Take up the wallet of the last visit, without opening it. */
 async function resume() {
-  const found = wallets.list().find((one) => one.id === remembered());
+  const found = wallets.list().find((one) => one.id === keptWallet());
   if (wallet !== null || found === undefined) return;
   const candidate = new Wallet(found);
   const address = await candidate.resume().catch(() => null);
@@ -99,7 +100,7 @@ async function followWallet() {
 
 function forget() {
   leave();
-  remember("");
+  keepWallet("");
   render();
 }
 
@@ -112,9 +113,25 @@ function forget() {
 function takeVault(factory, address) {
   const chainId = wallet?.chainId ?? null;
   if (chainId === null) return;
-  const key = `${chainId}-${address}`;
-  entries.set(key, { address, factory, chainId, vault: null, news: "Reading the vault." });
+  const key = enter({ chainId, factory, address });
+  keepVaults([...entries.values()]);
   void readEntry(key);
+}
+
+/**
+ * @param {import("./kept.js").KeptVault} named
+ * @returns {string} its key
+ */
+function enter(named) {
+  const key = `${named.chainId}-${named.address}`;
+  entries.set(key, { ...named, vault: null, news: "Reading the vault." });
+  return key;
+}
+
+/** Look again at what this tab looked at before it was reloaded. */
+function takeKept() {
+  const keys = keptVaults().map(enter);
+  for (const key of keys) void readEntry(key);
 }
 
 /** @param {string} key */
@@ -295,7 +312,11 @@ function entryCard(key, entry) {
   return el(
     "div",
     {},
-    vaultCard(vault, offer, own.map((one) => transactionCard(one, cardActions))),
+    vaultCard(
+      vault,
+      offer,
+      own.map((one) => transactionCard(one, cardActions)),
+    ),
     wallet !== null && wallet.chainId !== chainId && switchRow(chainId, key),
   );
 }
@@ -337,23 +358,6 @@ function save(vault, title, calls) {
   const name = `${title} (${vault.address})`;
   const file = `${title.toLowerCase().replaceAll(" ", "-")}-${vault.address.slice(0, 10)}.json`;
   downloadSafeBatch(safeBatch({ calls, safe: vault.owner, name }), file);
-}
-
-/** @param {string} id */
-function remember(id) {
-  try {
-    localStorage.setItem(CHOICE, id);
-  } catch {
-    // Without storage the wallet is chosen again after a reload.
-  }
-}
-
-function remembered() {
-  try {
-    return localStorage.getItem(CHOICE) ?? "";
-  } catch {
-    return "";
-  }
 }
 
 wallets.subscribe(() => {

@@ -2,8 +2,8 @@
 
 import { refusalText } from "../app/refusals.js";
 import { PHASE_WORDS } from "../app/transaction-states.js";
-import { button, el } from "./dom.js";
 import { explorerUrl } from "./chains.js";
+import { button, el } from "./dom.js";
 
 /**
  * @typedef {import("../app/transaction-states.js").Transaction} Transaction
@@ -11,7 +11,8 @@ import { explorerUrl } from "./chains.js";
  *   discard: (id: string) => void}} Actions
  */
 
-const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined"]);
+/** @type {readonly Transaction["phase"][]} */
+const STEPS = ["built", "simulated", "waiting", "sent", "mined"];
 const NEW_TAB = { target: "_blank", rel: "noopener noreferrer" };
 // A transaction that no block took for so long may never be mined.
 const LONG_MS = 600_000;
@@ -87,7 +88,7 @@ function said(transaction) {
 
 /** @param {Transaction} transaction */
 function progress({ phase }) {
-  const reached = STEPS.findIndex((step) => step === phase);
+  const reached = STEPS.indexOf(phase);
   if (reached < 0) return null;
   return el(
     "ol",

@@ -3,7 +3,6 @@
 // What a node answers is hostile until parsed. A log is a hint and no more: a vault counts when the
 // factory, whose address the owner knows, says that it is one.
 
-import { SELECTORS, VAULT_CREATED, EXITS } from "../app/contracts.js";
 import {
   addressOfWord,
   addressWord,
@@ -13,6 +12,7 @@ import {
   uintOf,
   wordsOf,
 } from "../app/abi.js";
+import { EXITS, SELECTORS, VAULT_CREATED } from "../app/contracts.js";
 import { walletError } from "../app/wallet-errors.js";
 
 /**

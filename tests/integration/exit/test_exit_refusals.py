@@ -144,7 +144,7 @@ def test_a_reload_in_the_middle__loses_nothing(
     leaving.see("On its way.")
     leaving.page.reload()
 
-    leaving.see("Transactions under way")
+    leaving.see("The agent can still act.")
     assert leaving.wallet.sent[0] in leaving.card("sent")
     deployed.rpc.call("evm_mine", [])
     leaving.see("Done.")
