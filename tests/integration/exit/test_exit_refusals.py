@@ -271,9 +271,12 @@ def test_storage_with_foreign_content__is_ignored(
     key = f"mandate-wallet.pending.1.84532.{OWNER.address.lower()}"
     content = json.dumps([None, 7, {"hash": "<script>"}, {"hash": "0x" + "0" * 64, "to": 1}])
     page.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [key, content])
+    kept = json.dumps([None, {"chainId": "1"}, {"chainId": 1, "factory": "<b>", "address": "x"}])
+    page.page.evaluate("value => sessionStorage.setItem('mandate-wallet.exit', value)", kept)
     page.connect()
 
     expect(page.page.locator("#earlier")).to_be_hidden()
+    expect(page.page.locator("#vaults")).to_be_empty()
     assert page.errors == []
 
 
@@ -321,3 +324,24 @@ def test_another_token_in_the_vault__can_be_taken_too(
         [{"to": token, "data": "0x70a08231" + "0" * 24 + OWNER.address[2:].lower()}, "latest"],
     )
     assert int(answer, 16) == 7 * USDC
+
+
+def test_a_request_of_its_own__is_refused_by_the_page_s_own_policy(visit: Open) -> None:
+    page = visit()
+    asked = page.page.evaluate("fetch('/anything').then(() => 'sent', () => 'refused')")
+
+    assert asked == "refused"
+    assert "Content Security Policy" in page.errors[0]
+
+
+def test_text_of_a_node__is_never_html(leaving: Visit, deployed: DeployedChain, vault: str) -> None:
+    def hostile(*_: Any) -> Any:
+        raise WalletRefusal(-32000, HOSTILE)
+
+    leaving.wallet.answers["eth_sendTransaction"] = hostile
+    leaving.press("Stop the mandate")
+    leaving.see("Your wallet or its node could not complete the request.")
+
+    assert leaving.page.locator("article img").count() == 0
+    assert "Wallet: <img src=x" in leaving.card("built")
+    assert "\u202e" not in leaving.card("built")
