@@ -23,7 +23,8 @@ import { walletSection } from "./wallet-section.js";
  */
 
 const OPEN = new Set(["built", "simulated", "waiting"]);
-const SETTLED = new Set(["mined", "reverted", "replaced"]);
+// Phases that say that the vault is not, or no longer, what its card shows.
+const TELLING = new Set(["refused", "mined", "reverted", "replaced"]);
 
 const wallets = new Wallets(window);
 /** @type {Wallet | null} */
@@ -248,7 +249,7 @@ function followTransactions() {
     if (phases.get(id) === phase && transaction.error === null) continue;
     phases.set(id, phase);
     byId("live").textContent = `${title}: ${sentenceOf(transaction)}`;
-    if (!SETTLED.has(phase)) continue;
+    if (!TELLING.has(phase)) continue;
     for (const [key, entry] of entries) if (isOf(transaction, entry.address)) void readEntry(key);
   }
   render();

@@ -24,11 +24,12 @@ const TONES = { refused: "loss", reverted: "loss", replaced: "attention", mined:
  * @param {Actions} actions
  */
 export function transactionCard(transaction, actions) {
-  const { id, title, phase } = transaction;
+  const { id, title, phase, error } = transaction;
+  const word = error === null ? PHASE_WORDS[phase] : "Not sent";
   return el(
     "article",
     { class: `card transaction ${TONES[phase] ?? ""}`, "aria-label": title, "data-phase": phase },
-    el("h4", {}, title, " ", el("span", { class: "phase" }, PHASE_WORDS[phase])),
+    el("h4", {}, title, " ", el("span", { class: "phase" }, word)),
     progress(transaction),
     said(transaction),
     hashLine(transaction),

@@ -45,6 +45,20 @@ export function canStop({ status, endsAt, readAt }) {
 }
 
 /** @param {Vault} vault */
+function freeLabel(vault) {
+  if (!isLocked(vault)) return "You can take out";
+  return isGrace(vault) ? "Yours, once the day is over" : "Yours, once it is stopped";
+}
+
+/**
+ * Whether a withdrawal would be refused although there is money.
+ * @param {Vault} vault
+ */
+function isLocked({ status, isOpen }) {
+  return status === WORKING && !isOpen;
+}
+
+/** @param {Vault} vault */
 function isGrace({ status, endsAt, readAt }) {
   return status === WORKING && readAt >= endsAt && readAt < endsAt + DAY_S;
 }
@@ -96,12 +110,13 @@ function summaryOf(vault) {
 /** @param {Vault} vault */
 function facts(vault) {
   const hasAgent = vault.agent.toLowerCase() !== ZERO;
+  const free = `${usdcText(vault.withdrawable)} USDC`;
   return el(
     "dl",
     { class: "facts" },
-    fact("You can take out", `${usdcText(vault.withdrawable)} USDC`, "figure"),
+    fact(freeLabel(vault), free, "figure"),
     fact("In the vault", `${usdcText(vault.balance)} USDC`),
-    fact("Owed to the agent as a fee", `${usdcText(vault.feeOwed)} USDC`),
+    fact("Fee owed to the agent", `${usdcText(vault.feeOwed)} USDC`),
     fact("Owner", vault.owner, "mono break"),
     fact("Agent", hasAgent ? vault.agent : "none: nobody can act", hasAgent ? "mono break" : ""),
     fact("Ends", timeText(vault.endsAt)),
@@ -128,7 +143,7 @@ function steps(vault, offer, doing, how) {
   const next = how === "send" ? nextStep(vault) : "done";
   const id = `${how}-${offer.key}`;
   const verb = how === "send" ? "" : "File: ";
-  const isWithdrawable = vault.withdrawable > 0n && (vault.status !== WORKING || vault.isOpen);
+  const isWithdrawable = vault.withdrawable > 0n && !isLocked(vault);
   const { together } = doing;
   const todo = el(
     "ol",

@@ -101,6 +101,7 @@ def test_a_call_that_would_revert__is_not_sent(
     leaving.see("It would revert, so it was not sent: The mandate was stopped at")
     assert "MandateStopped(" in leaving.card("refused")
     assert leaving.wallet.sent == []
+    leaving.see("The money can be withdrawn now.")  # the vault is read again
 
 
 def test_a_transaction_that_reverts__says_why(
