@@ -32,6 +32,7 @@ SLOW = (
     "tests/integration/keeper/test_keeper_service.py",
     "tests/acceptance/test_demo.py",
     "tests/integration/indexer/test_takeover.py",
+    "tests/integration/exit/test_exit_refusals.py",
     "tests/integration/api/mandates/test_mandates_paying.py",
     "tests/contracts/",
 )
