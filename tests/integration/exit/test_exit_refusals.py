@@ -346,3 +346,32 @@ def test_text_of_a_node__is_never_html(leaving: Visit, deployed: DeployedChain, 
     assert leaving.page.locator("article img").count() == 0
     assert "Wallet: <img src=x" in leaving.card("built")
     assert "\u202e" not in leaving.card("built")
+
+
+def test_an_adapter_that_does_not_answer__hides_nothing_else(
+    leaving: Visit, deployed: DeployedChain
+) -> None:
+    adapter = deployed.contracts["test_venue_adapter"]
+    deployed.rpc.call("anvil_setCode", [adapter, "0x60006000fd"])  # reverts always
+    leaving.press("Read the vault again")
+    leaving.see(f"Position at {adapter}: it does not say whether there is one.")
+    leaving.press("Stop the mandate")
+    leaving.press("Withdraw 1,000.000000 USDC")
+
+    leaving.see("You can take out")
+    leaving.page.locator('article[data-phase="mined"]').nth(1).wait_for()
+
+
+def test_two_vaults__are_left_apart(
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
+) -> None:
+    other = deployed.create_vault(deployed.terms("m_other", nonce=2))
+    page = visit(owner_wallet)
+    page.connect()
+    page.find()
+    page.see("All blocks were looked at: 2 vaults found.")
+    first = page.page.locator("section.vault").filter(has_text=other)
+    first.get_by_role("button", name="Stop the mandate", exact=True).click()
+    first.get_by_text("The money can be withdrawn now.").wait_for()
+
+    assert (status_of(deployed, vault), status_of(deployed, other)) == (1, 2)
