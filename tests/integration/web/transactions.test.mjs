@@ -274,6 +274,7 @@ test("the storage keeps the newest 32, and a browser without storage keeps none"
   for (let i = 0; i < 40; i++) {
     store.put({ ...entry, hash: `0x${i.toString(16).padStart(64, "0")}` });
   }
+  assert.equal(JSON.parse([...storage.items.values()][0]).length, 32);
   assert.equal(store.read().length, 32);
   assert.ok(store.read()[31].hash.endsWith("27"));
 
