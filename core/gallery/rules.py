@@ -125,7 +125,7 @@ def require_plain(field: str, text: str) -> None:
 
 
 def values_of(
-    params: Sequence[StrategyParam], chosen_e6: Mapping[str, UsdcE6]
+    params: Sequence[StrategyParam], chosen_e6: Mapping[str, int]
 ) -> Mapping[str, int | str]:
     """Every parameter with the value chosen for it, else its default, as `number` writes it.
 

@@ -28,7 +28,6 @@ from core.anchors.queries import HeadRow
 from core.chain import results
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import Database
-from core.hexes import checksum_address
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
 from keeper.schedule import Job, JobPlace, JobSkippedError

@@ -55,7 +55,6 @@ def test_file__of_another_version__is_not_found(client: TestClient, page: str) -
         "../main.py",
         "%2e%2e/main.py",
         "..%2fmain.py",
-       
         "",
         "app",
         "tsconfig.json/",
