@@ -49,9 +49,9 @@ def test_a_bound_that_has_passed__opens_no_connection() -> None:
 def test_a_peer_that_does_not_read__ends_what_is_sent() -> None:
     """It takes what the kernel keeps for it, and no more."""
     with (
-        sending([b""], 2) as url,
+        sending([b""], 4) as url,
         httpx.Client(transport=DeadlineTransport()) as one,
-        within(0.3),
+        within(2),  # long enough to connect on a busy machine
         pytest.raises(httpx.WriteTimeout),
     ):
         one.post(url, content=b"x" * 50_000_000)
