@@ -2,10 +2,11 @@
 
 import json
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +95,11 @@ def following(
         thread = threading.Thread(target=follower.read, daemon=True)
         thread.start()
         yield follower
-        answer.close()
+        # closing alone would reach the server only when the thread that waits for bytes gets some
+        wire = answer.extensions["network_stream"].get_extra_info("socket")
+        with suppress(OSError):
+            wire.shutdown(socket.SHUT_RDWR)
+        thread.join(SOON_S)
 
 
 def eventually(is_true: Callable[[], bool]) -> bool:
