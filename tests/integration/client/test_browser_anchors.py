@@ -18,7 +18,10 @@ Change = Callable[[Forgery], None]
 
 
 def _dropped(number: int) -> Change:
-    return lambda forgery: forgery.anchors.pop(number) and None
+    def change(forgery: Forgery) -> None:
+        del forgery.anchors[number]
+
+    return change
 
 
 def _anchor(number: int, **changes: object) -> Change:
