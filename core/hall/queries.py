@@ -12,13 +12,21 @@ from sqlalchemy.orm import Session
 
 from core.db.arrays import parts_of, table_of
 from core.db.base import Uint256
-from core.db.copying import NULL, copy_lines, json_cell
+from core.db.copying import NULL, bytes_cell, copy_lines, json_cell
 from core.db.engine import WriteSession
 from core.hall.rules.days import Day
 from core.hall.rules.path import Path
-from core.hall.rules.standing import CountedDay, grown, weight_of
+from core.hall.rules.sums import WINDOWS, CountedDay, MandatePast, Sums, grown, weight_of
 from core.hall.rules.wash import DayOfOwner, Washed, washed
-from core.hall.tables import TRADED, HallAgent, HallBuild, HallDay, HallDue, HallMandate
+from core.hall.tables import (
+    TRADED,
+    HallAgent,
+    HallBuild,
+    HallDay,
+    HallDue,
+    HallMandate,
+    HallPast,
+)
 
 DAYS: Final = (
     "mandate_id",
@@ -39,6 +47,7 @@ DAYS: Final = (
     "said_result_usdc_e6",
     "said_fees_usdc_e6",
 )
+PASTS: Final = ("mandate_id", "day", "funded", "windows", "together", "worth_usdc_e6")
 AGENTS_AT_A_TIME: Final = 5_000
 
 
@@ -83,6 +92,7 @@ def drop_days(session: WriteSession, mandate_ids: Collection[int]) -> set[tuple[
     traded = select(HallDay.owner_id, HallDay.day).where(theirs, text(TRADED))
     days = {(owner_id, day) for owner_id, day in session.execute(traded)}
     session.execute(delete(HallDay).where(theirs))
+    session.execute(delete(HallPast).where(HallPast.mandate_id.in_(mandate_ids)))
     return days
 
 
@@ -94,9 +104,25 @@ def drop_days_at(session: WriteSession, days: Mapping[int, date]) -> None:
         session.execute(delete(HallDay).where(ours).execution_options(synchronize_session=False))
 
 
-def add_days(session: WriteSession, days: Iterable[tuple[int, int, Day]]) -> None:
+def add_days(session: WriteSession, days: Sequence[tuple[int, int, Day]]) -> None:
     """(mandate id, owner id, day); none of them is there."""
     copy_lines(session, "hall_day", DAYS, (_line(*one) for one in days))
+    _drop_pasts(session, [(mandate_id, day.day) for mandate_id, _, day in days])
+
+
+def _drop_pasts(session: WriteSession, changed: Sequence[tuple[int, date]]) -> None:
+    """Those that have one of these days, (mandate id, day)."""
+    if not changed:
+        return
+    asked = table_of(
+        "asked",
+        {
+            "id": (BigInteger, [mandate_id for mandate_id, _ in changed]),
+            "day": (Date, [day for _, day in changed]),
+        },
+    )
+    has_it = and_(HallPast.mandate_id == asked.c.id, HallPast.day > asked.c.day)
+    session.execute(delete(HallPast).where(has_it).execution_options(synchronize_session=False))
 
 
 def _line(mandate_id: int, owner_id: int, day: Day) -> str:
@@ -151,15 +177,16 @@ def days_at(session: Session, days: Mapping[int, date]) -> dict[int, Day]:
     return {row.mandate_id: day_of(row) for row in rows}
 
 
-def days_of(session: Session, mandate_ids: Collection[int]) -> dict[int, list[CountedDay]]:
-    """By mandate what counts of its days, rising."""
-    asked = table_of("asked", {"id": (BigInteger, [*mandate_ids])})
+def days_of(session: Session, first: Mapping[int, date]) -> dict[int, list[CountedDay]]:
+    """By mandate what counts of its days, from that one on (inclusive), rising."""
+    asked = table_of("asked", {"id": (BigInteger, [*first]), "first": (Date, [*first.values()])})
+    ours = and_(asked.c.id == HallDay.mandate_id, HallDay.day >= asked.c.first)
     query = (
         select(HallDay.mandate_id, HallDay.day, func.concat_ws(" ", *_COUNTED))
-        .join(asked, asked.c.id == HallDay.mandate_id)
+        .join(asked, ours)
         .order_by(HallDay.mandate_id, HallDay.day)
     )
-    found: dict[int, list[CountedDay]] = {mandate_id: [] for mandate_id in mandate_ids}
+    found: dict[int, list[CountedDay]] = {mandate_id: [] for mandate_id in first}
     for mandate_id, day, figures in session.execute(query).all():
         result, off, trades, capital, least, worth, growth, high, low, kept, *said = map(
             int, figures.split()
@@ -264,6 +291,66 @@ def _save_washed(session: WriteSession, changed: Sequence[tuple[int, date, Washe
         .values(washed_trades=new.c.trades, washed_result_usdc_e6=new.c.result)
         .execution_options(synchronize_session=False)
     )
+    _drop_pasts(session, [(mandate_id, day) for mandate_id, day, _ in changed])
+
+
+# What days before today make
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPast:
+    """As in HallPast."""
+
+    mandate_id: int
+    funded: bytes
+    past: MandatePast
+    together: Mapping[str, Path]
+
+
+def pasts_at(session: Session, mandate_ids: Collection[int], day: date) -> dict[int, KeptPast]:
+    """Of those of these mandates that have one of that day."""
+    asked = table_of("asked", {"id": (BigInteger, [*mandate_ids])})
+    query = (
+        select(HallPast.__table__)
+        .join(asked, asked.c.id == HallPast.mandate_id)
+        .where(HallPast.day == day)
+    )
+    return {row.mandate_id: _past_of(row) for row in session.execute(query)}
+
+
+def _past_of(row: Row[Any]) -> KeptPast:
+    windows = (Sums._make((*counts, Path(*path))) for *counts, path in row.windows)
+    return KeptPast(
+        mandate_id=row.mandate_id,
+        funded=row.funded,
+        past=MandatePast(dict(zip(WINDOWS, windows, strict=True)), row.worth_usdc_e6),
+        together=dict(zip(WINDOWS, (Path(*path) for path in row.together), strict=True)),
+    )
+
+
+def save_pasts(session: WriteSession, pasts: Sequence[KeptPast], day: date) -> None:
+    """In place of those that these mandates have."""
+    ids = [one.mandate_id for one in pasts]
+    session.execute(
+        delete(HallPast)
+        .where(HallPast.mandate_id.in_(ids))
+        .execution_options(synchronize_session=False)
+    )
+    copy_lines(session, "hall_past", PASTS, (_past_line(one, day) for one in pasts))
+
+
+def _past_line(kept: KeptPast, day: date) -> str:
+    past = kept.past
+    return "\t".join(
+        (
+            str(kept.mandate_id),
+            day.isoformat(),
+            bytes_cell(kept.funded),
+            json.dumps([past.windows[name] for name in WINDOWS]),
+            json.dumps([kept.together[name] for name in WINDOWS]),
+            str(past.worth),
+        )
+    )
 
 
 # Agents
@@ -280,10 +367,13 @@ def add_due(session: WriteSession, agent_ids: Iterable[int]) -> None:
 
 
 def all_due(session: WriteSession) -> None:
-    """Every agent that has had a mandate: a day began."""
+    """Every agent that has had a mandate or shows a record, perhaps of a wallet that it has no more:
+    a day began.
+    """
+    shown = select(HallAgent.agent_id).where(HallAgent.record.is_not(None))
     session.execute(
         insert(HallDue)
-        .from_select(["agent_id"], select(HallMandate.agent_id).distinct())
+        .from_select(["agent_id"], select(HallMandate.agent_id).union(shown))
         .on_conflict_do_nothing()
     )
 

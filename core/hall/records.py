@@ -8,16 +8,18 @@ Law
   where the wallet is now. A new account does not leave an old record behind.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from hashlib import blake2b
 
 from sqlalchemy.orm import Session
 
 from core.hall import queries, views
-from core.hall.queries import AgentFigures
+from core.hall.queries import AgentFigures, KeptPast
 from core.hall.rules.shown import record_to_json, sorts_of
-from core.hall.rules.standing import CountedDay, MandateRecord, record_of
+from core.hall.rules.standing import AgentRecord, MandateRecord, past_to_keep, record_of
+from core.hall.rules.sums import CountedDay, Past
 from core.hall.views import AgentAccount, MandateLife
 
 ROUNDS_MOST = 20  # of wallets and accounts in turn; what is further away keeps a record of its own
@@ -35,6 +37,12 @@ class WalletGroup:
     def holder_id(self) -> int:
         """Where the record is listed: the account that linked its wallet last."""
         return max(self.accounts, key=_place).agent_id
+
+    @property
+    def digest_of_funded(self) -> bytes:
+        """Of the mandates that count together."""
+        funded = sorted(one.mandate_id for one in self.lives if one.is_funded)
+        return blake2b(" ".join(map(str, funded)).encode(), digest_size=16).digest()
 
 
 def _place(account: AgentAccount) -> tuple[bool, datetime, int]:
@@ -85,24 +93,67 @@ def _grouped(accounts: Sequence[AgentAccount], lives: Sequence[MandateLife]) -> 
     return list(groups.values())
 
 
-def figures_of(session: Session, groups: Sequence[WalletGroup], today: date) -> list[AgentFigures]:
-    """A row of the Hall for each account of the groups."""
-    ids = [one.mandate_id for group in groups for one in group.lives]
-    days = queries.days_of(session, ids)
-    return [row for group in groups for row in _of_group(group, days, today)]
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A row of the Hall for each account of the groups; `pasts`: those that were made for it, to be
+    kept until the day is over.
+    """
+
+    figures: list[AgentFigures]
+    pasts: list[KeptPast]
 
 
-def _of_group(
-    group: WalletGroup, days: dict[int, list[CountedDay]], today: date
-) -> Iterable[AgentFigures]:
-    owners = {one.owner_id for one in group.accounts}
-    on_chain = [one for one in group.lives if not one.is_paper]
-    on_paper = [one for one in group.lives if one.is_paper]
-    record = record_of(
-        [_mandate(one, days[one.mandate_id], owners) for one in on_chain],
-        [day for one in on_paper for day in days[one.mandate_id]],
-        today,
+def figures_of(session: Session, groups: Sequence[WalletGroup], today: date) -> Summed:
+    """Where a past of today is at hand, the days before today are not read."""
+    kept = queries.pasts_at(
+        session, [life.mandate_id for one in groups for life in one.lives], today
     )
+    pasts = [_at_hand(group, kept) for group in groups]
+    first = {
+        life.mandate_id: date.min if past is None else today
+        for group, past in zip(groups, pasts, strict=True)
+        for life in group.lives
+    }
+    days, summed = queries.days_of(session, first), Summed([], [])
+    for group, past in zip(groups, pasts, strict=True):
+        on_chain, on_paper = _mandates(group, days)
+        if past is None:
+            past = past_to_keep(on_chain, on_paper, today)
+            summed.pasts.extend(_to_keep(group, past))
+        record = record_of(on_chain, on_paper, today, past)
+        summed.figures.extend(_figures(group, record))
+    return summed
+
+
+def _at_hand(group: WalletGroup, kept: Mapping[int, KeptPast]) -> Past | None:
+    """None: not all of it is, or other mandates counted together then."""
+    rows = [kept.get(life.mandate_id) for life in group.lives]
+    digest = group.digest_of_funded
+    found = [one for one in rows if one is not None and one.funded == digest]
+    if not found or len(found) < len(rows):
+        return None
+    return Past({one.mandate_id: one.past for one in found}, found[0].together)
+
+
+def _to_keep(group: WalletGroup, past: Past) -> Iterable[KeptPast]:
+    digest = group.digest_of_funded
+    for mandate_id, its_past in past.mandates.items():
+        yield KeptPast(mandate_id=mandate_id, funded=digest, past=its_past, together=past.together)
+
+
+def _mandates(
+    group: WalletGroup, days: Mapping[int, Sequence[CountedDay]]
+) -> tuple[list[MandateRecord], list[MandateRecord]]:
+    """Those on the chain, and those on paper."""
+    owners = {one.owner_id for one in group.accounts}
+    on_chain, on_paper = list[MandateRecord](), list[MandateRecord]()
+    for life in group.lives:
+        into = on_paper if life.is_paper else on_chain
+        into.append(_mandate(life, days[life.mandate_id], owners))
+    return on_chain, on_paper
+
+
+def _figures(group: WalletGroup, record: AgentRecord) -> Iterable[AgentFigures]:
     is_empty, reason = not group.lives, record.unranked_reason
     holder_id = group.holder_id
     for account in group.accounts:

@@ -1,6 +1,8 @@
 """The Hall's snapshot, a projection of the ledgers: days of mandates, and figures of agents.
 
     mandate_event --> hall_mandate (where it stands), hall_day (what each day made) --> hall_agent (what is shown)
+                                                                            |
+                                                                            +--> hall_past (the days before today, summed)
 
 `hall_due` names the agents whose figures are behind their days. All of it can be dropped and built
 again.
@@ -82,6 +84,24 @@ class HallDay(Base):
     said_fees_usdc_e6: Mapped[int] = mapped_column(Uint256)
     washed_trades: Mapped[int] = mapped_column(Integer, server_default=text("0"))
     washed_result_usdc_e6: Mapped[int] = mapped_column(Uint256, server_default=text("0"))
+
+
+class HallPast(Base):
+    """What a mandate's days before `day` made in the windows of that day (core.hall.rules.sums), so
+    that a build later that day need not read them.
+
+    `funded`: a digest of the mandates that counted together when it was made; `together`: their path
+    by window. The row goes when one of those days changes.
+    """
+
+    __tablename__ = "hall_past"
+
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
+    day: Mapped[date] = mapped_column(Date)
+    funded: Mapped[bytes] = mapped_column(BYTEA)
+    windows: Mapped[list[Any]] = mapped_column(JSONB)
+    together: Mapped[list[Any]] = mapped_column(JSONB)
+    worth_usdc_e6: Mapped[int] = mapped_column(Uint256)
 
 
 class HallAgent(Base):

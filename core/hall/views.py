@@ -240,6 +240,11 @@ class MandateLife:
     is_working: bool
     ends_at: datetime | None
 
+    @property
+    def is_funded(self) -> bool:
+        """Whether it ever held its whole budget, on the chain."""
+        return not self.is_paper and self.standing.get("funded_on") is not None
+
 
 def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
     """The mandates that the Hall has of these accounts."""

@@ -5,7 +5,8 @@
 Laws
 - What is read grows with the rows since the last build. A ledger is counted again from its first
   row only when one of its rows was reversed. At the first build of a UTC day every record is
-  summed again, since windows end with the day.
+  summed again, since windows end with the day; what the days before it make is kept until it is
+  over (hall_past), unless one of them changes.
 - Ids of rows are taken before rows are committed: each build looks OVERLAP ids back, and the first
   of a day compares all heads.
 - Each transaction leaves what the next build goes on from; a build that is cut short has said no
@@ -111,9 +112,10 @@ class HallJob:
             with self._database.write() as session:
                 self._fence(session)
                 due = queries.due(session, AGENTS_AT_A_TIME)
-                figures = figures_of(session, groups_of(session, due), today)
-                queries.save_agents(session, figures)
-            summed += len(figures)
+                found = figures_of(session, groups_of(session, due), today)
+                queries.save_pasts(session, found.pasts, today)
+                queries.save_agents(session, found.figures)
+            summed += len(found.figures)
             if not due:
                 break
         with self._database.read() as session:
@@ -225,7 +227,7 @@ def _count_rows(session: Session, counted: Sequence[_Count]) -> None:
 
 def _save(session: WriteSession, counted: Sequence[_Count]) -> None:
     """Days and standings; whose figures are behind them is due."""
-    again = [one.mandate.id for one in counted if one.is_new and one.grown.seq]
+    again = [one.mandate.id for one in counted if one.is_new]
     traded = queries.drop_days(session, again)  # others were judged by what is gone, perhaps
     days = [(one.mandate, day) for one in counted for day in one.days]
     grown = {

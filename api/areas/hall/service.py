@@ -26,7 +26,8 @@ from api.kernel.record_strip import strips_of
 from core.hall import queries, views
 from core.hall.records import groups_of
 from core.hall.rules.shown import SORTS, record_to_json
-from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, WINDOWS, AgentRecord, Window
+from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
+from core.hall.rules.sums import WINDOWS
 from core.hall.views import ShownAgent
 from core.identity import policies
 from core.money import usdc_text

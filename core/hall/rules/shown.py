@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from core.hall.rules.standing import WINDOWS, AgentRecord, Window
+from core.hall.rules.standing import AgentRecord, Window
+from core.hall.rules.sums import WINDOWS
 from core.money import usdc_text
 
 FIGURES: Final = ("net_usdc", "twr_bps", "max_drawdown_bps", "trades")

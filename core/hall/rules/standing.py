@@ -12,55 +12,25 @@ Laws
 Source: docs/hall.md.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import groupby
-from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from core.hall.rules.path import ONE, STILL, Path, joined, step
+from core.hall.rules.sums import (
+    WINDOWS,
+    CountedDay,
+    Past,
+    Sums,
+    days_since,
+    past_of,
+    summed,
+    together,
+)
 
 DAYS_NEEDED: Final = 30  # live, for a rank
 TRADES_NEEDED: Final = 20
-WINDOWS: Final[Mapping[str, int | None]] = {"7d": 7, "30d": 30, "90d": 90, "since": None}
-
-
-class CountedDay(NamedTuple):
-    """What of a mandate's day counts; amounts in USDC base units.
-
-    `weight`: the capital that its return was made of (`weight_of`). `grown`: that times the growth of
-    its worth, in parts of 1e12, without what an owner made of itself. `path`: growth, high, low and
-    kept, with it.
-    """
-
-    day: date
-    result: int
-    trades: int
-    weight: int
-    worth: int
-    grown: int
-    path: tuple[int, int, int, int]
-    said_trades: int = 0
-    said_result: int = 0
-    said_fees: int = 0
-
-
-def weight_of(result: int, growth: int, least: int, capital: int) -> int:
-    """The capital that a day's result was made of, so that its return times that is the result:
-    what came in after a gain makes the gain no heavier.
-
-    USDC base units; within the least and the most that the mandate had that day.
-    """
-    if growth == ONE or not least:
-        return capital
-    return min(capital, max(least, result * ONE // (growth - ONE)))
-
-
-def grown(weight: int, growth: int, off: int) -> int:
-    """A day's weight times its growth, in parts of 1e12, without so much that does not count."""
-    return max(0, weight * growth - off * ONE) if off else weight * growth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,31 +119,51 @@ class AgentRecord:
 
 
 def record_of(
-    mandates: Sequence[MandateRecord], paper: Iterable[CountedDay], today: date
+    mandates: Sequence[MandateRecord],
+    paper: Sequence[MandateRecord],
+    today: date,
+    past: Past | None = None,
 ) -> AgentRecord:
-    """Of all mandates on the chain that one agent has had, and the days of those on paper."""
+    """Of all mandates on the chain that one agent has had, and of those on paper.
+
+    `past`: what was kept of the days before today (`past_to_keep`); the days of the mandates need
+    not go back further then.
+    """
+    past = past or past_to_keep(mandates, paper, today)
     funded = [one for one in mandates if one.funded_on is not None]
+    sums = {one.mandate_id: _sums(one, past, today) for one in (*mandates, *paper)}
     others = [one for one in funded if not one.is_own]
-    of_others = nets(others, today)
     return AgentRecord(
         days_live=days_live(funded, today),
-        trades_total=sum(day.trades for one in funded for day in one.days),
-        windows=windows(funded, today),
+        trades_total=sum(sums[one.mandate_id]["since"].trades for one in funded),
+        windows=_windows(funded, sums, past, today),
         delegators=Delegators(
             total=len({one.owner_id for one in others}),
             working=len({one.owner_id for one in others if one.is_working}),
-            net_7d_usdc_e6=of_others["7d"],
-            net_30d_usdc_e6=of_others["30d"],
+            net_7d_usdc_e6=_net(others, sums, "7d"),
+            net_30d_usdc_e6=_net(others, sums, "30d"),
         ),
         mandates_total=len(funded),
         floor_stops=sum(one.stopped_by == "floor" for one in funded),
         self_stops=sum(one.stopped_by == "self" for one in funded),
         violations=sum(one.violations for one in mandates),
-        self_reported=_said(
-            [*(day for one in mandates for day in one.days), *paper], today - timedelta(days=30)
+        self_reported=SelfReported(
+            trades_total=sum(one["since"].said_trades for one in sums.values()),
+            net_30d_usdc_e6=sum(one["30d"].said_result for one in sums.values()),
+            net_since_usdc_e6=sum(one["since"].said_result for one in sums.values()),
+            fees_usdc_e6=sum(one["since"].said_fees for one in sums.values()),
         ),
         is_readable=all(one.is_readable for one in mandates),
     )
+
+
+def past_to_keep(
+    mandates: Sequence[MandateRecord], paper: Sequence[MandateRecord], today: date
+) -> Past:
+    """Of all their days."""
+    days = {one.mandate_id: one.days for one in (*mandates, *paper)}
+    funded = [one.mandate_id for one in mandates if one.funded_on is not None]
+    return past_of(days, funded, today)
 
 
 def days_live(mandates: Iterable[MandateRecord], today: date) -> int:
@@ -193,63 +183,45 @@ def days_live(mandates: Iterable[MandateRecord], today: date) -> int:
     return covered
 
 
-def windows(mandates: Sequence[MandateRecord], today: date) -> dict[str, Window]:
-    """The figures of each window."""
-    together = _over_windows(*_together(mandates), _without(*_out_of(mandates)), today)
-    alone = [
-        _over_windows(
-            [day.day for day in one.days],
-            [day.path for day in one.days],
-            _without(one.out_usdc_e6, one.worth_usdc_e6),
-            today,
-        )
-        for one in mandates
-    ]
-    net, found = nets(mandates, today), dict[str, Window]()
-    for name, size in WINDOWS.items():
-        shown = [day for one in mandates for day in _last_days(one.days, size, today)]
-        has_capital = any(one.is_working for one in mandates) or any(
-            day.weight > 0 for day in shown
-        )
-        falls = [together[name].fall_bps, *(paths[name].fall_bps for paths in alone)]
+_OfWindows = Mapping[str, Sums]
+
+
+def _sums(mandate: MandateRecord, past: Past, today: date) -> _OfWindows:
+    fresh = summed(days_since(mandate.days, today))
+    before = past.mandates[mandate.mandate_id].windows
+    return {name: sums.then(fresh) for name, sums in before.items()}
+
+
+def _windows(
+    mandates: Sequence[MandateRecord], sums: Mapping[int, _OfWindows], past: Past, today: date
+) -> dict[str, Window]:
+    fresh = _together_since(mandates, past, today).then(_without(*_out_of(mandates)))
+    lost = {one.mandate_id: _without(one.out_usdc_e6, one.worth_usdc_e6) for one in mandates}
+    is_any_working, found = any(one.is_working for one in mandates), dict[str, Window]()
+    for name in WINDOWS:
+        all_of_it = past.together[name].then(fresh)
+        shown = {one.mandate_id: sums[one.mandate_id][name] for one in mandates}
+        has_capital = is_any_working or any(one.weight for one in shown.values())
+        falls = [one.path.then(lost[mandate_id]).fall_bps for mandate_id, one in shown.items()]
         found[name] = Window(
-            net_usdc_e6=net[name],
-            twr_bps=together[name].gain_bps if has_capital else None,
-            max_drawdown_bps=max(falls) if has_capital else None,
-            trades=sum(day.trades for day in shown),
+            net_usdc_e6=_net(mandates, sums, name),
+            twr_bps=all_of_it.gain_bps if has_capital else None,
+            max_drawdown_bps=max(all_of_it.fall_bps, *falls) if has_capital else None,
+            trades=sum(one.trades for one in shown.values()),
         )
     return found
 
 
-def nets(mandates: Iterable[MandateRecord], today: date) -> dict[str, int]:
-    """By window what counts of the mandates' results, less what is out now."""
-    return {
-        name: sum(
-            sum(day.result for day in _last_days(one.days, size, today)) - one.out_usdc_e6
-            for one in mandates
-        )
-        for name, size in WINDOWS.items()
-    }
+def _net(mandates: Iterable[MandateRecord], sums: Mapping[int, _OfWindows], name: str) -> int:
+    """What counts of the mandates' results, less what is out now."""
+    return sum(sums[one.mandate_id][name].result - one.out_usdc_e6 for one in mandates)
 
 
-def _last_days(days: Sequence[CountedDay], size: int | None, today: date) -> Sequence[CountedDay]:
-    if size is None:
-        return days
-    after = today - timedelta(days=size)
-    return days[bisect_right(days, after, key=itemgetter(0)) :]
-
-
-_Paths = Sequence[tuple[int, int, int, int]]
-
-
-def _over_windows(days: Sequence[date], paths: _Paths, last: Path, today: date) -> dict[str, Path]:
-    """By window the paths of its days, rising, and then `last`; the windows grow."""
-    found, path, until = dict[str, Path](), last, len(days)
-    for name, size in WINDOWS.items():
-        first = 0 if size is None else bisect_right(days, today - timedelta(days=size))
-        path = joined(reversed(paths[first:until]), path)
-        found[name], until = path, first
-    return found
+def _together_since(mandates: Sequence[MandateRecord], past: Past, today: date) -> Path:
+    days = {one.mandate_id: days_since(one.days, today) for one in mandates}
+    held = {one.mandate_id: past.mandates[one.mandate_id].worth for one in mandates}
+    _, paths = together(days, held)
+    return joined(reversed(paths), STILL)
 
 
 def _out_of(mandates: Iterable[MandateRecord]) -> tuple[int, int]:
@@ -263,38 +235,3 @@ def _without(out_usdc_e6: int, worth_usdc_e6: int) -> Path:
     if not out_usdc_e6 or worth_usdc_e6 <= 0:
         return STILL
     return step(max(0, worth_usdc_e6 - out_usdc_e6) * ONE // worth_usdc_e6)
-
-
-def _together(mandates: Sequence[MandateRecord]) -> tuple[list[date], _Paths]:
-    """All mandates day by day, each by its capital of the day."""
-    listed = sorted(
-        ((day, one.mandate_id) for one in mandates for day in one.days), key=_day_of_listed
-    )
-    total, held, days, paths = 0, dict[int, int](), list[date](), list[Path]()
-    for at, of_day in groupby(listed, key=_day_of_listed):
-        idle, capital, grown, worth = total, 0, 0, 0
-        for day, mandate_id in of_day:
-            idle -= held.get(mandate_id, 0)
-            capital += day.weight
-            grown += day.grown
-            worth += day.worth
-            held[mandate_id] = day.worth
-        base = idle + capital
-        days.append(at)
-        paths.append(step((idle * ONE + grown) // base) if base > 0 else STILL)
-        total = idle + worth
-    return days, paths
-
-
-def _day_of_listed(listed: tuple[CountedDay, int]) -> date:
-    return listed[0][0]
-
-
-def _said(days: Iterable[CountedDay], after: date) -> SelfReported:
-    listed = list(days)
-    return SelfReported(
-        trades_total=sum(day.said_trades for day in listed),
-        net_30d_usdc_e6=sum(day.said_result for day in listed if day.day > after),
-        net_since_usdc_e6=sum(day.said_result for day in listed),
-        fees_usdc_e6=sum(day.said_fees for day in listed),
-    )

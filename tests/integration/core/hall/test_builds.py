@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text, update
 
+from core.db.base import Base
 from core.db.engine import Database
 from core.hall import queries
 from core.hall.tables import HallAgent
@@ -33,6 +34,9 @@ PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
 WALLET = b"\x77" * 20
 
 
+TABLES = ("hall_past", "hall_day", "hall_mandate", "hall_agent", "hall_due", "hall_build")
+
+
 def build(database: Database, now: datetime = NOW) -> Any:
     return HallJob(database, lambda session: None).run(now)
 
@@ -47,7 +51,7 @@ def snapshot(database: Database) -> dict[int, Any]:
 
 def clear(database: Database) -> None:
     with database.write() as session:
-        for table in ("hall_day", "hall_mandate", "hall_agent", "hall_due", "hall_build"):
+        for table in TABLES:
             session.execute(text(f"delete from {table}"))
 
 
@@ -140,6 +144,108 @@ def test_rows_that_come_between_builds__count_as_if_they_had_been_there(
     assert snapshot(database) == grown
     build(database, NOW + timedelta(minutes=10))
     assert build(database, NOW + timedelta(minutes=20)) == {"ledgers": 0, "agents": 0}
+
+
+def test_the_past_of_a_day__is_read_until_the_day_is_over(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Days before today are not read again when rows of today come."""
+    agent_id = agent(database, WALLET)
+    mandate_id = mandate(database, agent_id, Told().on(0).deposit(1_000).on(5).buy(100).mark(990))
+    read = list[int]()
+    days_of = queries.days_of
+
+    def counting(session: Any, first: Any) -> Any:
+        found = days_of(session, first)
+        read.append(sum(map(len, found.values())))
+        return found
+
+    monkeypatch.setattr(queries, "days_of", counting)
+    build(database)
+    append(database, mandate_id, Told().on(59).mark(1_010).rows)
+    build(database)
+    build(database, NOW + timedelta(days=1))
+
+    assert [count for count in read if count] == [2, 1, 3]
+
+
+def test_a_past_that_changed__is_not_the_past(database: Database) -> None:
+    """A row that comes late changes a day before today; so does the trade of an owner with itself,
+    and a second mandate that counts from then on.
+    """
+    somebody = owner(database)
+    first, second = agent(database, WALLET), agent(database, b"\x88" * 20)
+    told = Told().on(0).deposit(1_000).on(1).buy(100).on(2).sell(190)
+    mandate_id = mandate(database, first, told, owner_id=somebody)
+    build(database)
+    for rows in (
+        Told().on(1).mark(1_000).rows,
+        Told().on(59, 1).mark(1_020).rows,
+        Told().on(3).mark(990).rows,
+    ):
+        append(database, mandate_id, rows)
+        assert_as_from_the_first_row(database)
+    lost = Told().on(0).deposit(1_000).on(2).buy(200).mark(890)
+    mandate(database, second, lost, owner_id=somebody, wallet=b"\x88" * 20, name="m_bbbbbbbbbb")
+    assert_as_from_the_first_row(database)
+    new = Told().on(58).deposit(1_000).on(59, 2).buy(10).mark(1_100)
+    third = mandate(database, first, replace_rows(new, new.rows[:1]), name="m_cccccccccc")
+    assert_as_from_the_first_row(database)
+    append(database, third, new.rows[1:])
+    assert_as_from_the_first_row(database)
+
+
+def test_accounts_that_one_wallet_joins__have_another_past(database: Database) -> None:
+    first, second = agent(database, WALLET), agent(database, b"\x88" * 20)
+    one = mandate(database, first, Told().on(0).deposit(1_000).on(3).buy(500).mark(900))
+    other = Told(500).on(0).deposit(500).on(4).buy(200).mark(600)
+    mandate(database, second, other, wallet=b"\x88" * 20, name="m_bbbbbbbbbb")
+    build(database)
+    with database.write() as session:
+        none: dict[str, Any] = {"wallet_address": None, "wallet_linked_at": None}
+        session.execute(update(Account).where(Account.kind == "agent").values(**none))
+        linked = {"wallet_address": WALLET, "wallet_linked_at": NOW}
+        session.execute(update(Account).where(Account.id == second).values(**linked))
+    append(database, one, Told().on(59).mark(910).rows)
+    assert_as_from_the_first_row(database)
+    assert snapshot(database)[second][-1]["windows"]["since"]["net_usdc"] == "10.000000"
+
+
+def assert_as_from_the_first_row(database: Database) -> None:
+    """Build on, and beside it, from nothing: the Hall says the same."""
+    build(database)
+    kept = {name: rows_of(database, name) for name in TABLES}
+    on = snapshot(database)
+    clear(database)
+    build(database)
+    assert snapshot(database) == on
+    clear(database)
+    for name, rows in kept.items():
+        put(database, name, rows)
+
+
+def rows_of(database: Database, name: str) -> Any:
+    with database.read() as session:
+        return session.execute(select(Base.metadata.tables[name])).mappings().all()
+
+
+def put(database: Database, name: str, rows: Any) -> None:
+    if rows:
+        with database.write() as session:
+            session.execute(insert(Base.metadata.tables[name]), [dict(row) for row in rows])
+
+
+def test_a_mandate_that_the_hall_forgot__is_counted_again(database: Database) -> None:
+    """docs/operations/keeper.md tells operators to delete its row."""
+    agent_id = agent(database, WALLET)
+    mandate_id = mandate(database, agent_id, Told().on(0).deposit(1_000).on(1).buy(100).mark(950))
+    build(database)
+    whole = snapshot(database)
+    with database.write() as session:
+        session.execute(text(f"delete from hall_mandate where mandate_id = {mandate_id}"))
+    build(database, NOW + timedelta(minutes=2))
+
+    assert snapshot(database) == whole
 
 
 def replace_rows(told: Told, rows: list[NewRow]) -> Told:
@@ -269,6 +375,23 @@ def test_a_new_account_with_the_old_wallet__has_the_old_record(database: Databas
     assert rows[new][-1] == rows[old][-1]
     assert rows[new][-1]["windows"]["since"]["net_usdc"] == "-300.000000"
     assert (rows[new][0], rows[old][0]) == (True, False)
+
+
+def test_an_account_that_lost_the_wallet__has_its_record_no_more(database: Database) -> None:
+    """Another account had linked the wallet, and was evicted from it."""
+    old = agent(database)
+    mandate(database, old, Told().on(0).deposit(1_000).on(1).buy(500).mark(1_300))
+    thief = agent(database, WALLET)
+    build(database)
+    assert snapshot(database)[thief][-1]["mandates_total"] == 1
+    with database.write() as session:
+        gone = update(Account).where(Account.id == thief)
+        session.execute(gone.values(wallet_address=None, wallet_linked_at=None))
+    build(database, NOW + timedelta(days=1))
+
+    rows = snapshot(database)
+    assert (rows[thief][0], rows[thief][-1]) == (True, None)
+    assert (rows[old][0], rows[old][-1]["mandates_total"]) == (True, 1)
 
 
 def test_an_owner_s_two_mandates_that_trade_with_each_other__make_no_gain(

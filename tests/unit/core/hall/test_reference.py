@@ -1,5 +1,6 @@
 """Every figure of a mandate against the slow reference, over any history of rows."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.hall.rules.standing import WINDOWS, windows
+from core.hall.rules.standing import past_to_keep, record_of
+from core.hall.rules.sums import WINDOWS, days_since
 from tests.unit.core.hall.reference import Reference, growth_together
 from tests.unit.core.hall.told import AGENT, LISTED, OTHER, SERVICE, Told, on
 
@@ -52,7 +54,7 @@ def test_a_window__is_the_reference_s(
     size = WINDOWS[name]
     after = date.min if size is None else today - timedelta(days=size)
 
-    found = windows([one.record()], today)[name]
+    found = record_of([one.record()], [], today).windows[name]
 
     assert found.net_usdc_e6 == reference.net(after)
     if found.max_drawdown_bps is not None:
@@ -69,7 +71,8 @@ def test_mandates_together__are_the_reference_s(
     mandates = [told(history, fee_bps) for history in histories]
     references = [Reference(one.rows, LISTED, {OTHER}, fee_bps) for one in mandates]
     today = max(row.occurred_at.date() for one in mandates for row in one.rows)
-    found = windows([one.record(number) for number, one in enumerate(mandates)], today)
+    records = [one.record(number) for number, one in enumerate(mandates)]
+    found = record_of(records, [], today).windows
 
     for name, size in WINDOWS.items():
         after = date.min if size is None else today - timedelta(days=size)
@@ -95,3 +98,17 @@ def test_the_reference__knows_an_agent_s_stop_of_the_chain() -> None:
 
     assert reference.net(on(-1)) == -100_000_000
     assert one.record().stopped_by == "self"
+
+
+@given(st.lists(HISTORIES, min_size=1, max_size=3), FEES, st.integers(0, 3))
+def test_a_record_with_a_past_at_hand__is_the_one_of_every_day(
+    histories: list[list[tuple[int, Any]]], fee_bps: int, idle_days: int
+) -> None:
+    """To the last digit, since the Hall says it whichever build made it."""
+    records = [told(one, fee_bps).record(number) for number, one in enumerate(histories)]
+    days = [day.day for one in records for day in one.days]
+    for today in {max(days) + timedelta(days=idle_days), min(days), days[len(days) // 2]}:
+        past = past_to_keep(records, [], today)
+        since = [replace(one, days=days_since(one.days, today)) for one in records]
+
+        assert record_of(since, [], today, past) == record_of(records, [], today)

@@ -9,14 +9,8 @@ from itertools import count
 from typing import Any
 
 from core.hall.rules.days import Day, Days, MandateStanding, MandateTold, standing_of
-from core.hall.rules.standing import (
-    AgentRecord,
-    CountedDay,
-    MandateRecord,
-    grown,
-    record_of,
-    weight_of,
-)
+from core.hall.rules.standing import AgentRecord, MandateRecord, record_of
+from core.hall.rules.sums import CountedDay, grown, weight_of
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, row_from_event
 from core.mandate.rules.terms import Rule, RuleKind
