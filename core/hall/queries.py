@@ -56,6 +56,11 @@ def build_of(session: Session) -> HallBuild | None:
     return session.get(HallBuild, 1)
 
 
+def computed_at(session: Session) -> datetime | None:
+    """Of that build."""
+    return session.scalar(select(HallBuild.computed_at))
+
+
 def note_build(
     session: WriteSession, *, event_id: int, account_id: int, day: date, now: datetime
 ) -> None:

@@ -14,8 +14,10 @@ from sqlalchemy import (
     Integer,
     Numeric,
     Row,
+    Text,
     and_,
     bindparam,
+    cast,
     exists,
     func,
     literal_column,
@@ -27,8 +29,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
+from core.hall import queries
 from core.hall.rules.days import MandateTold
-from core.hall.tables import HallAgent, HallDay, HallMandate, figure_of
+from core.hall.tables import HallAgent, HallBuild, HallDay, HallMandate, figure_of
 from core.hexes import hex_of
 from core.identity.names import SIMULATED
 from core.identity.tables import Account, AgentPolicy
@@ -321,7 +324,7 @@ def new_agents(session: Session, after_id: int) -> list[int]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAgent:
     """A row of the Hall and what its account says now; as in HallAgent, whose `sorts` are left
-    behind.
+    behind. `record`: JSON text as it is kept, so that equal rows are equal values.
     """
 
     agent_id: int
@@ -329,7 +332,7 @@ class ShownAgent:
     rank: int | None
     days_live: int
     trades: int
-    record: Mapping[str, Any] | None
+    record: str | None
     as_of: datetime | None
     name: str
     is_simulated: bool
@@ -344,19 +347,22 @@ def shown_agent(session: Session, agent_id: int) -> ShownAgent | None:
 
 def listed_agents(
     session: Session, *, sort: int | None, accepting: bool, before: int | None, limit: int
-) -> list[ShownAgent]:
+) -> tuple[list[ShownAgent], datetime | None]:
     """A page: ranked agents first, by days live or by the figure `sort` (its place in `sorts`), the
-    highest first; equal ones by id. `before`: the last agent of the page before (exclusive).
+    highest first; equal ones by id. And when the Hall was built. `before`: the last agent of the
+    page before (exclusive).
     """
     query = _page(sort, accepting, before is not None)
-    found = session.execute(query, {"before": before, "most": limit})
-    return [_agent(row) for row in found]
+    found = session.execute(query, {"before": before, "most": limit}).all()
+    computed_at = found[0].computed_at if found else queries.computed_at(session)
+    return [_agent(row) for row in found], computed_at
 
 
 @lru_cache  # to write the statement takes longer than to run it
 def _page(sort: int | None, accepting: bool, has_before: bool) -> Any:
     by = _figure(HallAgent.__tablename__, sort)
-    query = _shown().where(HallAgent.is_listed)
+    built = select(HallBuild.computed_at).scalar_subquery()
+    query = _shown().add_columns(built.label("computed_at")).where(HallAgent.is_listed)
     if accepting:
         query = query.where(AgentPolicy.accepts_mandates)
     if has_before:
@@ -389,7 +395,7 @@ def _shown() -> Any:
             HallAgent.rank,
             HallAgent.days_live,
             HallAgent.trades,
-            HallAgent.record,
+            cast(HallAgent.record, Text).label("record"),
             HallAgent.as_of,
             Account.name,
             Account.registered_from,

@@ -1,7 +1,9 @@
 """Reads of the Hall's snapshot (docs/hall.md)."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from api.areas.hall.schemas import (
@@ -35,6 +37,7 @@ from core.times import instant_text
 
 STALE_AFTER: Final = timedelta(minutes=10)
 CHANGES_SHOWN, PROOF_MOST = 10, 200
+ROWS_KEPT: Final = 1_000  # some 10 MB
 NO_STAKE: Final = "Nobody stakes on an agent here: no contract takes an operator's stake."
 SAID_NOTE: Final = "The agent's own words, of paper too; nothing on the chain bears them out."
 HOUSE_BOOK: Final = "House book"
@@ -54,14 +57,14 @@ def browse(call: ReadCall, caller: Nobody, command: HallQuery) -> Answer[Hall]:
     sort = None
     if command.sort != "days_live":
         sort = SORTS.index(f"{command.sort}.{command.window}")
-    found = views.listed_agents(
+    found, computed_at = views.listed_agents(
         call.db, sort=sort, accepting=command.accepting, before=page.before, limit=page.limit + 1
     )
     shown, next_cursor = page.cut(found, lambda agent: agent.agent_id)
-    computed_at = _computed_at(call)
+    house = call.deps.house
     return Answer(
         Hall(
-            agents=[_row(call, agent) for agent in shown],
+            agents=[_row(agent, house.is_house(agent.agent_id)) for agent in shown],
             house_book=_house_book(call) if page.before is None else None,
             next_cursor=next_cursor,
             **_build(call, computed_at),
@@ -74,7 +77,7 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
 
     Errors: Refusal not_found; not before the first build.
     """
-    agent_id, computed_at = int(command.agent_id), _computed_at(call)
+    agent_id, computed_at = int(command.agent_id), queries.computed_at(call.db)
     if computed_at is None:
         empty = HallProfile(
             agent=None, record=None, policy_changelog=[], proof=None, **_build(call, None)
@@ -90,7 +93,7 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
         )
     return Answer(
         HallProfile(
-            agent=_row(call, agent),
+            agent=_row(agent, call.deps.house.is_house(agent_id)),
             record=strips_of(call, [agent_id]).get(agent_id),
             policy_changelog=[
                 HallPolicyChange(at=instant_text(one.at), changes=one.changes)
@@ -100,11 +103,6 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
             **_build(call, computed_at),
         )
     )
-
-
-def _computed_at(call: ReadCall) -> datetime | None:
-    build = queries.build_of(call.db)
-    return None if build is None else build.computed_at
 
 
 def _build(call: ReadCall, computed_at: datetime | None) -> dict[str, Any]:
@@ -138,8 +136,12 @@ def _proof(call: ReadCall, agent_id: int) -> list[ProofMandate]:
     ]
 
 
-def _row(call: ReadCall, agent: ShownAgent) -> HallRow:
-    record = agent.record or NEVER
+@lru_cache(ROWS_KEPT)
+def _row(agent: ShownAgent, is_house: bool) -> HallRow:
+    """Of equal rows the same one, which nobody changes: most are read many times between two
+    builds.
+    """
+    record = NEVER if agent.record is None else json.loads(agent.record)
     return HallRow(
         agent_id=str(agent.agent_id),
         name=agent.name or f"agent-{agent.agent_id}",
@@ -151,7 +153,7 @@ def _row(call: ReadCall, agent: ShownAgent) -> HallRow:
         rank_requirements=None if agent.ranked else _requirements(agent),
         accepts_mandates=agent.accepts_mandates,
         address_ready=agent.has_wallet,
-        house=call.deps.house.is_house(agent.agent_id),
+        house=is_house,
         as_of=None if agent.as_of is None else instant_text(agent.as_of),
         windows=_windows(record["windows"]),
         delegators=HallDelegators(**record["delegators"]),

@@ -15,6 +15,8 @@ from core.db.engine import Database
 from core.hall.tables import HallAgent
 from core.house import House
 from core.identity import policies
+from core.identity.tables import Account
+from core.times import instant_text
 from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
@@ -153,6 +155,24 @@ def test_accepting__leaves_those_whose_policy_says_so(
     assert profile["policy_changelog"][0]["changes"] == {
         "accepts_mandates": {"from": False, "to": True}
     }
+
+
+def test_a_row_that_was_read__shows_what_changed_since(
+    built: TestClient, database: Database, now: datetime
+) -> None:
+    """Its name and its policy at once, its record with a build of another process."""
+    before = read(built)["agents"]
+    chosen = int(before[1]["agent_id"])
+    with database.write() as session:
+        policies.replace_policy(session, chosen, {"accepts_mandates": True}, now)
+        session.execute(update(Account).where(Account.id == chosen).values(name="renamed"))
+    assert read(built)["agents"][1] == before[1] | {"name": "renamed", "accepts_mandates": True}
+    build(database, now + timedelta(days=7))
+    after = read(built)
+
+    assert after["agents"][1]["days_live"] == before[1]["days_live"] + 7
+    assert after["agents"][1]["windows"]["7d"] != before[1]["windows"]["7d"]
+    assert after["computed_at"] > instant_text(now)
 
 
 def test_a_proof__names_the_rows_up_to_which_it_counts(built: TestClient) -> None:
