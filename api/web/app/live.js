@@ -29,17 +29,12 @@ function useTicks(url) {
     const controller = new AbortController();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
-    let isOpened = false;
     openEvents({
       url,
       token: token.value,
       signal: controller.signal,
-      onEvent: ({ name }) => {
-        // the first `reset` says where the stream begins; the page has just read all of it
-        if (name === "reset" && !isOpened) {
-          isOpened = true;
-          return;
-        }
+      // also at the first `reset`: what happened between the page's own read and the stream's begin
+      onEvent: () => {
         clearTimeout(timer);
         timer = setTimeout(() => {
           ticks.value += 1;
