@@ -56,6 +56,10 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@scripts/preflight.sh browser
 	@mkdir -p $(@D) && touch $@
 
+# What the service answers, for the types of the console's pages.
+.build/web/api.d.ts: docs/openapi.json scripts/openapi_types.py node_modules/.ready .venv/.ready
+	@$(PY) -m scripts.openapi_types $@ >/dev/null
+
 build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read, and what the browser's modules know of them
 	@$(PY) scripts/export_abis.py
@@ -84,7 +88,7 @@ test: build .build/browser.ready ## all tests but the stories of test-deep-ci an
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
-check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither
+check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy

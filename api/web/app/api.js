@@ -8,7 +8,7 @@ import { signal } from "../vendor/signals.js";
 /**
  * @typedef {{method: string, path: string, auth?: string, body?: Record<string, unknown>}} NextCall
  * @typedef {{query?: Record<string, string | number | null | undefined>, body?: unknown, isRepeatable?: boolean,
- *   signal?: AbortSignal}} CallOptions
+ *   signal?: AbortSignal}} SendOptions
  */
 
 /** The session's token; session.js sets it. @type {import("../vendor/signals.js").Signal<string | null>} */
@@ -51,22 +51,45 @@ export class OfflineError extends Error {
 }
 
 /**
- * @param {string} path
- * @param {CallOptions["query"]} [query]
+ * @template {string} Path
+ * @param {Path} path
+ * @param {import("./answers.js").Query<Path>} [query]
  * @param {AbortSignal} [stop]
- * @returns {Promise<any>}
+ * @returns {Promise<import("./answers.js").Answer<Path>>}
  */
 export function get(path, query, stop) {
-  return call("GET", path, { query, signal: stop });
+  return asked("GET", path, { query, signal: stop });
+}
+
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {import("./answers.js").Body<Path, "post">} [body]
+ * @param {{isRepeatable?: boolean}} [options] isRepeatable: with an idempotency key of its own
+ * @returns {Promise<import("./answers.js").Answer<Path, "post">>}
+ */
+export function post(path, body, options = {}) {
+  return asked("POST", path, { body, ...options });
+}
+
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {import("./answers.js").Body<Path, "put">} body
+ * @param {{isRepeatable?: boolean}} [options]
+ * @returns {Promise<import("./answers.js").Answer<Path, "put">>}
+ */
+export function put(path, body, options = {}) {
+  return asked("PUT", path, { body, ...options });
 }
 
 /**
  * @param {string} method
  * @param {string} path
- * @param {CallOptions} [options]
+ * @param {SendOptions} options
  * @returns {Promise<any>} the answer's JSON
  */
-export async function call(method, path, options = {}) {
+async function asked(method, path, options) {
   const answer = await send(method, path, options);
   const body = parsed(await answer.text());
   if (answer.ok) return body;
@@ -77,7 +100,7 @@ export async function call(method, path, options = {}) {
 
 /**
  * @param {string} path
- * @param {CallOptions["query"]} [query]
+ * @param {SendOptions["query"]} [query]
  * @returns {Promise<string>} the answer as it was sent, for files
  */
 export async function text(path, query) {
@@ -86,14 +109,14 @@ export async function text(path, query) {
   throw new ApiRefusal(answer.status, parsed(await answer.text()));
 }
 
-/** @param {string} path @param {CallOptions["query"]} [query] @returns {Promise<Blob>} */
+/** @param {string} path @param {SendOptions["query"]} [query] @returns {Promise<Blob>} */
 export async function blob(path, query) {
   const answer = await send("GET", path, { query });
   if (answer.ok) return answer.blob();
   throw new ApiRefusal(answer.status, parsed(await answer.text()));
 }
 
-/** @param {string} method @param {string} path @param {CallOptions} options */
+/** @param {string} method @param {string} path @param {SendOptions} options */
 async function send(method, path, options) {
   const headers = new Headers();
   if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
@@ -133,7 +156,7 @@ export function parsed(answer) {
   }
 }
 
-/** @param {CallOptions["query"]} query */
+/** @param {SendOptions["query"]} query */
 function searched(query) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -145,24 +168,26 @@ function searched(query) {
 
 /**
  * All rows of a paged list, at most `most`.
- * @param {string} path
- * @param {string} field the list's name in the answer
- * @param {Record<string, string | number | null | undefined>} [query]
- * @param {number} [most]
- * @param {(rows: any[]) => void} [onPage] told of what there is so far
- * @returns {Promise<{rows: any[], isWhole: boolean, first: any}>}
+ * @template {string} Path
+ * @template {keyof import("./answers.js").Answer<Path> & string} Field
+ * @param {Path} path
+ * @param {Field} field the list's name in the answer
+ * @param {{query?: import("./answers.js").Query<Path>, most?: number, stop?: AbortSignal,
+ *   onPage?: (count: number) => void}} [options] onPage is told how many rows there are so far
+ * @returns {Promise<{rows: import("./answers.js").Row<Path, Field>[], isWhole: boolean,
+ *   first: import("./answers.js").Answer<Path>}>}
  */
-export async function pages(path, field, query = {}, most = 10_000, onPage = () => {}) {
+export async function pages(path, field, { query, most = 10_000, stop, onPage } = {}) {
   /** @type {any[]} */
   const rows = [];
   let cursor = null;
   let first = null;
   do {
-    const page = /** @type {any} */ (await get(path, { ...query, cursor }));
+    const page = await asked("GET", path, { query: { ...query, cursor }, signal: stop });
     first ??= page;
     rows.push(...page[field]);
     cursor = page.next_cursor ?? null;
-    onPage(rows);
+    onPage?.(rows.length);
   } while (cursor !== null && rows.length < most);
   return { rows, isWhole: cursor === null, first };
 }

@@ -19,7 +19,7 @@ import {
 } from "./session.js";
 import { SignIn, WalletButton } from "./sign_in.js";
 import { Transactions } from "./transaction_card.js";
-import { html, now, render, signal, useEffect, useState } from "./ui.js";
+import { html, now, render, signal, Title, useEffect, useState } from "./ui.js";
 
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
 const PAGES = {
@@ -111,7 +111,7 @@ function Page({ load, rest }) {
 
 /** @param {{name: string}} props */
 function Missing({ name }) {
-  return html`<div class="empty"><h1>There is no page “${name.slice(0, 40)}”</h1>
+  return html`<div class="empty"><${Title}>${`There is no page “${name.slice(0, 40)}”`}<//>
     <p><a class="button" href=${link("mandates")}>Go to your mandates</a></p></div>`;
 }
 
@@ -175,7 +175,7 @@ function Head() {
         : isGood
           ? "up to date"
           : `block ${age} s old`;
-  return html`<a class="row quiet" href=${link("status")} style="text-decoration:none" title="The service's state">
+  return html`<a class="row quiet state" href=${link("status")} title="The service's state">
     <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
 }
 
@@ -197,14 +197,12 @@ function WalletNotices() {
     parts.push(html`<div class="notice attention" role="status"><strong>Your wallet shows another account</strong>
       <p>You are signed in as ${shortHash(session.value?.address ?? "")}; the wallet shows ${shortHash(walletState.value.address ?? "")}.
       You can read on. To sign, choose the first account in the wallet, or sign in with the second.</p>
-      <div class="row"><a class="button" href=${link("sign-in")} onClick=${signInAgain}>Sign in with the other account</a></div></div>`);
+      <div class="row"><button type="button" onClick=${signInAgain}>Sign in with the other account</button></div></div>`);
   }
   return html`${parts}${error ? html`<${Refused} error=${error} />` : null}`;
 }
 
-/** @param {Event} event */
-function signInAgain(event) {
-  event.preventDefault();
+function signInAgain() {
   session.value = null;
   location.hash = link("mandates");
 }
@@ -221,7 +219,7 @@ function OtherNetwork({ onError }) {
     }
   };
   return html`<div class="notice attention" role="status"><strong>Your wallet is on another network</strong>
-    <p>It is on network ${walletState.value.chainId}; this service is on network ${service.value.chain_id}. Nothing can be signed until it is switched.</p>
+    <p>It is on network ${walletState.value.chainId}; this service is on network ${service.value?.chain_id}. Nothing can be signed until it is switched.</p>
     <div class="row"><button type="button" onClick=${change}>Switch network</button></div></div>`;
 }
 

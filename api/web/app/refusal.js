@@ -8,7 +8,7 @@ import { WalletError } from "./wallet.js";
 
 /** Where a next call is made on these pages: pattern, page, what the button says. */
 const PLACES = /** @type {const} */ ([
-  [/^POST \/auth\//, () => link("sign-in"), "Sign in"],
+  [/^POST \/auth\//, () => link("mandates"), "Sign in"],
   [
     /^GET \/mandate-wallet\/mandates\/([^/?]+)\/terms/,
     (/** @type {string} */ id) => link("mandates", id),

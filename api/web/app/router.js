@@ -22,9 +22,20 @@ function decoded(part) {
 }
 
 export const place = signal(read());
+let isNewPage = false;
 addEventListener("hashchange", () => {
-  place.value = read();
+  const next = read();
+  const [page, of] = next.path;
+  if (page !== place.value.path[0] || of !== place.value.path[1]) isNewPage = true;
+  place.value = next;
 });
+
+/** Whether another page was asked for and its heading was not announced yet; true once. */
+export function isArrival() {
+  const was = isNewPage;
+  isNewPage = false;
+  return was;
+}
 
 /**
  * @param {...string} path

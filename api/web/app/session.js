@@ -3,7 +3,7 @@
 // Whoever changes the account in the wallet sees it at once: a session of another account is not used for signing.
 
 import { computed, effect, signal } from "../vendor/signals.js";
-import { call, get, onExpired, token } from "./api.js";
+import { get, onExpired, post, token } from "./api.js";
 import { Wallet, WalletError, Wallets } from "./wallet.js";
 
 const KEPT = "mandate-wallet.session";
@@ -28,8 +28,8 @@ export const walletState = signal(
 export const session = signal(restored());
 /** Why there is no session any more, or null. @type {import("../vendor/signals.js").Signal<"expired" | null>} */
 export const ended = signal(null);
-/** What the service says of itself: chain id, contracts. @type {import("../vendor/signals.js").Signal<any>} */
-export const service = signal(null);
+/** What the service says of itself: chain id, contracts. */
+export const service = signal(/** @type {import("./answers.js").ServiceDocument | null} */ (null));
 
 token.value = session.value?.token ?? null;
 effect(() => {
@@ -58,7 +58,7 @@ export const isOtherNetwork = computed(
     walletState.value.chainId !== service.value.chain_id,
 );
 
-/** @returns {Promise<any>} the discovery document, read once */
+/** The discovery document, read once. */
 export async function readService() {
   service.value ??= await get("/.well-known/service.json");
   return service.value;
@@ -106,13 +106,9 @@ export async function signIn() {
   const chosen = wallet.value;
   if (chosen === null) throw new WalletError("no_wallet");
   const address = await chosen.requireAccount();
-  const asked = await call("POST", "/auth/wallet/nonce", {
-    body: { wallet_address: address, purpose: "login" },
-  });
+  const asked = await post("/auth/wallet/nonce", { wallet_address: address, purpose: "login" });
   const signature = await chosen.signMessage(asked.message, { from: address });
-  const made = await call("POST", "/auth/owner/login", {
-    body: { message: asked.message, signature },
-  });
+  const made = await post("/auth/owner/login", { message: asked.message, signature });
   ended.value = null;
   session.value = {
     address: made.wallet_address,
@@ -122,7 +118,7 @@ export async function signIn() {
 }
 
 export async function signOut() {
-  await call("POST", "/auth/owner/logout").catch(() => null);
+  await post("/auth/owner/logout").catch(() => null);
   session.value = null;
   ended.value = null;
 }

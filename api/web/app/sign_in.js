@@ -13,44 +13,30 @@ import {
   walletState,
   wallets,
 } from "./session.js";
-import { html, Notice, useEffect, useRef, useState } from "./ui.js";
+import { html, Notice, Title, useEffect, useRef, useState } from "./ui.js";
+import { useWork } from "./work.js";
+
+/** @typedef {import("./wallet-discovery.js").FoundWallet} FoundWallet */
 
 /** The page in place of one that needs a session. */
 export function SignIn() {
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  const [isBusy, setBusy] = useState(false);
-  const enter = async (/** @type {() => Promise<void>} */ work) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await work();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, run } = useWork();
   const address = walletState.value.address;
-  return html`<div class="card" style="max-width:560px;width:100%;margin:var(--space-5) auto 0"><div class="stack">
-    <h1>Sign in with your wallet</h1>
+  const choose = (/** @type {FoundWallet} */ found) =>
+    run(async () => {
+      await connect(found);
+      await signIn();
+    });
+  return html`<div class="card sign-in"><div class="stack">
+    <${Title}>Sign in with your wallet<//>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}
     <p class="quiet">Your wallet signs one message. It moves no money and gives no allowance. The session lasts 24 hours, in this tab alone.</p>
     ${
       address === null
-        ? html`<${WalletList} isBusy=${isBusy} onChoose=${(/** @type {any} */ found) =>
-            enter(async () => {
-              await connect(found);
-              await signIn();
-            })} />`
+        ? html`<${WalletList} isBusy=${isBusy} onChoose=${choose} />`
         : html`<div class="stack tight">
-          <button type="button" class="primary" disabled=${isBusy} onClick=${() => enter(signIn)}>${isBusy ? "Waiting for your wallet …" : `Sign in as ${shortHash(address)}`}</button>
-          <details><summary>Use another wallet</summary><${WalletList} isBusy=${isBusy} onChoose=${(
-            /** @type {any} */ found,
-          ) =>
-            enter(async () => {
-              await connect(found);
-              await signIn();
-            })} /></details>
+          <button type="button" class="primary" disabled=${isBusy} onClick=${() => run(signIn)}>${isBusy ? "Waiting for your wallet …" : `Sign in as ${shortHash(address)}`}</button>
+          <details><summary>Use another wallet</summary><${WalletList} isBusy=${isBusy} onChoose=${choose} /></details>
         </div>`
     }
     <${Refused} error=${error} />
@@ -58,7 +44,16 @@ export function SignIn() {
   </div></div>`;
 }
 
-/** @param {{isBusy: boolean, onChoose: (found: any) => void}} props */
+/** Where something is to be signed, and the session outlived the wallet's connection. */
+export function NeedsWallet() {
+  const { isBusy, error, run } = useWork();
+  if (wallet.value !== null && walletState.value.address !== null) return null;
+  return html`<${Notice} tone="attention" title="Your wallet is not connected in this tab"><p>You can read everything. To sign or send, connect it:</p>
+    <${WalletList} isBusy=${isBusy} onChoose=${(/** @type {FoundWallet} */ found) => run(() => connect(found))} />
+    <${Refused} error=${error} /><//>`;
+}
+
+/** @param {{isBusy: boolean, onChoose: (found: FoundWallet) => void}} props */
 function WalletList({ isBusy, onChoose }) {
   const found = wallets.value;
   if (found.length === 0) {

@@ -10,13 +10,14 @@ const VIRTUAL_FROM = 200;
 
 /**
  * `sortBy` gives what rows are ordered by, `text` what a filter finds and a CSV holds; null is unknown and last.
+ * @template Row
  * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, hint?: string,
- *   sortBy?: (row: any) => bigint | number | string | null, text: (row: any) => string | null,
- *   show?: (row: any) => any}} Column
+ *   sortBy?: (row: Row) => bigint | number | string | null, text: (row: Row) => string | null,
+ *   show?: (row: Row) => any}} Column
  */
 
 /**
- * @param {{name: string, label: string, columns: Column[], rows: any[], keyOf: (row: any) => string | number,
+ * @param {{name: string, label: string, columns: Column<any>[], rows: any[], keyOf: (row: any) => string | number,
  *   sort?: string, children?: any, filter?: boolean}} props `name`: of the CSV and of its part of the address
  */
 export function Table({ name, label, columns, rows, keyOf, sort = "", children, filter = true }) {
@@ -93,7 +94,7 @@ function Head({ name, columns, order }) {
     });
   return html`<thead><tr>${columns.map(
     (
-      /** @type {Column} */ column,
+      /** @type {Column<any>} */ column,
     ) => html`<th scope="col" class=${column.isNumber ? "number" : ""} title=${column.hint}
       aria-sort=${current !== column.key ? "none" : order.startsWith("-") ? "descending" : "ascending"}>
       ${
@@ -109,12 +110,12 @@ function Head({ name, columns, order }) {
 function Row({ row, columns, isFixed = false }) {
   const style = isFixed ? `height:${ROW_PX}px` : undefined;
   return html`<tr style=${style}>${columns.map(
-    (/** @type {Column} */ column) =>
+    (/** @type {Column<any>} */ column) =>
       html`<td class=${column.isNumber ? "number" : column.isName ? "name" : ""}>${column.show ? column.show(row) : column.text(row)}</td>`,
   )}</tr>`;
 }
 
-/** @param {any[]} rows @param {Column[]} columns @param {string} wanted */
+/** @param {any[]} rows @param {Column<any>[]} columns @param {string} wanted */
 function filtered(rows, columns, wanted) {
   const sought = wanted.trim().toLowerCase();
   if (sought === "") return rows;
@@ -123,7 +124,7 @@ function filtered(rows, columns, wanted) {
   );
 }
 
-/** @param {any[]} rows @param {Column[]} columns @param {string} order */
+/** @param {any[]} rows @param {Column<any>[]} columns @param {string} order */
 export function ordered(rows, columns, order) {
   const column = columns.find((one) => one.key === order.replace(/^-/, ""));
   const by = column?.sortBy;
@@ -138,7 +139,7 @@ export function ordered(rows, columns, order) {
 
 /**
  * RFC 4180. A cell that a spreadsheet would run as a formula begins with an apostrophe.
- * @param {Column[]} columns
+ * @param {Column<any>[]} columns
  * @param {any[]} rows
  */
 export function csv(columns, rows) {

@@ -8,21 +8,25 @@ import { downloadSafeBatch, safeBatch } from "./safe.js";
 import { explorer, session, wallet, walletState } from "./session.js";
 import { PHASE_WORDS } from "./transaction-states.js";
 import { Transactions as Store } from "./transactions.js";
-import { effect, html, Notice, signal, useState } from "./ui.js";
+import { effect, html, signal } from "./ui.js";
 import { WalletError } from "./wallet.js";
+import { useWork } from "./work.js";
 
 /**
  * `effect`: what changes when it is mined, in one sentence. `mandateId`: whose record will show it.
- * @typedef {{title: string, calls: readonly any[], effect?: string | null, mandateId?: string | null}} Wanted
+ * @typedef {{title: string, calls: readonly import("./wallet.js").Call[], effect?: string | null, mandateId?: string | null}} Wanted
  */
 
 /** Counts up when a transaction was mined or is in the record: pages read again. */
 export const changed = signal(0);
 const list = signal(/** @type {readonly import("./transaction-states.js").Transaction[]} */ ([]));
-/** What the cards say beside the transaction itself, by its id. @type {Map<string, Wanted & {rest: readonly any[]}>} */
+/** What the cards say beside the transaction itself, by its id. @type {Map<string, Wanted & {rest: readonly import("./wallet.js").Call[]}>} */
 const wanted = new Map();
 /** Hashes whose record is being looked at. @type {Set<string>} */
 const followed = new Set();
+
+/** Why a second transaction, which was to follow a first, could not be shown. */
+const beginError = signal(/** @type {unknown} */ (null));
 
 const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined", "recorded"]);
 const RECORD_POLL_MS = 1_500;
@@ -52,6 +56,7 @@ effect(() => {
  */
 export async function begin(asked) {
   const from = session.value?.address;
+  beginError.value = null;
   if (wallet.value === null || store === null || from === undefined)
     throw new WalletError("no_wallet");
   const calls = asked.calls.map(({ to, data, value, chain_id }) => ({ to, data, value, chain_id }));
@@ -75,7 +80,9 @@ function settle(one) {
   if (more && more.rest.length > 0) {
     const { rest } = more;
     wanted.set(one.id, { ...more, rest: [] });
-    void begin({ ...more, calls: rest });
+    begin({ ...more, calls: rest }).catch((error) => {
+      beginError.value = error; // the wallet was disconnected meanwhile
+    });
   }
   if (more?.mandateId) void follow(more.mandateId, one.hash, RECORD_POLLS);
 }
@@ -85,7 +92,7 @@ async function follow(mandateId, hash, left) {
   if (left === 0) return;
   try {
     const found = await get(`/mandate-wallet/mandates/${mandateId}/steps`, { limit: 50 });
-    if (found.steps.some((/** @type {any} */ step) => step.tx_hash === hash)) {
+    if (found.steps.some((step) => step.tx_hash === hash)) {
       store?.recorded(hash);
       changed.value += 1;
       return;
@@ -99,18 +106,13 @@ async function follow(mandateId, hash, left) {
 /** The cards of this wallet, the newest first. */
 export function Transactions() {
   if (list.value.length === 0) return null;
-  return html`<section class="stack" aria-label="Transactions">${list.value.map((one) => html`<${Card} key=${one.id} one=${one} />`)}</section>`;
+  return html`<section class="stack" aria-label="Transactions"><${Refused} error=${beginError.value} />${list.value.map((one) => html`<${Card} key=${one.id} one=${one} />`)}</section>`;
 }
 
 /** @param {{one: import("./transaction-states.js").Transaction}} props */
 function Card({ one }) {
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, run } = useWork();
   const more = wanted.get(one.id);
-  const run = async (/** @type {() => Promise<unknown>} */ work) => {
-    setBusy(true);
-    await work();
-    setBusy(false);
-  };
   const send = () =>
     run(async () => {
       if (await store?.simulate(one.id)) await store?.send(one.id);
@@ -191,10 +193,4 @@ function SafeButton({ one }) {
       "safe-transactions.json",
     );
   return html`<button type="button" class="plain" onClick=${save} title="For Safe's Transaction Builder">Safe file</button>`;
-}
-
-/** The cards in short, for a page that has nothing else. */
-export function NeedsWallet() {
-  if (wallet.value !== null && walletState.value.address !== null) return null;
-  return html`<${Notice} tone="attention" title="Your wallet is not connected in this tab"><p>You can read everything. To sign or send, connect it in the sign-in page.</p><//>`;
 }

@@ -8,6 +8,7 @@ import { h, render } from "../vendor/preact.js";
 import { computed, effect, signal, useSignal } from "../vendor/signals.js";
 
 import { ago, clock, shortHash, signOf, usdc } from "./format.js";
+import { isArrival } from "./router.js";
 
 export {
   computed,
@@ -22,6 +23,8 @@ export {
   useSignal,
   useState,
 };
+/** @typedef {Event & {currentTarget: HTMLInputElement}} InputOf an event of a field */
+
 /** @type {(strings: TemplateStringsArray, ...values: unknown[]) => any} */
 export const html = htm.bind(h);
 
@@ -70,7 +73,7 @@ export function Time({ at, why }) {
 export function Hash({ value, label }) {
   if (!value) return html`<${Unknown} why="There is none yet." />`;
   const copy = () => void navigator.clipboard?.writeText(value);
-  return html`<span class="row" style="display:inline-flex;gap:4px"
+  return html`<span class="row hash"
     ><code title=${value}>${shortHash(value)}</code
     ><button class="plain copy" type="button" onClick=${copy} aria-label=${`Copy ${label ?? "it"} ${value}`}
     ><svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M5.5 5.5h7v8h-7zM3.5 10.5v-8h7" fill="none" stroke="currentColor" /></svg></button
@@ -116,11 +119,29 @@ export function Empty({ title, children }) {
 }
 
 /**
- * @param {{title: any, lead?: any, children?: any}} props `children`: the page's one or two main actions
+ * The heading of a page: its name in the browser's tab too, and after a change of page in focus, so that a screen
+ * reader says where it is; not when the visitor is in the new page already.
+ * @param {{children?: any, text?: string}} props `text`: where the heading is not text alone
+ */
+export function Title({ children, text }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const name = text ?? String(children);
+  useEffect(() => {
+    document.title = `${name} · Mandate Wallet`;
+  }, [name]);
+  useEffect(() => {
+    const isInside = document.activeElement?.closest("#main") ?? false;
+    if (isArrival() && !isInside) box.current?.focus();
+  }, []);
+  return html`<h1 tabindex="-1" ref=${box}>${children}</h1>`;
+}
+
+/**
+ * @param {{title: string, lead?: any, children?: any}} props `children`: the page's one or two main actions
  */
 export function PageHead({ title, lead, children }) {
   return html`<header class="head">
-    <div class="stack tight"><h1 tabindex="-1" id="title">${title}</h1>${lead ? html`<p class="quiet">${lead}</p>` : null}</div>
+    <div class="stack tight"><${Title}>${title}<//>${lead ? html`<p class="quiet">${lead}</p>` : null}</div>
     ${children ? html`<div class="row">${children}</div>` : null}
   </header>`;
 }

@@ -1,11 +1,12 @@
 // Whom can I trust? What the chain proves of each agent, and beside it, never in one column, what it says of itself.
 
-import { call, get, pages } from "../app/api.js";
+import { get, pages, post, put } from "../app/api.js";
 import { clock, integer, percent, shortHash, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { session } from "../app/session.js";
+import { SignIn } from "../app/sign_in.js";
 import { Table } from "../app/table.js";
 import {
   Amount,
@@ -16,13 +17,29 @@ import {
   Hash,
   html,
   Notice,
+  now,
   PageHead,
   Time,
   Unknown,
   useState,
 } from "../app/ui.js";
+import { useWork } from "../app/work.js";
 
-const WINDOWS = /** @type {const} */ (["7d", "30d", "90d", "since"]);
+/**
+ * @typedef {"7d" | "30d" | "90d" | "since"} Window
+ * @typedef {import("../app/answers.js").Connected} Connected
+ * @typedef {import("../app/answers.js").FleetAgent} FleetAgent
+ * @typedef {import("../app/answers.js").Fleet} Fleet
+ * @typedef {import("../app/answers.js").HallPolicyChange} HallPolicyChange
+ * @typedef {import("../app/answers.js").HallProfile} HallProfile
+ * @typedef {import("../app/answers.js").HallRow} HallRow
+ * @typedef {import("../app/answers.js").ProofMandate} ProofMandate
+ * @typedef {import("../app/answers.js").RecordStrip} RecordStrip
+ * @typedef {import("../app/ui.js").InputOf} InputOf
+ * @typedef {Awaited<ReturnType<typeof pages<"/mandate-wallet/hall", "agents">>>} Listed
+ */
+
+const WINDOWS = /** @type {readonly Window[]} */ (["7d", "30d", "90d", "since"]);
 const MOST_AGENTS = 1_000;
 
 /** @param {{path: string[]}} props */
@@ -35,26 +52,25 @@ function Hall() {
   const window = windowOf();
   const accepting = place.value.query.get("accepting") === "1";
   const found = useResource(
-    () =>
-      pages(
-        "/mandate-wallet/hall",
-        "agents",
-        { limit: 100, accepting: accepting ? 1 : null },
-        MOST_AGENTS,
-      ),
+    (stop) =>
+      pages("/mandate-wallet/hall", "agents", {
+        query: { limit: 100, accepting: accepting ? 1 : null },
+        most: MOST_AGENTS,
+        stop,
+      }),
     [accepting],
     { everyS: 120 },
   );
   return html`<${PageHead} title="Agents" lead="Figures are computed from the ledger. What an agent only says of itself is on its own page, apart.">
       ${session.value ? html`<a class="button" href=${link("agents", "mine")}>Your agents</a>` : null}<//>
-    <${Read} of=${found} what="the agents">${(/** @type {any} */ data) => html`
+    <${Read} of=${found} what="the agents">${(/** @type {Listed} */ data) => html`
       ${data.first.pending ? html`<${Notice} title="The first build is under way"><p>Records are computed every two minutes.</p><//>` : null}
       ${data.first.stale ? html`<${Notice} tone="attention" title="These figures are old"><p>They were computed ${data.first.computed_at ? clock(data.first.computed_at) : "some time ago"}; the next build is late.</p><//>` : null}
-      ${data.rows.some((/** @type {any} */ one) => one.simulated) ? html`<${Notice} title="Simulated records are among these"><p>They are marked, and come from no chain.</p><//>` : null}
+      ${data.rows.some((one) => one.simulated) ? html`<${Notice} title="Simulated records are among these"><p>They are marked, and come from no chain.</p><//>` : null}
       ${
         data.rows.length === 0
           ? html`<${Empty} title=${accepting ? "No agent takes mandates now" : "No agent has a record yet"}><p class="quiet">Connect one: it appears here after its first mandate.</p><div class="row"><a class="button" href=${link("agents", "mine")}>Connect an agent</a></div><//>`
-          : html`<${Table} name="agents" label="agents" columns=${columns(window)} rows=${data.rows} keyOf=${(/** @type {any} */ row) => row.agent_id} sort="rank">
+          : html`<${Table} name="agents" label="agents" columns=${columns(window)} rows=${data.rows} keyOf=${(/** @type {HallRow} */ row) => row.agent_id} sort="rank">
             <span class="segments" role="group" aria-label="Window">${WINDOWS.map((one) => html`<button type="button" aria-pressed=${one === window} onClick=${() => setQuery({ window: one })}>${one}</button>`)}</span>
             <label class="row"><input type="checkbox" checked=${accepting} onChange=${() => setQuery({ accepting: accepting ? null : "1" })} />takes mandates</label><//>`
       }
@@ -65,9 +81,9 @@ function windowOf() {
   return WINDOWS.find((one) => one === place.value.query.get("window")) ?? "30d";
 }
 
-/** @param {string} window @returns {import("../app/table.js").Column[]} */
+/** @param {Window} window @returns {import("../app/table.js").Column<HallRow>[]} */
 function columns(window) {
-  const of = (/** @type {any} */ row) => row.windows[window];
+  const of = (/** @type {HallRow} */ row) => row.windows[window];
   const bps = (/** @type {number | null | undefined} */ value, /** @type {string} */ why) =>
     value === null || value === undefined ? html`<${Unknown} why=${why} />` : percent(value);
   const whyNone = "There was no capital in this window.";
@@ -161,18 +177,20 @@ function Profile({ id }) {
     [id],
     { everyS: 120 },
   );
-  return html`<${Read} of=${found} what="the agent">${(/** @type {any} */ data) => html`<${Shown} data=${data} />`}<//>`;
+  return html`<${Read} of=${found} what="the agent">${(/** @type {HallProfile} */ data) => html`<${Shown} data=${data} />`}<//>`;
 }
 
-/** @param {{data: any}} props */
+/** @param {{data: HallProfile}} props */
 function Shown({ data }) {
   const { agent, record } = data;
+  if (agent === null)
+    return html`<${Empty} title="There are no figures of this agent yet"><p class="quiet">Records are computed every two minutes; an agent appears after its first mandate.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`;
   return html`<${PageHead} title=${agent.name} lead=${`Agent ${agent.agent_id}${agent.simulated ? ", simulated: from no chain" : ""}`}>
       ${agent.accepts_mandates ? html`<a class="button primary" href=${`${link("new")}?agent=${agent.agent_id}`}>Hire</a>` : html`<span class="quiet">takes no mandates now</span>`}<//>
     <section class="card figures" aria-label="Rank and conduct">
       <${Figure} label="Rank" note=${agent.ranked ? `${agent.days_live} days, ${integer(agent.trades_total)} trades` : words(agent.unranked_reason)}>${agent.rank ?? "unranked"}<//>
-      <${Figure} label="Mandates kept" note="ended without a violation or a proven refusal">${record.limits ? `${record.limits.mandates_kept} of ${record.limits.mandates_ended}` : html`<${Unknown} />`}<//>
-      <${Figure} label="Refused by the rules" note="attempts that the chain or our check proves">${record.limits?.refusals ?? html`<${Unknown} />`}<//>
+      <${Figure} label="Mandates kept" note="ended without a violation or a proven refusal">${record?.limits ? `${record.limits.mandates_kept} of ${record.limits.mandates_ended}` : html`<${Unknown} />`}<//>
+      <${Figure} label="Refused by the rules" note="attempts that the chain or our check proves">${record?.limits?.refusals ?? html`<${Unknown} />`}<//>
       <${Figure} label="Violations" note="reports against the terms">${agent.violations > 0 ? html`<span class="loss">■ ${agent.violations}</span>` : "0"}<//>
       <${Figure} label="Owners" note=${`${agent.delegators.working} working now`}>${agent.delegators.total}<//>
     </section>
@@ -194,10 +212,10 @@ function Shown({ data }) {
       </div></div>`;
 }
 
-/** @param {{rows: any[]}} props the mandates behind the figures; their nets sum to the window "since" */
+/** @param {{rows: readonly ProofMandate[]}} props the mandates behind the figures; their nets sum to the window "since" */
 function Proof({ rows }) {
   if (rows.length === 0) return html`<${Empty} title="No mandate is behind these figures yet" />`;
-  /** @type {import("../app/table.js").Column[]} */
+  /** @type {import("../app/table.js").Column<ProofMandate>[]} */
   const shown = [
     {
       key: "mandate",
@@ -229,96 +247,97 @@ function Proof({ rows }) {
         html`<${Hash} value=${row.row_hash} label="the hash" /> <span class="quiet">row ${row.seq}</span>`,
     },
   ];
-  return html`<section class="card stack" aria-labelledby="behind"><h2 id="behind">The mandates behind these figures</h2><${Table} name="proof" label="mandates" columns=${shown} rows=${rows} keyOf=${(/** @type {any} */ row) => row.mandate_id} filter=${false} /></section>`;
+  return html`<section class="card stack" aria-labelledby="behind"><h2 id="behind">The mandates behind these figures</h2><${Table} name="proof" label="mandates" columns=${shown} rows=${rows} keyOf=${(/** @type {ProofMandate} */ row) => row.mandate_id} filter=${false} /></section>`;
 }
 
-/** @param {{record: any}} props */
+/** @param {{record: RecordStrip | null}} props */
 function Breaches({ record }) {
-  const rows = record.sources?.refusal_events ?? [];
+  const rows = record?.sources.refusal_events ?? [];
   if (rows.length === 0) return null;
-  return html`<section class="card" aria-labelledby="breaches"><h2 id="breaches">Refused attempts</h2><ul class="list">${rows.slice(0, 12).map((/** @type {any} */ one) => html`<li class="row"><${Badge} tone="loss">${words(one.code)}<//><code style="flex:1">${one.mandate_id}</code><span class="quiet"><${Time} at=${one.at} /></span></li>`)}</ul></section>`;
+  return html`<section class="card" aria-labelledby="breaches"><h2 id="breaches">Refused attempts</h2><ul class="list">${rows.slice(0, 12).map((one) => html`<li class="row"><${Badge} tone="loss">${words(one.code)}<//><code class="grow">${one.mandate_id}</code><span class="quiet"><${Time} at=${one.at} /></span></li>`)}</ul></section>`;
 }
 
-/** @param {{changes: any[]}} props */
+/** @param {{changes: readonly HallPolicyChange[]}} props */
 function Policy({ changes }) {
   return html`<section class="card" aria-labelledby="policy"><h2 id="policy">Policy changes</h2>${
     changes.length === 0
       ? html`<p class="quiet">Its owner has changed nothing.</p>`
-      : html`<ul class="list">${changes.map((one) => html`<li><span class="quiet"><${Time} at=${one.at} /></span> ${Object.entries(one.changes).map(([name, change]) => html`<div>${words(name)}: ${JSON.stringify(/** @type {any} */ (change).from)} → ${JSON.stringify(/** @type {any} */ (change).to)}</div>`)}</li>`)}</ul>`
+      : html`<ul class="list">${changes.map((one) => html`<li><span class="quiet"><${Time} at=${one.at} /></span> ${Object.entries(one.changes).map(([name, change]) => html`<div>${words(name)}: ${changeText(change)}</div>`)}</li>`)}</ul>`
   }</section>`;
+}
+
+/** A field's change in words, where it has the form that the service writes. @param {unknown} change */
+function changeText(change) {
+  const { from, to } = /** @type {{from?: unknown, to?: unknown}} */ (change ?? {});
+  return `${JSON.stringify(from)} → ${JSON.stringify(to)}`;
 }
 
 /** The owner's own agents: connected here, shown their keys once. */
 function Mine() {
-  if (session.value === null)
-    return html`<${Notice} tone="attention" title="Sign in to see your agents"><p><a class="button" href=${link("mandates")}>Sign in</a></p><//>`;
+  return session.value === null ? html`<${SignIn} />` : html`<${OwnAgents} />`;
+}
+
+function OwnAgents() {
   const found = useResource((stop) => get("/agents/mine", undefined, stop), []);
   return html`<${PageHead} title="Your agents" lead="Programs that act with their own key. They never get yours." />
     <${Connect} onDone=${found.reload} />
-    <${Read} of=${found} what="your agents">${(/** @type {any} */ data) =>
+    <${Read} of=${found} what="your agents">${(/** @type {Fleet} */ data) =>
       data.agents.length === 0
         ? html`<${Empty} title="You have no agent yet"><p class="quiet">Connect one above, or hire another's from the list.</p><div class="row"><a class="button" href=${link("agents")}>Find an agent</a></div><//>`
-        : html`<ul class="list card">${data.agents.map((/** @type {any} */ one) => html`<${Owned} key=${one.user_id} agent=${one} reload=${found.reload} />`)}</ul>`}<//>`;
+        : html`<ul class="list card">${data.agents.map((one) => html`<${Owned} key=${one.user_id} agent=${one} reload=${found.reload} />`)}</ul>`}<//>`;
 }
 
 /** @param {{onDone: () => Promise<void>}} props */
 function Connect({ onDone }) {
   const [name, setName] = useState("");
-  const [made, setMade] = useState(/** @type {any} */ (null));
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  const submit = async (/** @type {Event} */ event) => {
+  const [made, setMade] = useState(/** @type {Connected | null} */ (null));
+  const { isBusy, error, run } = useWork();
+  const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    setError(null);
-    try {
-      setMade(await call("POST", "/auth/agent/connect", { body: { agent_name: name.trim() } }));
+    void run(async () => {
+      setMade(await post("/auth/agent/connect", { agent_name: name.trim() }));
       setName("");
       await onDone();
-    } catch (failure) {
-      setError(failure);
-    }
+    });
   };
   const secrets = made
     ? `agent ${made.user_id}\napi_key ${made.api_key}\nrecovery_code ${made.recovery_code}\nbearer_token ${made.bearer_token}\n`
     : "";
   return html`<section class="card stack" aria-labelledby="connect"><h2 id="connect">Connect an agent</h2>
-    <form class="row" onSubmit=${submit}><div class="field" style="flex:1;max-width:320px"><label for="agent-name">Name</label><input id="agent-name" required maxlength="80" value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></div><button style="align-self:end">Connect</button></form>
+    <form class="row with-fields" onSubmit=${submit}><div class="field grow"><label for="agent-name">Name</label><input id="agent-name" required maxlength="80" value=${name} onInput=${(/** @type {InputOf} */ event) => setName(event.currentTarget.value)} /></div><button disabled=${isBusy || made !== null}>Connect</button></form>
     <${Refused} error=${error} />
     ${made ? html`<${Notice} tone="attention" title="Keep these: they are shown once"><pre tabindex="0">${secrets}</pre><div class="row"><button type="button" onClick=${() => download(`agent-${made.user_id}.txt`, secrets)}>Save as a file</button><button type="button" class="plain" onClick=${() => setMade(null)}>I have kept them</button></div><//>` : null}</section>`;
 }
 
-/** @param {{agent: any, reload: () => Promise<void>}} props */
+/** @param {{agent: FleetAgent, reload: () => Promise<void>}} props */
 function Owned({ agent, reload }) {
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  const act = async (/** @type {() => Promise<unknown>} */ work) => {
-    setError(null);
-    try {
-      await work();
-      await reload();
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+  const { isBusy, error, run } = useWork();
+  const id = String(agent.user_id);
+  const { wallet_address: address, wallet_payable_at: payableAt } = agent;
+  const isToBeConfirmed =
+    address !== null && payableAt !== null && Date.parse(payableAt) > now.value;
   const accept = () =>
-    act(async () => {
+    run(async () => {
       const {
         agent_id: _id,
         policy_changelog: _log,
         ...policy
-      } = await get(`/mandate-wallet/agents/${agent.user_id}/policy`);
-      await call("PUT", `/mandate-wallet/agents/${agent.user_id}/policy`, {
-        body: { ...policy, accepts_mandates: !agent.accepts_mandates },
+      } = await get(`/mandate-wallet/agents/${id}/policy`);
+      await put(`/mandate-wallet/agents/${id}/policy`, {
+        ...policy,
+        accepts_mandates: !agent.accepts_mandates,
       });
+      await reload();
     });
   const confirm = () =>
-    act(() =>
-      call("POST", `/agents/${agent.user_id}/wallet/confirm`, {
-        body: { wallet_address: agent.wallet_address },
-      }),
-    );
-  return html`<li class="stack tight"><div class="row"><a href=${link("agents", String(agent.user_id))}><strong>${agent.agent_name}</strong></a><span class="quiet">agent ${agent.user_id}</span>
-      ${agent.status === "locked" ? html`<${Badge} tone="loss">locked<//>` : null}${agent.recovery_can_be_undone ? html`<${Badge} tone="attention">recovered by somebody<//>` : null}<span style="flex:1"></span>
-      <button type="button" onClick=${accept}>${agent.accepts_mandates ? "Take no more mandates" : "Let it take mandates"}</button>
-      ${agent.wallet_address && agent.wallet_payable_at && Date.parse(agent.wallet_payable_at) > Date.now() ? html`<button type="button" onClick=${confirm}>Confirm its wallet</button>` : null}</div>
-    <p class="quiet">${agent.accepts_mandates ? "takes mandates" : "takes no mandates"} · wallet ${agent.wallet_address ? shortHash(agent.wallet_address) : "not linked yet: the agent links it with its own key"} · last call ${agent.last_call_at ? html`<${Time} at=${agent.last_call_at} />` : "never"}</p>
+    run(async () => {
+      if (address !== null) await post(`/agents/${id}/wallet/confirm`, { wallet_address: address });
+      await reload();
+    });
+  return html`<li class="stack tight"><div class="row"><a href=${link("agents", id)}><strong>${agent.agent_name}</strong></a><span class="quiet">agent ${id}</span>
+      ${agent.status === "locked" ? html`<${Badge} tone="loss">locked<//>` : null}${agent.recovery_can_be_undone ? html`<${Badge} tone="attention">recovered by somebody<//>` : null}<span class="grow"></span>
+      <button type="button" disabled=${isBusy} onClick=${accept}>${agent.accepts_mandates ? "Take no more mandates" : "Let it take mandates"}</button>
+      ${isToBeConfirmed ? html`<button type="button" disabled=${isBusy} onClick=${confirm}>Confirm its wallet</button>` : null}</div>
+    <p class="quiet">${agent.accepts_mandates ? "takes mandates" : "takes no mandates"} · wallet ${address ? shortHash(address) : "not linked yet: the agent links it with its own key"} · last call ${agent.last_call_at ? html`<${Time} at=${agent.last_call_at} />` : "never"}</p>
     <${Refused} error=${error} /></li>`;
 }

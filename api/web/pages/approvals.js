@@ -8,7 +8,12 @@ import { link } from "../app/router.js";
 import { changed } from "../app/transaction_card.js";
 import { Amount, Badge, Empty, html, Notice, Time } from "../app/ui.js";
 
-/** @param {{id: string, mandate: any}} props */
+/**
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").Approvals} Listed
+ */
+
+/** @param {{id: string, mandate: MandateView}} props */
 export default function Approvals({ id, mandate }) {
   const found = useResource(
     (stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop),
@@ -23,13 +28,13 @@ export default function Approvals({ id, mandate }) {
         : html`<${Notice} title="These actions happened"><p>They were above your threshold of <${Amount} value=${above} />. Nothing waits for your answer; if you do not agree with one, pause or stop the mandate.</p>
       <div class="row"><a class="button" href=${link("mandates", id)}>Open the mandate</a></div><//>`
     }
-    <${Read} of=${found} what="the approvals">${(/** @type {any} */ data) =>
+    <${Read} of=${found} what="the approvals">${(/** @type {Listed} */ data) =>
       data.items.length === 0
         ? html`<${Empty} title="No action was above your threshold"><p class="quiet">${above === null ? "This mandate has no threshold." : "When the agent reports one, it is listed here and under “Needs you”."}</p><//>`
         : html`<div class="card"><ul class="list">${data.items.map(
             (
-              /** @type {any} */ item,
-            ) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status}<//><span style="flex:1"><${Amount} value=${item.amount_usdc} /></span>
+              item,
+            ) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status}<//><span class="grow"><${Amount} value=${item.amount_usdc} /></span>
               ${item.tx_hash ? html`<code title=${item.tx_hash}>${shortHash(item.tx_hash)}</code>` : null}<span class="quiet"><${Time} at=${item.at} /></span></li>`,
           )}</ul></div>`}<//></section>`;
 }

@@ -1,51 +1,47 @@
 // A draft: read the terms, ask what they would have done, sign them.
 
-import { call, get } from "../app/api.js";
+import { get, post } from "../app/api.js";
 import { Refused } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
-import { wallet } from "../app/session.js";
-import { NeedsWallet } from "../app/transaction_card.js";
+import { session, wallet } from "../app/session.js";
+import { NeedsWallet } from "../app/sign_in.js";
+import { write } from "../app/signed_rows.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
+import { useWork } from "../app/work.js";
 import { Clauses } from "./mandate.js";
 import { WhatIf } from "./what_if.js";
 import { Worked } from "./worked.js";
 
-/** @param {{data: any, reload: () => Promise<void>}} props */
+/**
+ * @typedef {import("../app/answers.js").Terms} Terms
+ * @typedef {import("../app/clearsigning.js").TypedData} TypedData
+ * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
+ */
+
+/** @param {{data: WholeMandate, reload: () => Promise<void>}} props */
 export function Draft({ data, reload }) {
   const { mandate } = data;
   const id = mandate.public_id;
-  const [terms, setTerms] = useState(/** @type {any} */ (null));
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  const [isBusy, setBusy] = useState(false);
-  useEffect(
-    () => void get(`/mandate-wallet/mandates/${id}/terms`).then(setTerms, setError),
-    [id, data],
-  );
-  const run = async (/** @type {() => Promise<void>} */ work) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await work();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, run } = useWork();
+  const found = useResource((stop) => get(`/mandate-wallet/mandates/${id}/terms`, {}, stop), [id], {
+    again: [data],
+  });
+  const terms = found.data;
   const sign = () =>
     run(async () => {
+      if (terms === null) return;
       if (wallet.value === null) throw new WalletError("no_wallet");
-      const signature = await wallet.value.signTypedData(terms.typed_data);
-      await call("POST", `/mandate-wallet/mandates/${id}/sign`, {
-        body: { signature },
-        isRepeatable: true,
+      const signature = await wallet.value.signTypedData(terms.typed_data, {
+        from: session.value?.address,
       });
+      await post(`/mandate-wallet/mandates/${id}/sign`, { signature }, { isRepeatable: true });
       await reload();
     });
   const discard = () =>
     run(async () => {
-      await call("POST", `/mandate-wallet/mandates/${id}/cancel`, { body: {}, isRepeatable: true });
+      await write("cancel", id, wallet.value);
       go("mandates");
     });
   return html`<section class="card stack" aria-label="Sign">
@@ -56,7 +52,7 @@ export function Draft({ data, reload }) {
       <${NeedsWallet} />
       <div class="row"><button type="button" class="primary" disabled=${isBusy || terms === null} onClick=${sign}>${isBusy ? "Waiting for your wallet …" : "Sign the terms"}</button>
         <a class="button" href=${link("new", id)}>Edit</a><button type="button" disabled=${isBusy} onClick=${discard}>Discard the draft</button></div>
-      <${Refused} error=${error} />
+      <${Refused} error=${error ?? found.error} />
     </section>
     <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" /></div>
       <div class="stack">
@@ -66,15 +62,24 @@ export function Draft({ data, reload }) {
       </div></div>`;
 }
 
-/** @param {{terms: any}} props the bytes that are signed, for those who read them */
+/** @param {{terms: Terms}} props the bytes that are signed, for those who read them */
 function SignedText({ terms }) {
   const [shown, setShown] = useState(
     /** @type {readonly (readonly [string, string])[] | null} */ (null),
   );
   useEffect(() => {
+    let isGone = false;
     void import("../app/clear_signing_view.js")
-      .then((module) => module.shownByWallet(terms.typed_data))
-      .then(setShown, () => setShown(null));
+      .then((module) =>
+        module.shownByWallet(/** @type {TypedData} */ (/** @type {unknown} */ (terms.typed_data))),
+      )
+      .then(
+        (rows) => isGone || setShown(rows),
+        () => isGone || setShown(null),
+      );
+    return () => {
+      isGone = true;
+    };
   }, [terms]);
   return html`<section class="card stack" aria-labelledby="typed"><h2 id="typed">What your wallet shows</h2>
     ${shown ? html`<dl class="pairs">${shown.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl><p class="quiet">As a wallet with our ERC-7730 descriptor shows it. Others show the typed data below. The list of targets is signed as a hash; clause 5 has it in words.</p>` : null}

@@ -26,6 +26,14 @@ import { Draft } from "./draft.js";
 import Record, { StepList } from "./record.js";
 import { WorthChart } from "./worth_chart.js";
 
+/**
+ * @typedef {import("../app/answers.js").Clause} Clause
+ * @typedef {import("../app/answers.js").LimitFigure} LimitFigure
+ * @typedef {import("../app/answers.js").MandateProgress} MandateProgress
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
+ */
+
 const PARTS = /** @type {const} */ ([
   ["", "Overview"],
   ["record", "Record"],
@@ -40,10 +48,10 @@ export default function Mandate({ id, part }) {
     [id],
     { again: [changed.value, heard.value] },
   );
-  return html`<${Read} of=${found} what="the mandate">${(/** @type {any} */ data) => html`<${Shown} data=${data} part=${part} reload=${found.reload} />`}<//>`;
+  return html`<${Read} of=${found} what="the mandate">${(/** @type {WholeMandate} */ data) => html`<${Shown} data=${data} part=${part} reload=${found.reload} />`}<//>`;
 }
 
-/** @param {{data: any, part: string, reload: () => Promise<void>}} props */
+/** @param {{data: WholeMandate, part: string, reload: () => Promise<void>}} props */
 function Shown({ data, part, reload }) {
   const { mandate } = data;
   const id = mandate.public_id;
@@ -57,11 +65,11 @@ function Shown({ data, part, reload }) {
             ([name, label]) =>
               html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
           )}<a class="button" href=${`${link("statements")}?mandate=${id}`}>Statements</a></nav>
-        ${part === "record" ? html`<${Record} id=${id} data=${data} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`
+        ${part === "record" ? html`<${Record} id=${id} mandate=${mandate} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`
     }`;
 }
 
-/** @param {{data: any, reload: () => Promise<void>}} props */
+/** @param {{data: WholeMandate, reload: () => Promise<void>}} props */
 function Overview({ data, reload }) {
   const { mandate, progress } = data;
   return html`<${Actions} data=${data} reload=${reload} />
@@ -86,13 +94,13 @@ function Overview({ data, reload }) {
     </div>`;
 }
 
-/** @param {{label: string, figure: any, frees?: any}} props */
+/** @param {{label: string, figure: LimitFigure, frees?: LimitFigure}} props */
 function Limit({ label, figure, frees }) {
   const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : words(figure.basis);
   return html`<${Figure} label=${label} note=${freed}><${Amount} value=${figure.value} why=${`${words(figure.basis)} (${figure.source})`} /><//>`;
 }
 
-/** @param {{mandate: any, progress: any}} props */
+/** @param {{mandate: MandateView, progress: MandateProgress}} props */
 function StopLine({ mandate, progress }) {
   const most =
     (units(progress.worth_est) ?? 0n) > (units(mandate.budget_usdc) ?? 0n)
@@ -108,18 +116,18 @@ function StopLine({ mandate, progress }) {
   </div></section>`;
 }
 
-/** @param {{progress: any}} props */
+/** @param {{progress: MandateProgress}} props */
 function Positions({ progress }) {
   if (progress.positions.length === 0) return null;
   return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2><ul class="list">${progress.positions.map(
     (
-      /** @type {any} */ one,
+      one,
     ) => html`<li key=${one.id}><div class="head"><span>${one.name ?? one.id}</span><${Amount} value=${one.worth_est ?? one.cost_usdc} why="Nobody has valued it." /></div>
       <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_est ? "" : ", at cost"}</p></li>`,
   )}</ul></section>`;
 }
 
-/** @param {{clauses: any[], title: string}} props */
+/** @param {{clauses: readonly Clause[], title: string}} props */
 export function Clauses({ clauses, title }) {
   return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2><ol class="clauses">${clauses.map(
     (
@@ -129,7 +137,7 @@ export function Clauses({ clauses, title }) {
   )}</ol></section>`;
 }
 
-/** @param {{data: any}} props */
+/** @param {{data: WholeMandate}} props */
 function Facts({ data }) {
   const { mandate, limits, terms_status: terms } = data;
   const vault = mandate.vault_address;

@@ -12,6 +12,14 @@ import { Amount, Badge, Empty, Figure, html, PageHead, Status, Time, Unknown } f
 import Mandate from "./mandate.js";
 import { whatOf } from "./record.js";
 
+/**
+ * @typedef {import("../app/answers.js").AlertView} AlertView
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
+ * @typedef {Map<string, WholeMandate | null>} Details
+ * @typedef {{rows: MandateView[], isWhole: boolean, details: Details, alerts: AlertView[]}} Found
+ */
+
 const LIVE = ["signed", "working", "stopped"];
 const MOST_READ = 24; // mandates whose figures the list reads one by one
 const AT_ONCE = 6;
@@ -28,17 +36,17 @@ function List() {
   const found = useResource(read, [], { again: [changed.value, heard.value] });
   return html`<${PageHead} title="Mandates" lead="What your agents may do with your money, and what they did.">
       <a class="button primary" href=${link("new")}>New mandate</a><//>
-    <${Read} of=${found} what="your mandates">${(/** @type {any} */ data) => html`<${Whole} ...${data} />`}<//>`;
+    <${Read} of=${found} what="your mandates">${(/** @type {Found} */ data) => html`<${Whole} ...${data} />`}<//>`;
 }
 
 /** @param {AbortSignal} stop */
 async function read(stop) {
   const [list, alerts] = await Promise.all([
-    pages("/mandate-wallet/mandates", "mandates", { limit: 100 }, 2_000),
+    pages("/mandate-wallet/mandates", "mandates", { query: { limit: 100 }, most: 2_000, stop }),
     get("/mandate-wallet/me/alerts", { limit: 20 }, stop),
   ]);
   const live = list.rows.filter((one) => LIVE.includes(one.status));
-  /** @type {Map<string, any>} */
+  /** @type {Details} */
   const details = new Map();
   const waiting = live.slice(0, MOST_READ);
   const work = async () => {
@@ -54,7 +62,7 @@ async function read(stop) {
   return { rows: list.rows, isWhole: list.isWhole, details, alerts: alerts.alerts };
 }
 
-/** @param {{rows: any[], isWhole: boolean, details: Map<string, any>, alerts: any[]}} props */
+/** @param {Found} props */
 function Whole({ rows, isWhole, details, alerts }) {
   if (rows.length === 0) {
     return html`<${Empty} title="You have no mandate yet">
@@ -67,23 +75,24 @@ function Whole({ rows, isWhole, details, alerts }) {
       needs.length > 0
         ? html`<section class="card" aria-labelledby="needs"><h2 id="needs">Needs you</h2><ul class="list">${needs.map(
             (one) =>
-              html`<li class="row" key=${one.key}><${Badge} tone=${one.tone ?? "attention"}>${one.what}<//><span style="flex:1">${one.text}</span><a class="button" href=${one.href}>${one.button}</a></li>`,
+              html`<li class="row" key=${one.key}><${Badge} tone=${one.tone ?? "attention"}>${one.what}<//><span class="grow">${one.text}</span><a class="button" href=${one.href}>${one.button}</a></li>`,
           )}</ul></section>`
         : html`<p class="quiet">● Nothing needs you now.</p>`
     }
-    <${Table} name="mandates" label="your mandates" columns=${columns(details)} rows=${rows} keyOf=${(/** @type {any} */ row) => row.public_id} sort="-created" />
+    <${Table} name="mandates" label="your mandates" columns=${columns(details)} rows=${rows} keyOf=${(/** @type {MandateView} */ row) => row.public_id} sort="-created" />
     ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length}; older ones are not listed here.</p>`}`;
 }
 
-/** @param {{rows: any[], details: Map<string, any>}} props */
+/** @param {{rows: MandateView[], details: Details}} props */
 function Totals({ rows, details }) {
   const live = rows.filter(
     (row) => row.market_mode === "testnet" && ["working", "stopped"].includes(row.status),
   );
-  const sum = (/** @type {(detail: any) => string | null} */ of) => {
+  const sum = (/** @type {(detail: WholeMandate) => string | null} */ of) => {
     let total = 0n;
     for (const row of live) {
-      const value = units(of(details.get(row.public_id) ?? {}));
+      const detail = details.get(row.public_id);
+      const value = detail ? units(of(detail)) : null;
       if (value === null) return null;
       total += value;
     }
@@ -92,16 +101,16 @@ function Totals({ rows, details }) {
   const why = "It is not known for every mandate now; open them one by one.";
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
-    <${Figure} label="Worth in vaults" note="estimate, what is left to withdraw included"><${Amount} value=${sum((one) => one.progress?.worth_est)} why=${why} /><//>
-    <${Figure} label="At work" note="in open positions"><${Amount} value=${sum((one) => one.progress?.positions_est)} why=${why} /><//>
-    <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress?.cash)} why=${why} /><//>
+    <${Figure} label="Worth in vaults" note="estimate, what is left to withdraw included"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
+    <${Figure} label="At work" note="in open positions"><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
+    <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
     <${Figure} label="Working" note=${`of ${rows.length} mandates`}>${working}<//>
   </section>`;
 }
 
 /**
  * What waits for the owner, the most pressing first.
- * @param {any[]} rows @param {Map<string, any>} details @param {any[]} alerts
+ * @param {readonly MandateView[]} rows @param {Details} details @param {readonly AlertView[]} alerts
  */
 function needsOf(rows, details, alerts) {
   const found = [];
@@ -153,7 +162,7 @@ function needsOf(rows, details, alerts) {
       });
     }
     const asks = (detail?.steps ?? []).filter(
-      (/** @type {any} */ step) => step.kind === "consent" && step.status === "pending",
+      (step) => step.kind === "consent" && step.status === "pending",
     ).length;
     if (asks > 0)
       found.push({
@@ -175,10 +184,10 @@ function needsOf(rows, details, alerts) {
   return found;
 }
 
-/** @param {Map<string, any>} details @returns {import("../app/table.js").Column[]} */
+/** @param {Details} details @returns {import("../app/table.js").Column<MandateView>[]} */
 function columns(details) {
-  const of = (/** @type {any} */ row) => details.get(row.public_id);
-  const isLive = (/** @type {any} */ row) => LIVE.includes(row.status);
+  const of = (/** @type {MandateView} */ row) => details.get(row.public_id);
+  const isLive = (/** @type {MandateView} */ row) => LIVE.includes(row.status);
   const why = "This list reads the figures of the newest mandates; open this one.";
   const dash = html`<span class="quiet" title="A mandate that is not live has none.">–</span>`;
   return [
@@ -215,7 +224,7 @@ function columns(details) {
       sortBy: (row) => units(of(row)?.limits.used.left_today.value),
       show: (row) =>
         isLive(row)
-          ? html`<${Amount} value=${of(row)?.limits.used.left_today.value} why=${of(row) ? words(of(row).limits.used.left_today.basis) : why} unit=${false} />`
+          ? html`<${Amount} value=${of(row)?.limits.used.left_today.value} why=${words(of(row)?.limits.used.left_today.basis) || why} unit=${false} />`
           : dash,
     },
     {
@@ -240,12 +249,12 @@ function columns(details) {
   ];
 }
 
-/** @param {{row: any, detail: any, why: string}} props */
+/** @param {{row: MandateView, detail: WholeMandate | null | undefined, why: string}} props */
 function Worth({ row, detail, why }) {
   const worth = detail?.progress?.worth_est;
   if (!worth) return html`<${Unknown} why=${why} />`;
   const most = (units(worth) ?? 0n) > (units(row.budget_usdc) ?? 0n) ? worth : row.budget_usdc;
   return html`<${Amount} value=${worth} unit=${false} />
-    <div class="meter" style="width:140px;margin:4px 0 0 auto" role="img" aria-label=${`worth ${worth}, stop line ${row.stop_floor_usdc}`}>
+    <div class="meter in-table" role="img" aria-label=${`worth ${worth}, stop line ${row.stop_floor_usdc}`}>
       <i style=${`width:${thousandths(worth, most) / 10}%`}></i><b style=${`left:${thousandths(row.stop_floor_usdc, most) / 10}%`}></b></div>`;
 }

@@ -1,13 +1,32 @@
 // What am I about to sign? One form, the arithmetic beside it, then the terms in plain words.
 
-import { call, get } from "../app/api.js";
+import { get, post, put } from "../app/api.js";
 import { units } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { go, link, place } from "../app/router.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
+import { useWork } from "../app/work.js";
 import { Worked } from "./worked.js";
 
+/**
+ * @typedef {import("../app/answers.js").FleetAgent} FleetAgent
+ * @typedef {import("../app/answers.js").Listing} Listing
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
+ * @typedef {import("../app/ui.js").InputOf} InputOf
+ * @typedef {{draft: WholeMandate | null, agents: FleetAgent[], listing: Listing | null}} Found
+ * @typedef {typeof START} Values
+ * @typedef {{values: Values, set: (name: keyof Values) => (event: InputOf) => void,
+ *   wrong: Record<string, string>}} FieldProps
+ */
+
+const AMOUNTS = /** @type {const} */ ([
+  "budget_usdc",
+  "per_tx_cap_usdc",
+  "daily_cap_usdc",
+  "approval_above_usdc",
+]);
 const AMOUNT = /^\d{1,13}(\.\d{1,6})?$/;
 /** What a new form begins with. */
 const START = {
@@ -44,15 +63,15 @@ export default function NewMandate({ path }) {
           )
         : null,
     }),
-    [id],
+    [id, query.get("listing"), query.get("agent")],
   );
   return html`<${PageHead} title=${id ? "Edit the draft" : "New mandate"} lead="A draft costs nothing and binds nobody. Only your signature does." />
-    <${Read} of=${found} what="the form">${(/** @type {any} */ data) => html`<${Form} id=${id} ...${data} agentId=${query.get("agent")} />`}<//>`;
+    <${Read} of=${found} what="the form">${(/** @type {Found} */ data) => html`<${Form} id=${id} ...${data} agentId=${query.get("agent")} />`}<//>`;
 }
 
-/** @param {any} mandate */
+/** @param {MandateView} mandate @returns {Values} */
 function valuesOf(mandate) {
-  const isDefault = mandate.allowed_targets.every((/** @type {any} */ one) =>
+  const isDefault = mandate.allowed_targets.every((one) =>
     ["mandate_vault", "x402"].includes(one.kind),
   );
   return {
@@ -88,24 +107,24 @@ export function toBps(text) {
   return found ? Number(found[1]) * 100 + Number((found[2] ?? "").padEnd(2, "0")) : null;
 }
 
-/** @param {{id: string | null, draft: any, agents: any[], listing: any, agentId: string | null}} props */
+/** @param {Found & {id: string | null, agentId: string | null}} props */
 function Form({ id, draft, agents, listing, agentId }) {
+  const wanted = agentId ?? listing?.runner_agent_id ?? null;
+  const isOthers = wanted !== null && !agents.some((one) => String(one.user_id) === wanted);
   const [values, setValues] = useState(() =>
     draft
       ? valuesOf(draft.mandate)
-      : {
-          ...START,
-          agent_id: agentId ?? listing?.runner_agent_id ?? String(agents[0]?.user_id ?? ""),
-        },
+      : { ...START, agent_id: isOthers ? "" : (wanted ?? String(agents[0]?.user_id ?? "")) },
   );
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, error, run } = useWork();
   const wrong = faults(values);
   const [isTried, setTried] = useState(false);
-  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    setValues((/** @type {any} */ old) => ({ ...old, [name]: event.target.value }));
+  const set = (/** @type {keyof Values} */ name) => (/** @type {InputOf} */ event) => {
+    const { value } = event.currentTarget;
+    setValues((old) => ({ ...old, [name]: value }));
+  };
   const field = { values, set, wrong: isTried ? wrong : {} };
-  const submit = async (/** @type {Event} */ event) => {
+  const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     setTried(true);
     if (Object.keys(wrong).length > 0) {
@@ -114,18 +133,12 @@ function Form({ id, draft, agents, listing, agentId }) {
       );
       return;
     }
-    setBusy(true);
-    setError(null);
-    try {
-      const body = bodyOf(values, listing);
-      const answer = id
-        ? await call("PUT", `/mandate-wallet/mandates/${id}`, { body, isRepeatable: true })
-        : await call("POST", "/mandate-wallet/mandates", { body, isRepeatable: true });
-      go("mandates", (answer.mandate ?? answer).public_id);
-    } catch (failure) {
-      setError(failure);
-      setBusy(false);
-    }
+    void run(async () => {
+      const { mandate } = draft
+        ? await changed(draft.mandate, values)
+        : await created(values, listing);
+      go("mandates", mandate.public_id);
+    });
   };
   const terms = {
     budget_usdc: values.budget_usdc,
@@ -136,13 +149,14 @@ function Form({ id, draft, agents, listing, agentId }) {
   return html`<div class="two"><form class="card stack" onSubmit=${submit} novalidate>
       ${listing ? html`<${Notice} title=${`From the gallery: ${listing.title}`}><p>${listing.summary}</p><//>` : null}
       <${Text} name="purpose" label="What is it for?" hint="In your own words; it is stored and shown as text." ...${field} isLong />
+      ${isOthers ? html`<${Notice} title=${`Agent ${wanted} belongs to another owner`}><p>You name agents of your own. A draft on the open board can be accepted by any agent, this one too: tell its owner.</p><//>` : null}
       <${Agent} agents=${agents} ...${field} />
       <${Text} name="budget_usdc" label="Budget" hint="What the vault holds. The agent can lose no more than that." unit="USDC" ...${field} />
       <${Text} name="per_tx_cap_usdc" label="Cap per action" hint="At most this in one action. Empty: the whole budget." unit="USDC" ...${field} />
       <${Text} name="daily_cap_usdc" label="Cap per 24 hours" hint="At most this in any 24 hours, whatever comes back. Empty: the whole budget." unit="USDC" ...${field} />
       <${Text} name="stop_percent" label="Stop line" hint="Stop when this much of the budget is lost." unit="%" ...${field} />
       <${Text} name="horizon_days" label="For how long" hint="The agent may act for this many days." unit="days" ...${field} />
-      <details><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" style="margin-top:16px">
+      <details><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" >
         <${Text} name="approval_above_usdc" label="Tell me above" hint="Actions above this are listed for you. Stored; nothing waits for your answer yet." unit="USDC" ...${field} />
         <${Text} name="fee_percent" label="The agent's share of the gain" hint="Paid at the settlement; nothing without a gain." unit="%" ...${field} />
         <${Targets} ...${field} />
@@ -162,7 +176,9 @@ function Form({ id, draft, agents, listing, agentId }) {
     <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop and withdraw at any time, with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
 }
 
-/** @param {any} props */
+/**
+ * @param {FieldProps & {name: keyof Values, label: string, hint: string, unit?: string, isLong?: boolean}} props
+ */
 function Text({ name, label, hint, unit, values, set, wrong, isLong = false }) {
   const fault = wrong[name];
   const shared = {
@@ -178,18 +194,18 @@ function Text({ name, label, hint, unit, values, set, wrong, isLong = false }) {
     <span class=${fault ? "error" : "hint"} id=${`${name}-hint`}>${fault ?? hint}</span></div>`;
 }
 
-/** @param {any} props */
+/** @param {FieldProps & {agents: readonly FleetAgent[]}} props */
 function Agent({ agents, values, set, wrong }) {
-  const isMine = agents.some((/** @type {any} */ one) => String(one.user_id) === values.agent_id);
+  const isMine = agents.some((one) => String(one.user_id) === values.agent_id);
   return html`<div class="field"><label for="agent_id">Agent</label>
     <select id="agent_id" name="agent_id" value=${values.agent_id} onChange=${set("agent_id")} aria-invalid=${wrong.agent_id ? "true" : undefined} aria-describedby="agent-hint">
       <option value="">Open board: any agent that accepts</option>
-      ${agents.map((/** @type {any} */ one) => html`<option value=${String(one.user_id)}>${one.agent_name} (yours${one.wallet_address ? "" : ", no wallet linked yet"})</option>`)}
+      ${agents.map((one) => html`<option value=${String(one.user_id)}>${one.agent_name} (yours${one.wallet_address ? "" : ", no wallet linked yet"})</option>`)}
       ${values.agent_id && !isMine ? html`<option value=${values.agent_id}>Agent ${values.agent_id}</option>` : null}
-    </select><span class="hint" id="agent-hint">Another's agent? <a href=${link("agents")}>Choose it by its record</a>.</span></div>`;
+    </select><span class="hint" id="agent-hint">Another's agent accepts from the open board. <a href=${link("agents")}>Their records</a>.</span></div>`;
 }
 
-/** @param {any} props */
+/** @param {FieldProps} props */
 function Targets({ values, set, wrong }) {
   return html`<fieldset><legend>What the agent may call</legend>
     ${[
@@ -207,12 +223,12 @@ function Targets({ values, set, wrong }) {
     }</fieldset>`;
 }
 
-/** @param {any} values @returns {Record<string, string>} what is wrong, by field */
+/** @param {Values} values @returns {Record<string, string>} what is wrong, by field */
 export function faults(values) {
   /** @type {Record<string, string>} */
   const found = {};
   if (values.purpose.trim() === "") found.purpose = "Say in a few words what the agent is to do.";
-  for (const name of ["budget_usdc", "per_tx_cap_usdc", "daily_cap_usdc", "approval_above_usdc"]) {
+  for (const name of AMOUNTS) {
     const isOptional = name !== "budget_usdc";
     if (isOptional && values[name] === "") continue;
     if (!AMOUNT.test(values[name]))
@@ -231,7 +247,7 @@ export function faults(values) {
   return found;
 }
 
-/** @param {string} text @returns {any[] | null} */
+/** @param {string} text @returns {unknown[] | null} */
 function listOf(text) {
   try {
     const found = JSON.parse(text);
@@ -241,21 +257,46 @@ function listOf(text) {
   }
 }
 
-/** @param {any} values @param {any} listing */
-function bodyOf(values, listing) {
-  const isOpen = values.agent_id === "";
+/** @param {Values} values @param {Listing | null} listing */
+function created(values, listing) {
+  const { agent_id } = values;
+  const agent = agent_id === "" ? {} : { agent_id };
+  const offer = listing ? { listing_id: listing.id } : {};
+  const body = { ...termsOf(values), ...agent, ...offer };
+  return post("/mandate-wallet/mandates", body, { isRepeatable: true });
+}
+
+/**
+ * A draft is replaced whole, but for its agent: what this form does not show stays as it was written.
+ * @param {MandateView} before
+ * @param {Values} values
+ */
+async function changed(before, values) {
+  const { public_id: id, strategy } = before;
+  const { agent_id } = values;
+  if (agent_id !== "" && agent_id !== before.agent_id)
+    await post(`/mandate-wallet/mandates/${id}/assign`, { agent_id }, { isRepeatable: true });
+  const kept = { target_bps: before.target_bps, on_floor: before.on_floor };
+  const offer = strategy
+    ? { listing_id: String(strategy.listing_id), listing_params: Object(strategy.params) }
+    : {};
+  const body = { ...termsOf(values), ...kept, ...offer };
+  return put(`/mandate-wallet/mandates/${id}`, body, { isRepeatable: true });
+}
+
+/** @param {Values} values */
+function termsOf(values) {
   return {
     purpose: values.purpose.trim(),
-    ...(isOpen ? { open_board: true } : { agent_id: values.agent_id }),
+    open_board: values.agent_id === "",
     budget_usdc: values.budget_usdc,
     per_tx_cap_usdc: values.per_tx_cap_usdc || null,
     daily_cap_usdc: values.daily_cap_usdc || null,
-    stop_floor_bps: toBps(values.stop_percent),
+    stop_floor_bps: toBps(values.stop_percent) ?? 0,
     horizon_days: Number(values.horizon_days),
     approval_above_usdc: values.approval_above_usdc || null,
     payout_rule: { kind: "share_of_verified_gain", bps: toBps(values.fee_percent) },
-    market_mode: values.market_mode,
+    market_mode: /** @type {"paper" | "testnet"} */ (values.market_mode),
     ...(values.targets === "own" ? { allowed_targets: listOf(values.targets_text) } : {}),
-    ...(listing ? { listing_id: listing.id } : {}),
   };
 }

@@ -10,26 +10,35 @@ import { changed } from "../app/transaction_card.js";
 import { Amount, Badge, download, html, Time, useState } from "../app/ui.js";
 import { VerifyHere } from "./verify_here.js";
 
+/**
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").RecordStep} RecordStep
+ * @typedef {{rows: RecordStep[], isWhole: boolean}} Listed
+ */
+
 const MOST_STEPS = 20_000;
 
-/** @param {{id: string, data: any}} props */
-export default function Record({ id, data }) {
+/** @param {{id: string, mandate: MandateView}} props */
+export default function Record({ id, mandate }) {
   const [kind, setKind] = useState("");
   const [progress, setProgress] = useState(0);
   const found = useResource(
-    () =>
-      pages(`/mandate-wallet/mandates/${id}/steps`, "steps", { limit: 200 }, MOST_STEPS, (rows) =>
-        setProgress(rows.length),
-      ),
+    (stop) =>
+      pages(`/mandate-wallet/mandates/${id}/steps`, "steps", {
+        query: { limit: 200 },
+        most: MOST_STEPS,
+        stop,
+        onPage: setProgress,
+      }),
     [id],
     { again: [changed.value] },
   );
-  return html`<${VerifyHere} id=${id} mandate=${data.mandate} />
+  return html`<${VerifyHere} id=${id} mandate=${mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
-    <${Read} of=${found} what="the record">${(/** @type {any} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;
+    <${Read} of=${found} what="the record">${(/** @type {Listed} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;
 }
 
-/** @param {{id: string, rows: any[], isWhole: boolean, kind: string, onKind: (kind: string) => void}} props */
+/** @param {{id: string, rows: RecordStep[], isWhole: boolean, kind: string, onKind: (kind: string) => void}} props */
 function Steps({ id, rows, isWhole, kind, onKind }) {
   const kinds = [...new Set(rows.map((row) => row.kind))].sort();
   const shown = kind ? rows.filter((row) => row.kind === kind) : rows;
@@ -41,13 +50,13 @@ function Steps({ id, rows, isWhole, kind, onKind }) {
     );
   const [error, setError] = useState(/** @type {unknown} */ (null));
   return html`<section class="stack" aria-label="The record"><${Refused} error=${error} />
-    <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {any} */ row) => row.id}>
-      <select aria-label="Kind of step" style="width:auto" value=${kind} onChange=${(/** @type {any} */ event) => onKind(event.target.value)}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
+    <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {RecordStep} */ row) => row.id}>
+      <select aria-label="Kind of step" value=${kind} onChange=${(/** @type {any} */ event) => onKind(event.target.value)}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
       <button type="button" onClick=${() => save().catch(setError)}>Record file</button><//>
     ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length} steps. The record file has all.</p>`}</section>`;
 }
 
-/** @type {import("../app/table.js").Column[]} */
+/** @type {import("../app/table.js").Column<RecordStep>[]} */
 const COLUMNS = [
   {
     key: "at",
@@ -110,19 +119,19 @@ const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
   outcome_proceeds: "proceeds received",
 });
 
-/** What a step is, in words. @param {any} step */
+/** What a step is, in words. @param {RecordStep} step */
 export function whatOf(step) {
   return WHAT[step.code] ?? words(step.code.replace(new RegExp(`^${step.kind}_`), ""));
 }
 
-/** @param {any} step */
+/** @param {RecordStep} step */
 function sentence(step) {
   const what = whatOf(step);
   const why = step.why ?? step.note;
   return why ? `${what}: ${why}` : what;
 }
 
-/** @param {{step: any}} props what the chain shows, and what only somebody says, never in one look */
+/** @param {{step: RecordStep}} props what the chain shows, and what only somebody says, never in one look */
 function Proof({ step }) {
   if (step.confirmed_on_chain) return html`<${Badge} tone="settled">on chain<//>`;
   return html`<${Badge}>${step.reported_by} says<//>`;
@@ -137,13 +146,11 @@ function Tx({ hash }) {
     : html`<code title=${hash}>${shortHash(hash)}</code>`;
 }
 
-/** @param {{steps: any[]}} props */
+/** @param {{steps: readonly RecordStep[]}} props */
 export function StepList({ steps }) {
   if (steps.length === 0) return html`<p class="quiet">Nothing has happened yet.</p>`;
   return html`<ul class="list">${steps.map(
-    (
-      step,
-    ) => html`<li key=${step.id} class="row"><span style="flex:1;min-width:200px;overflow-wrap:anywhere">${sentence(step)}</span>
+    (step) => html`<li key=${step.id} class="row"><span class="grow words">${sentence(step)}</span>
       ${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
   )}</ul>`;
 }

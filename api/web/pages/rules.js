@@ -6,6 +6,12 @@ import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { Amount, Badge, html, PageHead, Time } from "../app/ui.js";
 
+/**
+ * @typedef {import("../app/answers.js").Defense} Defense
+ * @typedef {import("../app/answers.js").PriceList} PriceList
+ * @typedef {import("../app/answers.js").ServiceDocument} ServiceDocument
+ */
+
 /** Who holds what, in the words of docs/contracts.md. */
 const RULES = /** @type {const} */ ([
   [
@@ -61,19 +67,19 @@ export default function Rules() {
   return html`<${PageHead} title="Rules" lead="What holds without trusting anybody, what needs us, and what it costs." />
     <section class="card" aria-labelledby="enforced"><h2 id="enforced">Who enforces what</h2><ul class="list">${RULES.map(([what, who, how]) => html`<li class="stack tight"><div class="head"><strong>${what}</strong><${Badge} tone=${who === "contract" ? "settled" : who === "nobody yet" ? "attention" : ""}>${who}<//></div><p class="quiet">${how}</p></li>`)}</ul></section>
     <${Read} of=${found} what="prices and limits">${(
-      /** @type {any} */ data,
+      /** @type {{prices: PriceList, defense: Defense, service: ServiceDocument}} */ data,
     ) => html`<${Prices} prices=${data.prices} />
       <section class="card" aria-labelledby="defense"><h2 id="defense">Protection level ${data.defense.level}${data.defense.since ? html` since <${Time} at=${data.defense.since} />` : ""}</h2>
-        <ul class="list">${data.defense.levels.map((/** @type {any} */ one) => html`<li><${Badge} tone=${one.level === data.defense.level ? "settled" : ""}>level ${one.level}<//> ${one.says}</li>`)}</ul></section>
+        <ul class="list">${data.defense.levels.map((one) => html`<li><${Badge} tone=${one.level === data.defense.level ? "settled" : ""}>level ${one.level}<//> ${one.says}</li>`)}</ul></section>
       <section class="card" aria-labelledby="contracts"><h2 id="contracts">Contracts on chain ${data.service.chain_id}</h2><dl class="pairs">${Object.entries(data.service.contracts).map(([name, address]) => html`<dt>${words(name)}</dt><dd><code>${address}</code></dd>`)}</dl></section>`}<//>`;
 }
 
-/** @param {{prices: any}} props */
+/** @param {{prices: PriceList}} props */
 function Prices({ prices }) {
   return html`<section class="card stack" aria-labelledby="prices"><h2 id="prices">Prices</h2>
       <div class="table" tabindex="0"><table><thead><tr><th scope="col">What</th><th scope="col" class="number">Credits</th><th scope="col" class="number">USDC</th><th scope="col">Today</th></tr></thead>
-        <tbody>${prices.prices.map((/** @type {any} */ one) => html`<tr><td>${words(one.key)}</td><td class="number">${integer(one.credits) ?? "–"}</td><td class="number">${one.usdc === null ? "–" : html`<${Amount} value=${one.usdc} unit=${false} />`}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>
+        <tbody>${prices.prices.map((one) => html`<tr><td>${words(one.key)}</td><td class="number">${integer(one.credits) ?? "–"}</td><td class="number">${one.usdc === null ? "–" : html`<${Amount} value=${one.usdc} unit=${false} />`}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>
     <section class="card stack" aria-labelledby="limits"><h2 id="limits">Limits</h2><p>${integer(prices.daily_calls.enforced)} calls per key and UTC day.</p>
       <div class="table" tabindex="0"><table><thead><tr><th scope="col">What</th><th scope="col" class="number">Most</th><th scope="col">Unit</th><th scope="col">Today</th></tr></thead>
-        <tbody>${prices.limits.map((/** @type {any} */ one) => html`<tr><td>${words(one.key)}</td><td class="number">${typeof one.value === "number" ? integer(one.value) : String(one.value)}</td><td>${one.unit}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>`;
+        <tbody>${prices.limits.map((one) => html`<tr><td>${words(one.key)}</td><td class="number">${typeof one.value === "number" ? integer(one.value) : String(one.value)}</td><td>${one.unit}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>`;
 }

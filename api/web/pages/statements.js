@@ -8,6 +8,12 @@ import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Amount, Badge, download, Empty, html, PageHead, useState } from "../app/ui.js";
 
+/**
+ * @typedef {import("../app/answers.js").AllStatements} AllStatements
+ * @typedef {import("../app/answers.js").Statement} Statement
+ * @typedef {import("../app/answers.js").WeekTotals} WeekTotals
+ */
+
 export default function Statements() {
   const mandate = place.value.query.get("mandate");
   const week = place.value.query.get("week") ?? "";
@@ -25,17 +31,21 @@ export default function Statements() {
       .catch(setError);
   return html`<${PageHead} title="Statements" lead=${mandate ? `Mandate ${mandate}` : "All your mandates"}>
       <button type="button" onClick=${() => save("csv")}>CSV</button><button type="button" onClick=${() => save("pdf")}>PDF</button><//>
-    <form class="row" onSubmit=${(/** @type {any} */ event) => {
+    <form class="row with-fields" onSubmit=${(
+      /** @type {SubmitEvent & {currentTarget: HTMLFormElement}} */ event,
+    ) => {
       event.preventDefault();
-      setQuery({ week: event.target.elements.week.value.trim() });
+      setQuery({ week: String(new FormData(event.currentTarget).get("week")).trim() });
     }}>
-      <div class="field"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="2026-W47, or empty for this week" style="width:280px" /></div><button style="align-self:end">Show</button>
-      ${mandate ? html`<button type="button" class="plain" style="align-self:end" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
+      <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="2026-W47, or empty for this week" /></div><button>Show</button>
+      ${mandate ? html`<button type="button" class="plain" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
     <${Refused} error=${error} />
-    <${Read} of=${found} what="the statement">${(/** @type {any} */ data) => html`
+    <${Read} of=${found} what="the statement">${(
+      /** @type {AllStatements | Statement} */ data,
+    ) => html`
       <p class="quiet">${data.period.week}: ${clock(data.period.start)} to ${clock(data.period.end)}${data.period.is_complete ? "" : ", not over yet"}. As of ${clock(data.period.as_of)}.</p>
       ${mandate ? html`<${One} data=${data} />` : html`<${All} data=${data} />`}
-      ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Read with it</h2><ul>${data.disclosures.map((/** @type {any} */ one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
+      ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Read with it</h2><ul>${data.disclosures.map((one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
 }
 
 const FLOWS = /** @type {const} */ ([
@@ -48,7 +58,7 @@ const FLOWS = /** @type {const} */ ([
   "unexplained",
 ]);
 
-/** @param {{data: any}} props */
+/** @param {{data: Statement}} props */
 function One({ data }) {
   const { largest_move: move, busiest_day: busiest } = data.allowed_vs_used;
   return html`<div class="two"><section class="card" aria-labelledby="flows"><h2 id="flows">Flows</h2><${Flows} data=${data} /></section>
@@ -56,32 +66,32 @@ function One({ data }) {
       <dt>Refused on chain</dt><dd>${data.breaches.reverts.count ?? "unknown"}</dd><dt>Refused reports</dt><dd>${data.breaches.refusals.count ?? "unknown"}</dd><dt>Violations</dt><dd>${data.breaches.violations.count ?? "unknown"}</dd></dl></section></div>`;
 }
 
-/** @param {{data: any}} props cash at the start, what moved, cash at the end */
+/** @param {{data: Statement | WeekTotals}} props cash at the start, what moved, cash at the end */
 function Flows({ data }) {
   return html`<dl class="pairs"><dt>Cash at the start</dt><dd><${Amount} value=${data.cash.start} why="The record does not reach back that far." /></dd>
     ${FLOWS.map((name) => html`<dt>${words(name)}</dt><dd><${Amount} value=${data.flows[name]} />${name === "unexplained" && (units(data.flows[name]) ?? 0n) !== 0n ? html` <${Badge} tone="loss">look here<//>` : null}</dd>`)}
     <dt>Cash at the end</dt><dd><${Amount} value=${data.cash.end} /></dd><dt>Result, realized</dt><dd><${Amount} value=${data.result.realized} signed /></dd><dt>Result, estimated</dt><dd><${Amount} value=${data.result.estimated} signed /></dd></dl>`;
 }
 
-/** @param {{data: any}} props */
+/** @param {{data: AllStatements}} props */
 function All({ data }) {
   if (data.mandates.length === 0)
     return html`<${Empty} title="No mandate was live in this week"><p class="quiet">Choose another week, or draft a mandate.</p><div class="row"><a class="button" href=${link("new")}>Draft a mandate</a></div><//>`;
   const amount = (
     /** @type {string} */ key,
     /** @type {string} */ label,
-    /** @type {(row: any) => string | null} */ of,
+    /** @type {(row: Statement) => string | null} */ of,
     signed = false,
   ) => ({
     key,
     label,
     isNumber: true,
     text: of,
-    sortBy: (/** @type {any} */ row) => units(of(row)),
-    show: (/** @type {any} */ row) =>
+    sortBy: (/** @type {Statement} */ row) => units(of(row)),
+    show: (/** @type {Statement} */ row) =>
       html`<${Amount} value=${of(row)} signed=${signed} unit=${false} />`,
   });
-  /** @type {import("../app/table.js").Column[]} */
+  /** @type {import("../app/table.js").Column<Statement>[]} */
   const columns = [
     {
       key: "mandate",
@@ -101,5 +111,5 @@ function All({ data }) {
     amount("result", "Result", (row) => row.result.estimated, true),
   ];
   return html`${Object.entries(data.totals).map(([mode, total]) => html`<section class="card" aria-label=${`Totals, ${mode}`}><h2>${mode === "paper" ? "Paper" : "Vaults"}, together</h2><${Flows} data=${total} /></section>`)}
-    <${Table} name="statement" label="mandates of the week" columns=${columns} rows=${data.mandates} keyOf=${(/** @type {any} */ row) => row.mandate_id} />`;
+    <${Table} name="statement" label="mandates of the week" columns=${columns} rows=${data.mandates} keyOf=${(/** @type {Statement} */ row) => row.mandate_id} />`;
 }

@@ -1,10 +1,16 @@
 // Is it healthy? The parts of the service, how far behind each is, and what the slow jobs did last.
 
-import { get } from "../app/api.js";
+import { ApiRefusal, get } from "../app/api.js";
 import { words } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { Badge, html, Notice, PageHead, Time } from "../app/ui.js";
+
+/**
+ * @typedef {import("../app/answers.js").HealthPart} HealthPart
+ * @typedef {import("../app/answers.js").Ready} Ready
+ * @typedef {import("../app/answers.js").SlowJob} SlowJob
+ */
 
 const TONES = /** @type {Readonly<Record<string, string>>} */ ({
   ok: "settled",
@@ -24,19 +30,19 @@ export default function Status() {
     everyS: 10,
   });
   return html`<${PageHead} title="Status" lead="Your vault does not depend on any of this: stop and withdraw work with your wallet alone." ><a class="button" href="/exit.html">Exit without the service</a><//>
-    <${Read} of=${found} what="the state">${(/** @type {any} */ data) => html`
+    <${Read} of=${found} what="the state">${(/** @type {Ready} */ data) => html`
       ${data.status === "ok" ? html`<${Notice} tone="settled" title="Everything works" />` : html`<${Notice} tone=${data.status === "down" ? "loss" : "attention"} title=${data.status === "down" ? "A part is down" : "A part is behind"}><p>What is shown may be old. Limits in the contract hold as always.</p><//>`}
       <section class="card"><ul class="list">${Object.entries(data.parts).map(([name, part]) => html`<${Part} key=${name} name=${name} part=${part} />`)}</ul></section>
       <${Jobs} jobs=${data.parts.keeper?.jobs ?? []} />`}<//>`;
 }
 
-/** A service that is not ready answers 503 with the same body. @param {any} error */
+/** A service that is not ready answers 503 with the same body. @param {unknown} error @returns {Ready} */
 function asRead(error) {
-  if (error?.status === 503 && error.body?.parts) return error.body;
+  if (error instanceof ApiRefusal && error.status === 503 && error.body?.parts) return error.body;
   throw error;
 }
 
-/** @param {{name: string, part: any}} props */
+/** @param {{name: string, part: HealthPart}} props */
 function Part({ name, part }) {
   const lag =
     part.lag_blocks !== null && part.lag_blocks > 0
@@ -46,10 +52,10 @@ function Part({ name, part }) {
         : part.lag_s < 5
           ? "up to date"
           : `${part.lag_s} s behind`;
-  return html`<li class="row"><${Badge} tone=${TONES[part.status] ?? ""}>${part.status}<//><strong>${name}</strong><span class="quiet" style="flex:1">${WHAT[name] ?? ""}${part.note ? `: ${part.note}` : ""}</span><span>${lag}</span></li>`;
+  return html`<li class="row"><${Badge} tone=${TONES[part.status] ?? ""}>${part.status}<//><strong>${name}</strong><span class="quiet grow">${WHAT[name] ?? ""}${part.note ? `: ${part.note}` : ""}</span><span>${lag}</span></li>`;
 }
 
-/** @param {{jobs: any[]}} props */
+/** @param {{jobs: readonly SlowJob[]}} props */
 function Jobs({ jobs }) {
   if (jobs.length === 0) return null;
   return html`<section class="card" aria-labelledby="jobs"><h2 id="jobs">Slow jobs</h2><div class="table" tabindex="0"><table><thead><tr><th scope="col">Job</th><th scope="col">Last run</th><th scope="col">Outcome</th><th scope="col" class="number">Took, ms</th><th scope="col">Next</th></tr></thead>

@@ -7,6 +7,10 @@ import { isLoopback, readService, session, wallet } from "../app/session.js";
 import { Badge, html, Notice, useRef, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 
+/**
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ */
+
 const VERDICTS = /** @type {Readonly<Record<string, [string, string]>>} */ ({
   sound: ["settled", "Sound: every row is proven, nothing is left out"],
   chain_sound: ["settled", "Chain rows sound, and claims beside them"],
@@ -17,7 +21,7 @@ const SHOWN = 50;
 
 /**
  * @typedef {{isBusy: boolean, step?: string, done?: any, error?: unknown}} State
- * @param {{id: string, mandate: any}} props
+ * @param {{id: string, mandate: MandateView}} props
  */
 export function VerifyHere({ id, mandate }) {
   const [state, setState] = useState(/** @type {State} */ ({ isBusy: false }));
@@ -47,7 +51,7 @@ export function VerifyHere({ id, mandate }) {
 
 /**
  * @param {string} id
- * @param {any} mandate
+ * @param {MandateView} mandate
  * @param {(part: string, done: number, of: number) => void} onProgress
  * @param {AbortSignal} signal
  */
@@ -78,7 +82,10 @@ async function verify(id, mandate, onProgress, signal) {
 async function ownWord() {
   if (!isLoopback(location.hostname)) return {};
   const { contracts } = await readService();
-  return { factories: [contracts.factory], x402Adapters: [contracts.x402_adapter] };
+  return {
+    factories: contracts.factory ? [contracts.factory] : [],
+    x402Adapters: contracts.x402_adapter ? [contracts.x402_adapter] : [],
+  };
 }
 
 /** @param {{done: any}} props */

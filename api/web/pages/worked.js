@@ -16,7 +16,10 @@ export function lossUntilStop({ budget_usdc: budget, stop_floor_bps: bps }) {
   return { floor, loss: whole - floor };
 }
 
-/** @param {{terms: any}} props */
+/**
+ * @param {{terms: {budget_usdc: string, per_tx_cap_usdc: string | null, daily_cap_usdc: string | null,
+ *   stop_floor_bps: number | null}}} props
+ */
 export function Worked({ terms }) {
   const stop = lossUntilStop(terms);
   const budget = units(terms.budget_usdc);

@@ -6,12 +6,25 @@ import { useResource } from "../app/resource.js";
 import { changed } from "../app/transaction_card.js";
 import { html, useEffect, useRef } from "../app/ui.js";
 
+/**
+ * @typedef {import("../app/answers.js").LedgerEvent} LedgerEvent
+ * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
+ * @typedef {{at: string, worth: string, from: string}} Point
+ * @typedef {{at: string, text: string, isBad: boolean}} Marker
+ */
+
 const MOST_ROWS = 2_000;
 
-/** @param {{id: string, data: any}} props */
+/** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
   const found = useResource(
-    () => pages(`/mandate-wallet/mandates/${id}/ledger`, "events", { limit: 200 }, MOST_ROWS),
+    (stop) =>
+      pages(`/mandate-wallet/mandates/${id}/ledger`, "events", {
+        query: { limit: 200 },
+        most: MOST_ROWS,
+        stop,
+      }),
     [id],
     { again: [changed.value] },
   );
@@ -26,8 +39,8 @@ export function WorthChart({ id, data }) {
 }
 
 /**
- * @param {any[]} events newest first @param {any} data
- * @returns {{points: {at: string, worth: string, from: string}[], markers: {at: string, text: string, isBad: boolean}[]}}
+ * @param {readonly LedgerEvent[]} events newest first @param {WholeMandate} data
+ * @returns {{points: Point[], markers: Marker[]}}
  */
 function seriesOf(events, data) {
   const points = [];
@@ -35,7 +48,7 @@ function seriesOf(events, data) {
   let deposited = 0n;
   for (const event of [...events].reverse()) {
     const at = event.occurred_at;
-    const mark = event.payload?.mark;
+    const mark = /** @type {{worth?: unknown} | undefined} */ (event.payload.mark);
     if (event.kind === "deposit") {
       deposited += units(event.amount_usdc) ?? 0n;
       points.push({ at, worth: amountText(deposited), from: "funding" });
@@ -43,7 +56,7 @@ function seriesOf(events, data) {
       points.push({ at, worth: mark.worth, from: "keeper's mark" });
     else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
     else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
-    else if (event.payload?.executed) markers.push({ at, text: "action", isBad: false });
+    else if (event.payload.executed) markers.push({ at, text: "action", isBad: false });
   }
   const { worth_est: worth, worth_as_of: asOf } = data.progress;
   if (worth !== null && points.length > 0)
@@ -51,7 +64,7 @@ function seriesOf(events, data) {
   return { points, markers };
 }
 
-/** @param {{points: any[], markers: any[], mandate: any}} props */
+/** @param {{points: Point[], markers: Marker[], mandate: MandateView}} props */
 function Drawn({ points, markers, mandate }) {
   const box = useRef(/** @type {any} */ (null));
   const last = points.at(-1);

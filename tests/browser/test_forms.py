@@ -1,0 +1,142 @@
+"""What a person fills in and presses: a draft that is changed keeps what the form does not show, nothing is sent
+twice, and each page says where it is.
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Request, expect
+
+from api.client import Client
+from tests.browser.conftest import Mandate, Open, Opened, Place
+
+
+@pytest.fixture
+def opened(open_page: Open, place: Place) -> Opened:
+    found = open_page(place.wallet())
+    found.go()
+    found.sign_in()
+    return found
+
+
+@pytest.fixture
+def owner(place: Place) -> Iterator[Client]:
+    with place.owner() as client:
+        yield client
+
+
+def test_draft__changed_in_the_form__keeps_agent_and_what_the_form_does_not_show(
+    opened: Opened, owner: Client
+) -> None:
+    agent = owner.connect("first-agent")
+    owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+    draft = drafted(owner, agent_id=agent.user_id, target_bps=1_500, on_floor="close")
+    opened.go(f"new/{draft}")
+    opened.page.get_by_label("Budget").fill("700")
+    save(opened)
+    after = owner.mandates.read(draft)["mandate"]
+    kept = {
+        "budget_usdc": "700.000000",
+        "agent_id": str(agent.user_id),
+        "target_bps": 1_500,
+        "on_floor": "close",
+    }
+    assert {name: after[name] for name in kept} == kept
+    agent.close()
+
+
+def test_draft__of_the_open_board__can_name_an_agent_later(opened: Opened, owner: Client) -> None:
+    agent = owner.connect("second-agent")
+    owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+    draft = drafted(owner, open_board=True)
+    opened.go(f"new/{draft}")
+    opened.page.get_by_label("Agent", exact=True).select_option(str(agent.user_id))
+    save(opened)
+    after = owner.mandates.read(draft)["mandate"]
+    assert (after["agent_id"], after["open_board"]) == (str(agent.user_id), False)
+    agent.close()
+
+
+def test_agent_of_another_owner__is_offered_the_open_board(opened: Opened, place: Place) -> None:
+    with place.owner("stranger") as stranger, stranger.connect("foreign") as agent:
+        opened.go(f"new?agent={agent.user_id}")
+        expect(
+            opened.page.get_by_text(f"Agent {agent.user_id} belongs to another owner")
+        ).to_be_visible()
+        expect(opened.page.get_by_label("Agent", exact=True)).to_have_value("")
+
+
+def test_paper_mandate__whose_owner_signed_a_row__is_stopped_with_a_signature(
+    opened: Opened, owner: Client
+) -> None:
+    mandate_id = paper_at_work(owner, opened.place)
+    opened.go(f"mandates/{mandate_id}")
+    opened.page.get_by_role("button", name="Stop", exact=True).click()
+    expect(opened.page.locator(".badge", has_text="stopped").first).to_be_visible()
+    assert opened.wallet.asked.count("eth_signTypedData_v4") == 1
+
+
+def test_connect__double_clicked__connects_one_agent(opened: Opened) -> None:
+    connected: list[Request] = []
+    opened.page.on(
+        "request", lambda one: connected.append(one) if "/auth/agent/connect" in one.url else None
+    )
+    opened.go("agents/mine")
+    opened.page.get_by_label("Name").fill("pressed-twice")
+    opened.page.get_by_role("button", name="Connect").dblclick()
+    expect(opened.page.get_by_text("Keep these: they are shown once")).to_be_visible()
+    assert len(connected) == 1
+
+
+def test_wallet__that_is_not_connected_any_more__is_connected_where_it_is_needed(
+    opened: Opened, mandate: Mandate
+) -> None:
+    opened.page.evaluate("localStorage.removeItem('mandate-wallet.wallet')")
+    opened.page.reload()
+    opened.go(f"mandates/{mandate.id}")
+    expect(
+        opened.page.get_by_text("Your wallet is not connected in this tab").first
+    ).to_be_visible()
+    opened.page.get_by_role("button", name=opened.wallet.name).click()
+    opened.page.get_by_role("button", name="Pause").click()
+    expect(opened.page.locator("[data-card]").first).to_have_attribute("data-phase", "simulated")
+
+
+def test_navigation__says_where_it_went_and_goes_back(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_role("link", name="Rules", exact=True).click()
+    expect(page.get_by_role("heading", name="Rules", level=1)).to_be_focused()
+    expect(page).to_have_title("Rules · Mandate Wallet")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Mandates", level=1)).to_be_focused()
+    expect(page).to_have_title("Mandates · Mandate Wallet")
+
+
+def drafted(owner: Client, **more: object) -> str:
+    made = owner.mandates.create(
+        purpose="Wait for the price, then buy.",
+        budget_usdc="500.000000",
+        horizon_days=30,
+        stop_floor_bps=1_000,
+        **more,
+    )
+    return str(made["mandate"]["public_id"])
+
+
+def paper_at_work(owner: Client, place: Place) -> str:
+    """A paper mandate with a row that its owner signed."""
+    agent = owner.connect("paper-agent")
+    owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+    mandate_id = drafted(owner, agent_id=agent.user_id, market_mode="paper")
+    owner.sign_terms(mandate_id, place.key("owner"))
+    agent.mandates.accept(mandate_id)
+    agent.close()
+    signed = owner.mandates.report_event(mandate_id, kind="note", payload={"text": "I watch."})
+    assert signed["event"]["signed_by"] is not None
+    return mandate_id
+
+
+def save(opened: Opened) -> None:
+    opened.page.get_by_role("button", name="Save and read the terms").click()
+    opened.page.wait_for_url(re.compile(r"#/mandates/m_"))
