@@ -5,11 +5,13 @@ Laws
 - All but `/` and `/exit.html` lie below a prefix that is the hash of all files, so that they may be kept for
   ever: `/web/<hash>/app/main.js`. Their own imports are relative and stay below it.
 - The policy lets a page run and load what this service gave it, and nothing else; strings become no code
-  (Trusted Types) and no other site frames it.
+  (Trusted Types) and no other site frames it. So pages are at their own addresses alone, and none lies below
+  the prefix, where files have no policy.
 """
 
 import gzip
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,16 +78,21 @@ def routes_of(folder: Path = FOLDER) -> list[Route]:
     files = dict(_files(folder))
     version = version_of(files)
     page = _web_file("index.html", _page(files, version))
-    served = {name: _web_file(name, content) for name, content in files.items()}
+    served = {
+        name: _web_file(name, content)
+        for name, content in files.items()
+        if not name.endswith(".html")
+    }
 
     async def index(request: Request) -> Response:
         return _answer(request, page, PAGE_HEADERS)
 
     async def leave(request: Request) -> Response:
         """Its own policy, by the hashes of what it carries, stands in the file."""
-        found = served["exit.html"]
         return _answer(
-            request, found, {**PAGE_HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
+            request,
+            exit_page,
+            {**PAGE_HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"},
         )
 
     async def asset(request: Request) -> Response:
@@ -99,7 +106,10 @@ def routes_of(folder: Path = FOLDER) -> list[Route]:
         return _answer(request, found, FOR_EVER)
 
     routes = [Route("/", index), Route(PREFIX + "{version}/{path:path}", asset)]
-    return [*routes, Route("/exit.html", leave)] if "exit.html" in served else routes
+    if "exit.html" not in files:
+        return routes
+    exit_page = _web_file("exit.html", files["exit.html"])
+    return [*routes, Route("/exit.html", leave)]
 
 
 def version_of(files: Mapping[str, bytes]) -> str:
@@ -147,10 +157,17 @@ def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Resp
     }
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=standing)
-    if file.compressed is None or "gzip" not in request.headers.get("accept-encoding", ""):
+    if file.compressed is None or not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.content, media_type=file.media_type, headers=standing)
     return Response(
         file.compressed,
         media_type=file.media_type,
         headers={**standing, "Content-Encoding": "gzip"},
     )
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    """Whether the header names gzip, and does not refuse it by a weight of zero (RFC 9110, 12.5.3)."""
+    named = (one.replace(" ", "").lower().split(";") for one in accept_encoding.split(","))
+    weights = [rest for name, *rest in named if name == "gzip"]
+    return any(not re.fullmatch(r"q=0(\.0{0,3})?", "".join(rest)) for rest in weights)

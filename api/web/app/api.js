@@ -140,9 +140,10 @@ async function send(method, path, options) {
   }
 }
 
-// Characters that turn the text around them: in JSON they stand in strings alone, as they are or escaped.
+// Characters that turn the text around them: in JSON they stand in strings alone, as they are or escaped. Any other
+// escape is taken whole, since the text "\\u202e" is a backslash and five letters.
 const TURNING =
-  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\\u(?:061c|200[ef]|202[a-e]|206[6-9])/gi;
+  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\\u(?:061c|200[ef]|202[a-e]|206[6-9])|(\\.)/gi;
 
 /**
  * An answer's JSON, without the characters by which a name could be shown as another one; null where it is none.
@@ -150,7 +151,7 @@ const TURNING =
  */
 export function parsed(answer) {
   try {
-    return JSON.parse(answer.replace(TURNING, ""));
+    return JSON.parse(answer.replace(TURNING, (_, kept = "") => kept));
   } catch {
     return null;
   }

@@ -65,6 +65,19 @@ def test_path__that_names_no_file__is_not_found(client: TestClient, page: str, p
     assert client.get(f"/web/{version}/{path}").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["index.html", "exit.html", "exit/exit.template.html"])
+def test_page__has_no_second_address__at_which_another_site_could_frame_it(
+    client: TestClient, page: str, name: str
+) -> None:
+    version = re.findall(r"/web/([0-9a-f]{16})/", page)[0]
+    assert client.get(f"/web/{version}/{name}").status_code == 404
+
+
+def test_exit_page__is_framed_by_no_other_site(client: TestClient) -> None:
+    headers = client.get("/exit.html").headers
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+
+
 def test_file__known_already__is_not_sent_again(client: TestClient) -> None:
     etag = client.get("/").headers["ETag"]
     again = client.get("/", headers={"If-None-Match": etag})
@@ -79,6 +92,25 @@ def test_file__is_compressed_for_who_takes_it(client: TestClient, page: str) -> 
     assert packed.headers["Content-Encoding"] == "gzip"
     assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
     assert packed.content == plain.content
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("br, gzip;q=0.5", "gzip"),
+        ("GZIP", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip; q=0.000, br", None),
+        ("x-gzip-of-mine", None),
+        ("", None),
+    ],
+)
+def test_file__is_compressed_for_nobody_who_refuses_it(
+    client: TestClient, page: str, accepted: str, encoding: str | None
+) -> None:
+    address = re.findall(r'"(/web/[^"]*app.css)"', page)[0]
+    answer = client.get(address, headers={"Accept-Encoding": accepted})
+    assert answer.headers.get("Content-Encoding") == encoding
 
 
 def test_version__changes_with_any_byte_or_name() -> None:
