@@ -151,6 +151,9 @@ def test_service__away__is_said_and_found_again_by_itself(open_page: Open, place
     opened.sign_in()
     opened.go("alerts")
     opened.page.get_by_role("heading", name="Alerts").wait_for()
+    opened.page.wait_for_function(
+        "performance.getEntriesByType('resource').some((one) => one.name.endsWith('/statements.js'))"
+    )
     opened.page.context.set_offline(True)
     opened.page.get_by_role("link", name="Statements").click()
     expect(opened.page.get_by_text("The service does not answer").first).to_be_visible()

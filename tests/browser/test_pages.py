@@ -23,6 +23,7 @@ INTERACTIVE_S = 1.0
 LONG_TASK_MS = 100
 THROTTLE = 4
 STEPS = 10_000
+SETTLED_MS = 500
 
 WATCHED = """
 window.__seen = { shift: 0, tasks: [] };
@@ -162,9 +163,10 @@ def test_keyboard__goes_to_the_filter_and_to_pages_and_lists_its_keys(opened: Op
 
 
 def settle(page: Page) -> None:
-    page.wait_for_load_state("networkidle") if "events" not in page.url else None
+    """A page follows a stream, so its network is never idle: it is there when nothing loads."""
     page.locator("#main h1, #main h2").first.wait_for()
-    page.wait_for_timeout(400)
+    expect(page.locator("[role=status]", has_text="Loading")).to_have_count(0)
+    page.wait_for_timeout(SETTLED_MS)
 
 
 def held(holds: bool, says: str) -> None:

@@ -1,13 +1,14 @@
 """Every reason that an owner can be refused for: its sentence is shown, with a button that goes on."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from playwright.sync_api import Route, expect
 
 from api.catalogue import catalogue
 from api.kernel.auth import Credential
-from api.kernel.operation import Refusal
+from api.kernel.operation import Outcome, Refusal
 from api.kernel.reasons import reasons_of
 from api.kernel.refusals import refused
 from tests.browser.conftest import Open, Place
@@ -36,15 +37,8 @@ def test_reasons__that_an_owner_can_meet__are_shown_with_a_button(
         reason = found.reasons[name]
         outcome = refused(Refusal(name, reason.example), operation, IDS, datetime.now(UTC), found)
 
-        def answer(route: Route, outcome=outcome) -> None:  # type: ignore[no-untyped-def]
-            route.fulfill(
-                status=outcome.status,
-                body=json.dumps(outcome.body),
-                content_type="application/json",
-            )
-
         page.unroute_all()
-        page.route("**/mandate-wallet/me/alerts*", answer)
+        page.route("**/mandate-wallet/me/alerts*", answering(outcome))
         opened.go("status")
         page.get_by_role("heading", name="Status").wait_for()
         opened.go("alerts")
@@ -52,3 +46,14 @@ def test_reasons__that_an_owner_can_meet__are_shown_with_a_button(
         if page.locator(f"[data-reason={name}]").locator("a, button").count() == 0:
             without.append(name)
     assert without == []
+
+
+def answering(outcome: Outcome) -> Callable[[Route], None]:
+    def answer(route: Route) -> None:
+        route.fulfill(
+            status=outcome.status,
+            body=json.dumps(outcome.body),
+            content_type="application/json",
+        )
+
+    return answer

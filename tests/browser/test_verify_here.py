@@ -19,7 +19,10 @@ def test_a_record__with_another_amount__differs(
 ) -> None:
     def tamper(route: Route) -> None:
         answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace('"500000000"', '"400000000"'))
+        route.fulfill(
+            response=answer,
+            body=answer.text().replace('"amount_usdc":"500.000000"', '"amount_usdc":"400.000000"'),
+        )
 
     opened = verifying(open_page, place, mandate, tamper)
     expect(opened.page.locator("[data-verdict]")).to_have_attribute("data-verdict", "different")

@@ -33,6 +33,7 @@ const PAGES = {
   status: { load: () => import("../pages/status.js"), label: "Status", isPublic: true },
 };
 
+const LOAD_ALL_MS = 1_500;
 const THEMES = /** @type {const} */ (["system", "light", "dark"]);
 const theme = signal(recall("mandate-wallet.theme") ?? "system");
 /** The newest block that the service knows, and when it was read. */
@@ -50,7 +51,11 @@ function App() {
     const timer = setInterval(() => {
       if (!document.hidden) void readHead();
     }, 15_000);
-    return () => clearInterval(timer);
+    const later = setTimeout(loadAll, LOAD_ALL_MS);
+    return () => {
+      clearInterval(timer);
+      clearTimeout(later);
+    };
   }, []);
   return html`<a class="skip" href="#main" onClick=${toMain}>Skip to the page</a>
     <${Banner} />
@@ -72,6 +77,11 @@ function App() {
       </main>
     </div>
     <${Keys} />`;
+}
+
+/** The pages' parts, once the first page is there: they are at hand when the service is away. */
+function loadAll() {
+  for (const { load } of Object.values(PAGES)) void load().catch(() => null);
 }
 
 /** @param {Event} event */
