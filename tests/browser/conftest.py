@@ -168,7 +168,7 @@ def mandate(place: Place) -> Iterator[Mandate]:
                 mandate_id, fund="authorization", authorization_signature=signature
             )
         )
-        _until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
+        until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
         yield Mandate(mandate_id, place, agent)
         agent.close()
 
@@ -193,7 +193,7 @@ def _signed(owner: Client, place: Place) -> tuple[str, Client]:
     return mandate_id, agent
 
 
-def _until(holds: Callable[[], bool]) -> None:
+def until(holds: Callable[[], bool]) -> None:
     ends = time.monotonic() + WITHIN_MS / 1000
     while not holds():
         assert time.monotonic() < ends

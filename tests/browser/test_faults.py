@@ -5,7 +5,8 @@ import re
 from playwright.sync_api import Page, expect
 
 from api.client import Client, Wallet
-from tests.browser.conftest import Mandate, Open, Place
+from tests.browser.conftest import Mandate, Open, Place, until
+from tests.browser.test_pages import WIDER
 from tests.browser.wallet import emit
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e<script>alert(2)</script> " + "W" * 300
@@ -151,9 +152,8 @@ def test_service__away__is_said_and_found_again_by_itself(open_page: Open, place
     opened.sign_in()
     opened.go("alerts")
     opened.page.get_by_role("heading", name="Alerts").wait_for()
-    opened.page.wait_for_function(
-        "performance.getEntriesByType('resource').some((one) => one.name.endsWith('/statements.js'))"
-    )
+    loaded = "performance.getEntriesByType('resource').map((one) => one.name).join(' ')"
+    until(lambda: "/statements.js" in opened.page.evaluate(loaded))
     opened.page.context.set_offline(True)
     opened.page.get_by_role("link", name="Statements").click()
     expect(opened.page.get_by_text("The service does not answer").first).to_be_visible()
@@ -183,7 +183,7 @@ def test_hostile_text__is_shown_as_text_and_breaks_no_page(open_page: Open, plac
     for path in ("mandates", f"mandates/{made['mandate']['public_id']}"):
         opened.go(path)
         expect(opened.page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert opened.page.evaluate(WIDER) == []
     assert opened.errors == []
 
 

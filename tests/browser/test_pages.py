@@ -25,6 +25,15 @@ THROTTLE = 4
 STEPS = 10_000
 SETTLED_MS = 500
 
+# what is wider than the page, and not inside what scrolls by itself
+WIDER = """
+() => document.documentElement.scrollWidth <= innerWidth ? [] :
+  [...document.querySelectorAll("#app *")]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+    .filter((one) => !one.closest(".table, pre, .rail"))
+    .map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 60)}`)
+"""
+
 WATCHED = """
 window.__seen = { shift: 0, tasks: [] };
 new PerformanceObserver((list) => {
@@ -70,8 +79,7 @@ def test_pages__fit_a_phone(open_page: Open, place: Place, mandate: Mandate) -> 
     for path in PAGES:
         found.go(path.format(id=mandate.id, agent=mandate.agent.user_id))
         settle(found.page)
-        if found.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            wide.append(path)
+        wide += [f"{path}: {one}" for one in found.page.evaluate(WIDER)]
     assert wide == []
 
 
@@ -164,7 +172,7 @@ def test_keyboard__goes_to_the_filter_and_to_pages_and_lists_its_keys(opened: Op
 
 def settle(page: Page) -> None:
     """A page follows a stream, so its network is never idle: it is there when nothing loads."""
-    page.locator("#main h1, #main h2").first.wait_for()
+    page.locator("#main .page > *").first.wait_for()
     expect(page.locator("[role=status]", has_text="Loading")).to_have_count(0)
     page.wait_for_timeout(SETTLED_MS)
 
