@@ -4,6 +4,7 @@ twice, and each page says where it is.
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Request, expect
@@ -67,14 +68,12 @@ def test_agent_of_another_owner__is_offered_the_open_board(opened: Opened, place
         expect(opened.page.get_by_label("Agent", exact=True)).to_have_value("")
 
 
-def test_paper_mandate__whose_owner_signed_a_row__is_stopped_with_a_signature(
-    opened: Opened, owner: Client
-) -> None:
+def test_paper_mandate__is_stopped_without_a_transaction(opened: Opened, owner: Client) -> None:
     mandate_id = paper_at_work(owner, opened.place)
     opened.go(f"mandates/{mandate_id}")
     opened.page.get_by_role("button", name="Stop", exact=True).click()
     expect(opened.page.locator(".badge", has_text="stopped").first).to_be_visible()
-    assert opened.wallet.asked.count("eth_signTypedData_v4") == 1
+    assert "eth_sendTransaction" not in opened.wallet.asked
 
 
 def test_connect__double_clicked__connects_one_agent(opened: Opened) -> None:
@@ -113,6 +112,46 @@ def test_navigation__says_where_it_went_and_goes_back(opened: Opened) -> None:
     expect(page).to_have_title("Mandates · Mandate Wallet")
 
 
+def test_news_of_a_mandate__reads_that_mandate_again_and_not_the_list(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go("mandates")
+    page.reload()
+    row = page.get_by_role("row").filter(has_text=mandate.id)
+    expect(row).to_contain_text("working")
+    expect(page.locator("[data-fresh=live]")).to_be_visible()
+    page.wait_for_timeout(1_000)
+    read: list[str] = []
+    page.on("request", lambda one: read.append(urlsplit(one.url).path))
+    mandate.stop()
+    expect(row).to_contain_text("stopped")
+    assert "/mandate-wallet/mandates" not in read
+    assert {one for one in read if "/mandates/" in one} == {
+        f"/mandate-wallet/mandates/{mandate.id}"
+    }
+
+
+def test_news__while_the_page_is_hidden__is_read_when_it_is_shown(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go(f"mandates/{mandate.id}")
+    page.reload()
+    expect(page.locator("[data-fresh=live]")).to_be_visible()
+    page.locator(".chart canvas").first.wait_for()
+    page.wait_for_timeout(1_000)
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    read: list[str] = []
+    page.on("request", lambda one: read.append(one.url))
+    mandate.stop()
+    mandate.await_status("stopped")
+    page.wait_for_timeout(1_500)
+    assert read == []
+    page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(".badge", has_text="stopped").first).to_be_visible()
+
+
 def drafted(owner: Client, **more: object) -> str:
     made = owner.mandates.create(
         purpose="Wait for the price, then buy.",
@@ -125,15 +164,12 @@ def drafted(owner: Client, **more: object) -> str:
 
 
 def paper_at_work(owner: Client, place: Place) -> str:
-    """A paper mandate with a row that its owner signed."""
     agent = owner.connect("paper-agent")
     owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
     mandate_id = drafted(owner, agent_id=agent.user_id, market_mode="paper")
     owner.sign_terms(mandate_id, place.key("owner"))
     agent.mandates.accept(mandate_id)
     agent.close()
-    signed = owner.mandates.report_event(mandate_id, kind="note", payload={"text": "I watch."})
-    assert signed["event"]["signed_by"] is not None
     return mandate_id
 
 

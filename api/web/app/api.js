@@ -18,6 +18,10 @@ export const isOnline = signal(true);
 /** Told when the service no longer knows the session. @type {Set<() => void>} */
 export const onExpired = new Set();
 
+export function expired() {
+  if (token.value !== null) for (const tell of onExpired) tell();
+}
+
 const LONGEST_MS = 30_000;
 
 export class ApiRefusal extends Error {
@@ -94,7 +98,7 @@ async function asked(method, path, options) {
   const body = parsed(await answer.text());
   if (answer.ok) return body;
   const refusal = new ApiRefusal(answer.status, body);
-  if (answer.status === 401 && token.value !== null) for (const tell of onExpired) tell();
+  if (answer.status === 401) expired();
   throw refusal;
 }
 
@@ -164,6 +168,30 @@ function searched(query) {
   }
   const text = found.toString();
   return text ? `?${text}` : "";
+}
+
+/**
+ * A list of rows with ids, newest first, read again: its newest page alone, where that reaches what was read before.
+ * @template {string} Path
+ * @template {keyof import("./answers.js").Answer<Path> & string} Field
+ * @template {{id: number}} One
+ * @param {{rows: One[], isWhole: boolean} | null} before
+ * @param {Path} path
+ * @param {Field} field
+ * @param {{query: import("./answers.js").Query<Path>, most: number, stop: AbortSignal,
+ *   onPage?: (count: number) => void}} options
+ * @returns {Promise<{rows: One[], isWhole: boolean}>}
+ */
+export async function pagesAgain(before, path, field, options) {
+  if (before !== null) {
+    const page = await asked("GET", path, { query: options.query, signal: options.stop });
+    /** @type {One[]} */
+    const newest = page[field];
+    const ids = new Set(newest.map((row) => row.id));
+    const older = before.rows.filter((row) => !ids.has(row.id));
+    if (older.length < before.rows.length) return { ...before, rows: [...newest, ...older] };
+  }
+  return /** @type {any} */ (pages(path, field, options));
 }
 
 /**

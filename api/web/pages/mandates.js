@@ -8,7 +8,18 @@ import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { changed } from "../app/transaction_card.js";
-import { Amount, Badge, Empty, Figure, html, PageHead, Status, Time, Unknown } from "../app/ui.js";
+import {
+  Amount,
+  Badge,
+  Empty,
+  Figure,
+  html,
+  PageHead,
+  Status,
+  Time,
+  Unknown,
+  useRef,
+} from "../app/ui.js";
 import Mandate from "./mandate.js";
 import { whatOf } from "./record.js";
 
@@ -32,34 +43,73 @@ export default function Mandates({ path }) {
 }
 
 function List() {
-  const heard = useOwnerEvents();
-  const found = useResource(read, [], { again: [changed.value, heard.value] });
+  const news = useOwnerEvents();
+  const read = useReader(news);
+  const found = useResource(read, [], { again: [changed.value, news.value] });
   return html`<${PageHead} title="Mandates" lead="What your agents may do with your money, and what they did.">
       <a class="button primary" href=${link("new")}>New mandate</a><//>
     <${Read} of=${found} what="your mandates">${(/** @type {Found} */ data) => html`<${Whole} ...${data} />`}<//>`;
 }
 
-/** @param {AbortSignal} stop */
-async function read(stop) {
-  const [list, alerts] = await Promise.all([
+/**
+ * Reads all at first; after news the mandates that they are of alone, since an owner may have thousands.
+ * @param {import("../vendor/signals.js").Signal<import("../app/live.js").News>} news
+ * @returns {(stop: AbortSignal) => Promise<Found>}
+ */
+function useReader(news) {
+  const held = useRef(/** @type {Found | null} */ (null));
+  const heard = useRef(news.value);
+  const unread = useRef(/** @type {Set<string>} */ (new Set()));
+  return async (stop) => {
+    if (heard.current !== news.value) for (const id of news.value.ids) unread.current.add(id);
+    heard.current = news.value;
+    const ids = [...unread.current];
+    const known = new Set(held.current?.rows.map((row) => row.public_id));
+    const isPart = ids.length > 0 && ids.length <= MOST_READ && ids.every((id) => known.has(id));
+    held.current =
+      held.current && isPart ? await readAgain(held.current, ids, stop) : await readAll(stop);
+    for (const id of ids) unread.current.delete(id);
+    return held.current;
+  };
+}
+
+/** @param {Found} before @param {readonly string[]} ids @param {AbortSignal} stop @returns {Promise<Found>} */
+async function readAgain(before, ids, stop) {
+  const [read, alerts] = await Promise.all([detailsOf(ids, stop), newestAlerts(stop)]);
+  const details = new Map([...before.details, ...read]);
+  const rows = before.rows.map((row) => read.get(row.public_id)?.mandate ?? row);
+  return { ...before, rows, details, alerts };
+}
+
+/** @param {AbortSignal} stop @returns {Promise<Found>} */
+async function readAll(stop) {
+  const [{ rows, isWhole }, alerts] = await Promise.all([
     pages("/mandate-wallet/mandates", "mandates", { query: { limit: 100 }, most: 2_000, stop }),
-    get("/mandate-wallet/me/alerts", { limit: 20 }, stop),
+    newestAlerts(stop),
   ]);
-  const live = list.rows.filter((one) => LIVE.includes(one.status));
+  const live = rows.filter((one) => LIVE.includes(one.status)).slice(0, MOST_READ);
+  const ids = live.map((one) => one.public_id);
+  return { rows, isWhole, alerts, details: await detailsOf(ids, stop) };
+}
+
+/** @param {AbortSignal} stop */
+async function newestAlerts(stop) {
+  return (await get("/mandate-wallet/me/alerts", { limit: 20 }, stop)).alerts;
+}
+
+/** @param {readonly string[]} ids @param {AbortSignal} stop @returns {Promise<Details>} null: not read now */
+async function detailsOf(ids, stop) {
   /** @type {Details} */
-  const details = new Map();
-  const waiting = live.slice(0, MOST_READ);
+  const found = new Map();
+  const waiting = [...ids];
   const work = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      const { public_id: id } = one;
-      details.set(
-        id,
-        await get(`/mandate-wallet/mandates/${id}`, undefined, stop).catch(() => null),
-      );
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+      found.set(id, await get(`/mandate-wallet/mandates/${id}`, {}, stop).catch(() => null));
+      stop.throwIfAborted();
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { rows: list.rows, isWhole: list.isWhole, details, alerts: alerts.alerts };
+  return found;
 }
 
 /** @param {Found} props */
