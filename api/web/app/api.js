@@ -67,8 +67,9 @@ export function get(path, query, stop) {
 
 /**
  * @template {string} Path
+ * @template {import("./answers.js").Body<Path, "post">} Sent
  * @param {Path} path
- * @param {import("./answers.js").Body<Path, "post">} [body]
+ * @param {import("./answers.js").Exactly<Sent, import("./answers.js").Body<Path, "post">>} [body]
  * @param {{isRepeatable?: boolean}} [options] isRepeatable: with an idempotency key of its own
  * @returns {Promise<import("./answers.js").Answer<Path, "post">>}
  */
@@ -78,8 +79,9 @@ export function post(path, body, options = {}) {
 
 /**
  * @template {string} Path
+ * @template {import("./answers.js").Body<Path, "put">} Sent
  * @param {Path} path
- * @param {import("./answers.js").Body<Path, "put">} body
+ * @param {import("./answers.js").Exactly<Sent, import("./answers.js").Body<Path, "put">>} body
  * @param {{isRepeatable?: boolean}} [options]
  * @returns {Promise<import("./answers.js").Answer<Path, "put">>}
  */
