@@ -152,6 +152,44 @@ def test_news__while_the_page_is_hidden__is_read_when_it_is_shown(
     expect(page.locator(".badge", has_text="stopped").first).to_be_visible()
 
 
+def test_notice_of_a_lock__says_the_rule_the_case_and_until_when(opened: Opened) -> None:
+    notice = {
+        "id": 1, "user_id": 1001, "kind": "account_lock", "rule": "self_dealing", "case": "v_7", "case_status": "open",
+        "deadline": "2026-12-01T12:00:00Z", "created_at": "2026-11-24T12:00:00Z", "notice_board": "/public/violations/notices",
+    }  # fmt: skip
+    opened.page.route(
+        "**/me/notices*",
+        lambda route: route.fulfill(json={"notices": [notice], "next_cursor": None}),
+    )
+    opened.go("alerts")
+    shown = opened.page.get_by_role("region", name="Notices to your account")
+    expect(shown).to_contain_text("self dealing")
+    expect(shown).to_contain_text("Account 1001, case v_7, open; to be answered by 2026-12-01")
+
+
+def test_listing__shows_its_price_and_sources_and_links_https_alone(opened: Opened) -> None:
+    source = {"claim_text": "It rose.", "as_of_date": "2026-11-01"}
+    listing = {
+        "id": "l_abcdefghij", "title": "Night trades", "summary": "Buys at night.", "operator": "Harbour", "house": False,
+        "agent_id": "1001", "runner_agent_id": "1001", "product_type": "strategy_template", "status": "listed",
+        "status_at": "2026-11-24T12:00:00Z", "created_at": "2026-11-24T12:00:00Z", "markets": [], "ref_vault_id": None,
+        "price_model": "paid_read", "record": None,
+        "editable_params": [{"name": "max_trades", "type": "int", "min": 1, "max": 9, "default": 3}],
+        "cited": [
+            source | {"source_name": "Fair", "url": "https://example.org/a"},
+            source | {"source_name": "Foul", "url": "javascript:alert(1)"},
+        ],
+    }  # fmt: skip
+    opened.page.route("**/gallery/l_abcdefghij", lambda route: route.fulfill(json=listing))
+    opened.go("gallery/l_abcdefghij")
+    main = opened.page.locator("#main")
+    expect(main).to_contain_text("Each read is paid.")
+    expect(main).to_contain_text("max trades")
+    expect(main.get_by_role("link", name="Fair")).to_have_attribute("href", "https://example.org/a")
+    expect(main).to_contain_text("Foul")
+    assert main.get_by_role("link", name="Foul").count() == 0
+
+
 def drafted(owner: Client, **more: object) -> str:
     made = owner.mandates.create(
         purpose="Wait for the price, then buy.",

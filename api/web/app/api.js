@@ -96,12 +96,11 @@ export function put(path, body, options = {}) {
  * @returns {Promise<any>} the answer's JSON
  */
 async function asked(method, path, options) {
-  const answer = await send(method, path, options);
-  const body = parsed(await answer.text());
+  const { answer, content } = await send(method, path, options, (one) => one.text());
+  const body = parsed(content);
   if (answer.ok) return body;
-  const refusal = new ApiRefusal(answer.status, body);
   if (answer.status === 401) expired();
-  throw refusal;
+  throw new ApiRefusal(answer.status, body);
 }
 
 /**
@@ -110,20 +109,25 @@ async function asked(method, path, options) {
  * @returns {Promise<string>} the answer as it was sent, for files
  */
 export async function text(path, query) {
-  const answer = await send("GET", path, { query });
-  if (answer.ok) return answer.text();
-  throw new ApiRefusal(answer.status, parsed(await answer.text()));
+  const { answer, content } = await send("GET", path, { query }, (one) => one.text());
+  if (answer.ok) return content;
+  throw new ApiRefusal(answer.status, parsed(content));
 }
 
 /** @param {string} path @param {SendOptions["query"]} [query] @returns {Promise<Blob>} */
 export async function blob(path, query) {
-  const answer = await send("GET", path, { query });
-  if (answer.ok) return answer.blob();
-  throw new ApiRefusal(answer.status, parsed(await answer.text()));
+  const { answer, content } = await send("GET", path, { query }, (one) => one.blob());
+  if (answer.ok) return content;
+  throw new ApiRefusal(answer.status, parsed(await content.text()));
 }
 
-/** @param {string} method @param {string} path @param {SendOptions} options */
-async function send(method, path, options) {
+/**
+ * An answer with its whole content. Errors: OfflineError, also where it broke off; what `options.signal` aborts with.
+ * @template Content
+ * @param {string} method @param {string} path @param {SendOptions} options
+ * @param {(answer: Response) => Promise<Content>} read
+ */
+async function send(method, path, options, read) {
   const headers = new Headers();
   if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
   if (options.body !== undefined) headers.set("Content-Type", "application/json");
@@ -137,8 +141,9 @@ async function send(method, path, options) {
       signal: options.signal ? AbortSignal.any([options.signal, limit]) : limit,
       credentials: "omit",
     });
+    const content = await read(answer);
     isOnline.value = true;
-    return answer;
+    return { answer, content };
   } catch (error) {
     if (options.signal?.aborted) throw error;
     isOnline.value = false;

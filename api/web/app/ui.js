@@ -60,7 +60,7 @@ export function Time({ at, why }) {
 /** @param {{value: string | null | undefined, label?: string}} props an address or a hash, whole when copied */
 export function Hash({ value, label }) {
   if (!value) return html`<${Unknown} why="There is none yet." />`;
-  const copy = () => void navigator.clipboard?.writeText(value);
+  const copy = () => navigator.clipboard?.writeText(value).catch(() => null); // where the browser allows it
   return html`<span class="row hash"
     ><code title=${value}>${shortHash(value)}</code
     ><button class="plain copy" type="button" onClick=${copy} aria-label=${`Copy ${label ?? "it"} ${value}`}
