@@ -28,6 +28,7 @@ import { whatOf } from "./record.js";
  * @typedef {import("../app/answers.js").MandateView} MandateView
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  * @typedef {Map<string, WholeMandate | null>} Details
+ * @typedef {{key: string, what: string, text: string, href: string, button: string, tone?: string}} Need
  * @typedef {{rows: MandateView[], isWhole: boolean, details: Details, alerts: AlertView[]}} Found
  */
 
@@ -159,79 +160,70 @@ function Totals({ rows, details }) {
 }
 
 /**
- * What waits for the owner, the most pressing first.
+ * What waits for the owner: alerts first, then mandate by mandate.
  * @param {readonly MandateView[]} rows @param {Details} details @param {readonly AlertView[]} alerts
  */
 function needsOf(rows, details, alerts) {
-  const found = [];
-  for (const alert of alerts.filter((one) => one.withdrawn_at === null).slice(0, 3)) {
-    found.push({
-      key: `alert ${alert.id}`,
-      what: words(alert.kind),
-      text: alert.message ?? words(alert.event),
-      href: link("alerts"),
-      button: "Read the alert",
-    });
+  const news = alerts.filter((one) => one.withdrawn_at === null).slice(0, 3);
+  const read = news.map(
+    (alert) =>
+      /** @type {Need} */ ({
+        key: `alert ${alert.id}`,
+        what: words(alert.kind),
+        text: alert.message ?? words(alert.event),
+        href: link("alerts"),
+        button: "Read the alert",
+      }),
+  );
+  const asked = rows.flatMap((row) => {
+    const detail = details.get(row.public_id) ?? null;
+    return [stepOf(row, detail), approvalsOf(row, detail), doubtOf(row)];
+  });
+  return [...read, ...asked.filter((one) => one !== null)];
+}
+
+/**
+ * The owner's next step of a mandate, if it waits for one.
+ * @param {MandateView} row @param {WholeMandate | null} detail @returns {Need | null}
+ */
+function stepOf(row, detail) {
+  const name = cut(row.purpose, 120);
+  const found = { key: row.public_id, href: link("mandates", row.public_id) };
+  if (row.status === "draft" && row.proposed_by_agent_id) {
+    const text = `An agent proposes: ${name}`;
+    return { ...found, what: "proposal", text, button: "Review the proposal" };
   }
-  for (const row of rows) {
-    const detail = details.get(row.public_id);
-    const href = link("mandates", row.public_id);
-    const { public_id: key, purpose } = row;
-    if (row.status === "draft" && row.proposed_by_agent_id) {
-      found.push({
-        key,
-        what: "proposal",
-        text: `An agent proposes: ${cut(purpose, 120)}`,
-        href,
-        button: "Review the proposal",
-      });
-    } else if (row.status === "signed" && row.market_mode === "testnet") {
-      found.push({
-        key,
-        what: "not funded",
-        text: `Signed, and without a vault: ${cut(purpose, 120)}`,
-        href,
-        button: "Create the vault",
-      });
-    } else if (row.status === "stopped" && detail?.lock?.withdrawable) {
-      found.push({
-        key,
-        what: "stopped",
-        tone: "loss",
-        text: `Stopped with money in its vault: ${cut(purpose, 120)}`,
-        href,
-        button: "Close and withdraw",
-      });
-    } else if (detail?.progress?.next_event?.code === "settle_grace_ends") {
-      found.push({
-        key,
-        what: "grace ending",
-        text: `The agent's fee is settled first: ${cut(purpose, 120)}`,
-        href,
-        button: "Open",
-      });
-    }
-    const asks = (detail?.steps ?? []).filter(
-      (step) => step.kind === "consent" && step.status === "pending",
-    ).length;
-    if (asks > 0)
-      found.push({
-        key: `${key} approvals`,
-        what: `${asks} above your threshold`,
-        text: cut(purpose, 120),
-        href: link("mandates", key, "approvals"),
-        button: "See the actions",
-      });
-    if (row.data_issue)
-      found.push({
-        key: `${key} data`,
-        what: "data",
-        text: row.data_issue_reason ?? "Some figures of this mandate may be wrong.",
-        href,
-        button: "Open",
-      });
+  if (row.status === "signed" && row.market_mode === "testnet") {
+    const text = `Signed, and without a vault: ${name}`;
+    return { ...found, what: "not funded", text, button: "Create the vault" };
   }
-  return found;
+  if (row.status === "stopped" && detail?.lock.withdrawable) {
+    const text = `Stopped with money in its vault: ${name}`;
+    return { ...found, what: "stopped", tone: "loss", text, button: "Close and withdraw" };
+  }
+  if (detail?.progress.next_event?.code === "settle_grace_ends") {
+    const text = `The agent's fee is settled first: ${name}`;
+    return { ...found, what: "grace ending", text, button: "Open" };
+  }
+  return null;
+}
+
+/** @param {MandateView} row @param {WholeMandate | null} detail @returns {Need | null} */
+function approvalsOf({ public_id: id, purpose }, detail) {
+  const isAsked = (/** @type {WholeMandate["steps"][number]} */ step) =>
+    step.kind === "consent" && step.status === "pending";
+  const count = detail?.steps.filter(isAsked).length ?? 0;
+  if (count === 0) return null;
+  const what = `${count} above your threshold`;
+  const href = link("mandates", id, "approvals");
+  return { key: `${id} approvals`, what, text: cut(purpose, 120), href, button: "See the actions" };
+}
+
+/** @param {MandateView} row @returns {Need | null} */
+function doubtOf({ public_id: id, data_issue: isDoubted, data_issue_reason: reason }) {
+  if (!isDoubted) return null;
+  const text = reason ?? "Some figures of this mandate may be wrong.";
+  return { key: `${id} data`, what: "data", text, href: link("mandates", id), button: "Open" };
 }
 
 /** @param {Details} details @returns {import("../app/table.js").Column<MandateView>[]} */

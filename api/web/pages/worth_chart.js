@@ -46,15 +46,17 @@ function seriesOf(events, data) {
   const points = [];
   const markers = [];
   let deposited = 0n;
+  let isMarked = false; // from the first mark on, what was paid in is not what it is worth
   for (const event of [...events].reverse()) {
     const at = event.occurred_at;
     const mark = /** @type {{worth?: unknown} | undefined} */ (event.payload.mark);
     if (event.kind === "deposit") {
       deposited += units(event.amount_usdc) ?? 0n;
-      points.push({ at, worth: amountText(deposited), from: "funding" });
-    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null)
+      if (!isMarked) points.push({ at, worth: amountText(deposited), from: "funding" });
+    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null) {
       points.push({ at, worth: mark.worth, from: "keeper's mark" });
-    else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
+      isMarked = true;
+    } else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
     else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
     else if (event.payload.executed) markers.push({ at, text: "action", isBad: false });
   }
