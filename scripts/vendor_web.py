@@ -102,27 +102,18 @@ def files() -> dict[str, bytes]:
     packages = sorted({*BUNDLED, *(file.package for file in FILES)})
     licences = "\n\n".join(f"{name}\n{'=' * len(name)}\n{_licence(name)}" for name in packages)
     found["LICENSES.txt"] = (licences + "\n").encode()
+    sources = [(file.name, file.package, file.path) for file in FILES]
+    sources += [(BUNDLE, package, source) for package, source in BUNDLED.items()]
     rows = [
         {
-            "file": file.name,
-            "package": file.package,
-            "version": _manifest(file.package)["version"],
-            "licence": _manifest(file.package)["license"],
-            "from": file.path,
-            "sha256": hashlib.sha256(found[file.name]).hexdigest(),
-        }
-        for file in FILES
-    ]
-    rows += [
-        {
-            "file": BUNDLE,
+            "file": name,
             "package": package,
             "version": _manifest(package)["version"],
             "licence": _manifest(package)["license"],
             "from": source,
-            "sha256": hashlib.sha256(found[BUNDLE]).hexdigest(),
+            "sha256": hashlib.sha256(found[name]).hexdigest(),
         }
-        for package, source in BUNDLED.items()
+        for name, package, source in sources
     ]
     found["vendor.json"] = (json.dumps(rows, indent=1) + "\n").encode()
     return found

@@ -32,10 +32,8 @@ MEDIA_TYPES: Mapping[str, str] = {
 PREFIX = "/web/"
 PLACEHOLDER = "/web/HASH/"
 PRELOADED = "<!-- modules of the first page -->"
-FIRST_PAGE = (
-    "app",
-    "vendor",
-)  # folders whose modules every page needs, but for what is loaded when shown
+# Folders whose modules every page needs, but for what is loaded when it is shown.
+FIRST_PAGE = ("app", "vendor")
 LOADED_WHEN_SHOWN = frozenset(
     {
         "vendor/charts.js",
@@ -155,7 +153,7 @@ def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Resp
         "Vary": "Accept-Encoding",
         "X-Content-Type-Options": "nosniff",
     }
-    if request.headers.get("if-none-match") == file.etag:
+    if file.etag in request.headers.get("if-none-match", ""):  # a list, or made weak by a proxy
         return Response(status_code=304, headers=standing)
     if file.compressed is None or not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.content, media_type=file.media_type, headers=standing)

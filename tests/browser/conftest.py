@@ -76,6 +76,10 @@ class Mandate:
         ):
             wallet.send(owner.mandates.stop_call(self.id))
 
+    def await_status(self, status: str) -> None:
+        with self.place.owner() as owner:
+            _until(lambda: owner.mandates.read(self.id)["mandate"]["status"] == status)
+
 
 @dataclass
 class Opened:

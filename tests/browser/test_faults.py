@@ -166,6 +166,35 @@ def test_service__away__is_said_and_found_again_by_itself(open_page: Open, place
     ).to_be_visible()
 
 
+SLOW_AFTER_AWAY = """
+(() => {
+  const real = window.fetch;
+  let asked = 0;
+  window.fetch = async (address, options) => {
+    if (!String(address).includes("/me/statement")) return real(address, options);
+    if (asked++ === 0) throw new TypeError("away");
+    await new Promise((done, fail) => {
+      setTimeout(done, 7000);
+      options.signal.addEventListener("abort", () => fail(options.signal.reason));
+    });
+    return real(address, options);
+  };
+})();
+"""
+
+
+def test_service__slower_than_the_page_tries_again__is_waited_for(
+    open_page: Open, place: Place
+) -> None:
+    opened = open_page(place.wallet())
+    opened.page.add_init_script(SLOW_AFTER_AWAY)
+    opened.go()
+    opened.sign_in()
+    opened.go("statements")
+    expect(opened.page.get_by_text("The service does not answer").first).to_be_visible()
+    expect(opened.page.get_by_text("not over yet")).to_be_visible()
+
+
 def test_hostile_text__is_shown_as_text_and_breaks_no_page(open_page: Open, place: Place) -> None:
     with place.owner() as owner:
         made = owner.mandates.create(

@@ -4,6 +4,7 @@ twice, and each page says where it is.
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Request, expect
@@ -67,14 +68,12 @@ def test_agent_of_another_owner__is_offered_the_open_board(opened: Opened, place
         expect(opened.page.get_by_label("Agent", exact=True)).to_have_value("")
 
 
-def test_paper_mandate__whose_owner_signed_a_row__is_stopped_with_a_signature(
-    opened: Opened, owner: Client
-) -> None:
+def test_paper_mandate__is_stopped_without_a_transaction(opened: Opened, owner: Client) -> None:
     mandate_id = paper_at_work(owner, opened.place)
     opened.go(f"mandates/{mandate_id}")
     opened.page.get_by_role("button", name="Stop", exact=True).click()
     expect(opened.page.locator(".badge", has_text="stopped").first).to_be_visible()
-    assert opened.wallet.asked.count("eth_signTypedData_v4") == 1
+    assert "eth_sendTransaction" not in opened.wallet.asked
 
 
 def test_connect__double_clicked__connects_one_agent(opened: Opened) -> None:
@@ -113,6 +112,84 @@ def test_navigation__says_where_it_went_and_goes_back(opened: Opened) -> None:
     expect(page).to_have_title("Mandates · Mandate Wallet")
 
 
+def test_news_of_a_mandate__reads_that_mandate_again_and_not_the_list(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go("mandates")
+    page.reload()
+    row = page.get_by_role("row").filter(has_text=mandate.id)
+    expect(row).to_contain_text("working")
+    expect(page.locator("[data-fresh=live]")).to_be_visible()
+    page.wait_for_timeout(1_000)
+    read: list[str] = []
+    page.on("request", lambda one: read.append(urlsplit(one.url).path))
+    mandate.stop()
+    expect(row).to_contain_text("stopped")
+    assert "/mandate-wallet/mandates" not in read
+    assert {one for one in read if "/mandates/" in one} == {
+        f"/mandate-wallet/mandates/{mandate.id}"
+    }
+
+
+def test_news__while_the_page_is_hidden__is_read_when_it_is_shown(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go(f"mandates/{mandate.id}")
+    page.reload()
+    expect(page.locator("[data-fresh=live]")).to_be_visible()
+    page.locator(".chart canvas").first.wait_for()
+    page.wait_for_timeout(1_000)
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    read: list[str] = []
+    page.on("request", lambda one: read.append(one.url))
+    mandate.stop()
+    mandate.await_status("stopped")
+    page.wait_for_timeout(1_500)
+    assert read == []
+    page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(".badge", has_text="stopped").first).to_be_visible()
+
+
+def test_notice_of_a_lock__says_the_rule_the_case_and_until_when(opened: Opened) -> None:
+    notice = {
+        "id": 1, "user_id": 1001, "kind": "account_lock", "rule": "self_dealing", "case": "v_7", "case_status": "open",
+        "deadline": "2026-12-01T12:00:00Z", "created_at": "2026-11-24T12:00:00Z", "notice_board": "/public/violations/notices",
+    }  # fmt: skip
+    opened.page.route(
+        "**/me/notices*",
+        lambda route: route.fulfill(json={"notices": [notice], "next_cursor": None}),
+    )
+    opened.go("alerts")
+    shown = opened.page.get_by_role("region", name="Notices to your account")
+    expect(shown).to_contain_text("self dealing")
+    expect(shown).to_contain_text("Account 1001, case v_7, open; to be answered by 2026-12-01")
+
+
+def test_listing__shows_its_price_and_sources_and_links_https_alone(opened: Opened) -> None:
+    source = {"claim_text": "It rose.", "as_of_date": "2026-11-01"}
+    listing = {
+        "id": "l_abcdefghij", "title": "Night trades", "summary": "Buys at night.", "operator": "Harbour", "house": False,
+        "agent_id": "1001", "runner_agent_id": "1001", "product_type": "strategy_template", "status": "listed",
+        "status_at": "2026-11-24T12:00:00Z", "created_at": "2026-11-24T12:00:00Z", "markets": [], "ref_vault_id": None,
+        "price_model": "paid_read", "record": None,
+        "editable_params": [{"name": "max_trades", "type": "int", "min": 1, "max": 9, "default": 3}],
+        "cited": [
+            source | {"source_name": "Fair", "url": "https://example.org/a"},
+            source | {"source_name": "Foul", "url": "javascript:alert(1)"},
+        ],
+    }  # fmt: skip
+    opened.page.route("**/gallery/l_abcdefghij", lambda route: route.fulfill(json=listing))
+    opened.go("gallery/l_abcdefghij")
+    main = opened.page.locator("#main")
+    expect(main).to_contain_text("Each read is paid.")
+    expect(main).to_contain_text("max trades")
+    expect(main.get_by_role("link", name="Fair")).to_have_attribute("href", "https://example.org/a")
+    expect(main).to_contain_text("Foul")
+    assert main.get_by_role("link", name="Foul").count() == 0
+
+
 def drafted(owner: Client, **more: object) -> str:
     made = owner.mandates.create(
         purpose="Wait for the price, then buy.",
@@ -125,15 +202,12 @@ def drafted(owner: Client, **more: object) -> str:
 
 
 def paper_at_work(owner: Client, place: Place) -> str:
-    """A paper mandate with a row that its owner signed."""
     agent = owner.connect("paper-agent")
     owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
     mandate_id = drafted(owner, agent_id=agent.user_id, market_mode="paper")
     owner.sign_terms(mandate_id, place.key("owner"))
     agent.mandates.accept(mandate_id)
     agent.close()
-    signed = owner.mandates.report_event(mandate_id, kind="note", payload={"text": "I watch."})
-    assert signed["event"]["signed_by"] is not None
     return mandate_id
 
 

@@ -66,9 +66,9 @@ def _connect(page: Page, place: Place) -> Client:
     agent = Client(place.base_url, keys["api_key"], bearer=keys["bearer_token"])
     agent.link_wallet(place.key("agent"))
     page.get_by_role("button", name="I have kept them").click()
-    row = page.get_by_role("listitem").filter(has_text="harbour-trader")
-    row.get_by_role("button", name="Let it take mandates").click()
-    row.get_by_role("button", name="Take no more mandates").wait_for()
+    own = page.get_by_role("listitem").filter(has_text="harbour-trader")
+    own.get_by_role("button", name="Let it take mandates").click()
+    own.get_by_role("button", name="Take no more mandates").wait_for()
     return agent
 
 

@@ -34,6 +34,9 @@ export type Query<Path extends string> = {
 /** What a call sends. */
 export type Body<Path extends string, By extends Method> =
   Operation<Path, By> extends { requestBody?: infer Sent } ? Json<NonNullable<Sent>> : undefined;
+type Names<Of> = Of extends unknown ? keyof Of : never;
+/** What a call sends, and no field beside: the service refuses one that it does not know. */
+export type Exactly<Sent, Wanted> = Sent & { [Extra in Exclude<Names<Sent>, Names<Wanted>>]?: never };
 /** A page of a list, whose rows are in `Field`. */
 export type Row<Path extends string, Field extends keyof Answer<Path>> =
   Answer<Path>[Field] extends readonly (infer One)[] ? One : never;

@@ -18,6 +18,10 @@ export const isOnline = signal(true);
 /** Told when the service no longer knows the session. @type {Set<() => void>} */
 export const onExpired = new Set();
 
+export function expired() {
+  if (token.value !== null) for (const tell of onExpired) tell();
+}
+
 const LONGEST_MS = 30_000;
 
 export class ApiRefusal extends Error {
@@ -63,8 +67,9 @@ export function get(path, query, stop) {
 
 /**
  * @template {string} Path
+ * @template {import("./answers.js").Body<Path, "post">} Sent
  * @param {Path} path
- * @param {import("./answers.js").Body<Path, "post">} [body]
+ * @param {import("./answers.js").Exactly<Sent, import("./answers.js").Body<Path, "post">>} [body]
  * @param {{isRepeatable?: boolean}} [options] isRepeatable: with an idempotency key of its own
  * @returns {Promise<import("./answers.js").Answer<Path, "post">>}
  */
@@ -74,8 +79,9 @@ export function post(path, body, options = {}) {
 
 /**
  * @template {string} Path
+ * @template {import("./answers.js").Body<Path, "put">} Sent
  * @param {Path} path
- * @param {import("./answers.js").Body<Path, "put">} body
+ * @param {import("./answers.js").Exactly<Sent, import("./answers.js").Body<Path, "put">>} body
  * @param {{isRepeatable?: boolean}} [options]
  * @returns {Promise<import("./answers.js").Answer<Path, "put">>}
  */
@@ -90,12 +96,11 @@ export function put(path, body, options = {}) {
  * @returns {Promise<any>} the answer's JSON
  */
 async function asked(method, path, options) {
-  const answer = await send(method, path, options);
-  const body = parsed(await answer.text());
+  const { answer, content } = await send(method, path, options, (one) => one.text());
+  const body = parsed(content);
   if (answer.ok) return body;
-  const refusal = new ApiRefusal(answer.status, body);
-  if (answer.status === 401 && token.value !== null) for (const tell of onExpired) tell();
-  throw refusal;
+  if (answer.status === 401) expired();
+  throw new ApiRefusal(answer.status, body);
 }
 
 /**
@@ -104,20 +109,25 @@ async function asked(method, path, options) {
  * @returns {Promise<string>} the answer as it was sent, for files
  */
 export async function text(path, query) {
-  const answer = await send("GET", path, { query });
-  if (answer.ok) return answer.text();
-  throw new ApiRefusal(answer.status, parsed(await answer.text()));
+  const { answer, content } = await send("GET", path, { query }, (one) => one.text());
+  if (answer.ok) return content;
+  throw new ApiRefusal(answer.status, parsed(content));
 }
 
 /** @param {string} path @param {SendOptions["query"]} [query] @returns {Promise<Blob>} */
 export async function blob(path, query) {
-  const answer = await send("GET", path, { query });
-  if (answer.ok) return answer.blob();
-  throw new ApiRefusal(answer.status, parsed(await answer.text()));
+  const { answer, content } = await send("GET", path, { query }, (one) => one.blob());
+  if (answer.ok) return content;
+  throw new ApiRefusal(answer.status, parsed(await content.text()));
 }
 
-/** @param {string} method @param {string} path @param {SendOptions} options */
-async function send(method, path, options) {
+/**
+ * An answer with its whole content. Errors: OfflineError, also where it broke off; what `options.signal` aborts with.
+ * @template Content
+ * @param {string} method @param {string} path @param {SendOptions} options
+ * @param {(answer: Response) => Promise<Content>} read
+ */
+async function send(method, path, options, read) {
   const headers = new Headers();
   if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
   if (options.body !== undefined) headers.set("Content-Type", "application/json");
@@ -131,8 +141,9 @@ async function send(method, path, options) {
       signal: options.signal ? AbortSignal.any([options.signal, limit]) : limit,
       credentials: "omit",
     });
+    const content = await read(answer);
     isOnline.value = true;
-    return answer;
+    return { answer, content };
   } catch (error) {
     if (options.signal?.aborted) throw error;
     isOnline.value = false;
@@ -165,6 +176,30 @@ function searched(query) {
   }
   const text = found.toString();
   return text ? `?${text}` : "";
+}
+
+/**
+ * A list of rows with ids, newest first, read again: its newest page alone, where that reaches what was read before.
+ * @template {string} Path
+ * @template {keyof import("./answers.js").Answer<Path> & string} Field
+ * @template {{id: number}} One
+ * @param {{rows: One[], isWhole: boolean} | null} before
+ * @param {Path} path
+ * @param {Field} field
+ * @param {{query: import("./answers.js").Query<Path>, most: number, stop: AbortSignal,
+ *   onPage?: (count: number) => void}} options
+ * @returns {Promise<{rows: One[], isWhole: boolean}>}
+ */
+export async function pagesAgain(before, path, field, options) {
+  if (before !== null) {
+    const page = await asked("GET", path, { query: options.query, signal: options.stop });
+    /** @type {One[]} */
+    const newest = page[field];
+    const ids = new Set(newest.map((row) => row.id));
+    const older = before.rows.filter((row) => !ids.has(row.id));
+    if (older.length < before.rows.length) return { ...before, rows: [...newest, ...older] };
+  }
+  return /** @type {any} */ (pages(path, field, options));
 }
 
 /**

@@ -5,7 +5,8 @@ import { createChart, createSeriesMarkers, LineSeries } from "../vendor/charts.j
 
 /**
  * @param {HTMLElement} box
- * @param {{points: {at: string, worth: string}[], markers: {at: string, text: string, isBad: boolean}[], mandate: any}} shown
+ * @param {{points: {at: string, worth: string}[], markers: {at: string, text: string, isBad: boolean}[],
+ *   mandate: import("./answers.js").MandateView}} shown
  * @returns {() => void} takes it away
  */
 export function drawWorth(box, { points, markers, mandate }) {

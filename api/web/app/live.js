@@ -1,54 +1,92 @@
-// What happens while a page is open: the service's events of a mandate, or of all the owner's mandates, counted.
+// What happens while a page is open: the service's events of a mandate, or of all the owner's mandates.
 //
-// A page reads again when its count rises. Where the stream does not come, events.js polls and says so.
+// A page reads again what changed, when there is news; a hidden one when it is shown again. Where the stream does not
+// come, events.js polls and says so.
 
-import { token } from "./api.js";
+import { expired, token } from "./api.js";
 import { openEvents } from "./events.js";
 import { signal, useEffect, useSignal } from "./ui.js";
+
+/**
+ * Mandates that something happened to; "" stands for all of them.
+ * @typedef {{ids: ReadonlySet<string>}} News
+ */
 
 const GATHERED_MS = 300; // rows of one block come together: the page reads once
 
 /** How fresh the page is. @type {import("../vendor/signals.js").Signal<import("./events.js").Freshness | null>} */
 export const freshness = signal(null);
 
-/** @returns {import("../vendor/signals.js").Signal<number>} counts up when something happened in any mandate */
+/** @returns {import("../vendor/signals.js").Signal<News>} of all mandates of the owner */
 export function useOwnerEvents() {
-  return useTicks("/mandate-wallet/me/events");
+  return useNews("/mandate-wallet/me/events");
 }
 
 /** @param {string} id */
 export function useMandateEvents(id) {
-  return useTicks(`/mandate-wallet/mandates/${encodeURIComponent(id)}/events`);
+  return useNews(`/mandate-wallet/mandates/${encodeURIComponent(id)}/events`);
 }
 
 /** @param {string} url */
-function useTicks(url) {
-  const ticks = useSignal(0);
+function useNews(url) {
+  const news = useSignal(/** @type {News} */ ({ ids: new Set() }));
   useEffect(() => {
     if (token.value === null) return undefined;
     const controller = new AbortController();
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let timer;
+    const gathered = gathers((ids) => {
+      news.value = { ids };
+    });
     openEvents({
       url,
       token: token.value,
       signal: controller.signal,
       // also at the first `reset`: what happened between the page's own read and the stream's begin
-      onEvent: () => {
-        clearTimeout(timer);
-        timer = setTimeout(() => {
-          ticks.value += 1;
-        }, GATHERED_MS);
+      onEvent: ({ name, data }) => {
+        gathered.add(name === "reset" ? "" : String(data.mandate_id));
       },
       onState: (state) => {
         freshness.value = state;
       },
+      onRefused: (status) => {
+        if (status === 401) expired();
+      },
     });
     return () => {
-      clearTimeout(timer);
+      gathered.end();
       controller.abort();
       freshness.value = null;
     };
   }, [url, token.value]);
-  return ticks;
+  return news;
+}
+
+/**
+ * Tells of what comes within a moment at once, and of what comes while the page is hidden when it is shown.
+ * @param {(ids: ReadonlySet<string>) => void} tell
+ */
+function gathers(tell) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {Set<string>} */
+  let ids = new Set();
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (document.hidden || ids.size === 0) return;
+    const told = ids;
+    ids = new Set();
+    tell(told);
+  };
+  document.addEventListener("visibilitychange", flush);
+  return {
+    /** @param {string} id */
+    add(id) {
+      ids.add(id);
+      timer ??= setTimeout(flush, GATHERED_MS);
+    },
+    end() {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", flush);
+    },
+  };
 }

@@ -1,11 +1,17 @@
 // What a page reads: the newest answer, its error beside it, read again on demand and while the page is open.
 //
-// An error never takes away what was read before; the page says that it is old.
+// An error never takes away what was read before; the page says that it is old. One read at a time: what is asked for
+// while one runs is read once after it, so that a slow service is not asked again before it could answer.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { OfflineError } from "./api.js";
 
 const RETRY_S = 5;
+
+/**
+ * `isStale`: something happened since it was asked; `done` when nothing more is to be read.
+ * @typedef {{stop: AbortController, isStale: boolean, done: Promise<void>}} Reading
+ */
 
 /**
  * @template T
@@ -29,29 +35,48 @@ export function useResource(read, inputs, options = {}) {
       at: null,
     }),
   );
-  const latest = useRef(/** @type {AbortController | null} */ (null));
+  const reading = useRef(/** @type {Reading | null} */ (null));
   const reader = useRef(read);
   reader.current = read;
 
-  const reload = async () => {
-    latest.current?.abort();
-    const controller = new AbortController();
-    latest.current = controller;
+  const readOnce = async (/** @type {AbortSignal} */ stop) => {
     setState((old) => ({ ...old, isLoading: true }));
     try {
-      const data = await reader.current(controller.signal);
-      if (!controller.signal.aborted)
-        setState({ data, error: null, isLoading: false, at: Date.now() });
+      const data = await reader.current(stop);
+      if (!stop.aborted) setState({ data, error: null, isLoading: false, at: Date.now() });
     } catch (error) {
-      if (controller.signal.aborted) return;
+      if (stop.aborted) return;
       setState((old) => ({ ...old, error: /** @type {Error} */ (error), isLoading: false }));
     }
+  };
+
+  const reload = () => {
+    if (reading.current !== null) {
+      reading.current.isStale = true;
+      return reading.current.done;
+    }
+    /** @type {Reading} */
+    const mine = { stop: new AbortController(), isStale: false, done: Promise.resolve() };
+    reading.current = mine;
+    const { signal } = mine.stop;
+    const untilFresh = async () => {
+      do {
+        mine.isStale = false;
+        await readOnce(signal);
+      } while (mine.isStale && !signal.aborted);
+      if (reading.current === mine) reading.current = null;
+    };
+    mine.done = untilFresh();
+    return mine.done;
   };
 
   useEffect(() => {
     setState({ data: null, error: null, isLoading: true, at: null });
     void reload();
-    return () => latest.current?.abort();
+    return () => {
+      reading.current?.stop.abort();
+      reading.current = null;
+    };
   }, inputs);
   const isFirst = useRef(true);
   useEffect(() => {
@@ -63,7 +88,7 @@ export function useResource(read, inputs, options = {}) {
   useEffect(() => {
     if (retryS === 0) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden) void reload();
+      if (!document.hidden && reading.current === null) void reload();
     }, retryS * 1000);
     return () => clearInterval(timer);
   }, [...inputs, retryS]);

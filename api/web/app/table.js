@@ -65,7 +65,10 @@ function LongBody({ name, label, columns, rows, keyOf, order }) {
       frame = requestAnimationFrame(() => setTop(Math.floor(element.scrollTop / ROW_PX)));
     };
     element.addEventListener("scroll", follow, { passive: true });
-    return () => element.removeEventListener("scroll", follow);
+    return () => {
+      cancelAnimationFrame(frame);
+      element.removeEventListener("scroll", follow);
+    };
   }, []);
   const first = Math.max(0, top - SPARE_ROWS);
   const last = Math.min(rows.length, top + 30 + SPARE_ROWS);

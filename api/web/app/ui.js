@@ -2,27 +2,15 @@
 //
 // Every string from outside is text: htm makes elements and text nodes, never HTML.
 
-import { useEffect, useId, useMemo, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 import htm from "../vendor/htm.js";
 import { h, render } from "../vendor/preact.js";
-import { computed, effect, signal, useSignal } from "../vendor/signals.js";
+import { effect, signal, useSignal } from "../vendor/signals.js";
 
 import { ago, clock, shortHash, signOf, usdc } from "./format.js";
 import { isArrival } from "./router.js";
 
-export {
-  computed,
-  effect,
-  h,
-  render,
-  signal,
-  useEffect,
-  useId,
-  useMemo,
-  useRef,
-  useSignal,
-  useState,
-};
+export { effect, render, signal, useEffect, useMemo, useRef, useSignal, useState };
 /** @typedef {Event & {currentTarget: HTMLInputElement}} InputOf an event of a field */
 
 /** @type {(strings: TemplateStringsArray, ...values: unknown[]) => any} */
@@ -72,7 +60,7 @@ export function Time({ at, why }) {
 /** @param {{value: string | null | undefined, label?: string}} props an address or a hash, whole when copied */
 export function Hash({ value, label }) {
   if (!value) return html`<${Unknown} why="There is none yet." />`;
-  const copy = () => void navigator.clipboard?.writeText(value);
+  const copy = () => navigator.clipboard?.writeText(value).catch(() => null); // where the browser allows it
   return html`<span class="row hash"
     ><code title=${value}>${shortHash(value)}</code
     ><button class="plain copy" type="button" onClick=${copy} aria-label=${`Copy ${label ?? "it"} ${value}`}
@@ -146,11 +134,6 @@ export function PageHead({ title, lead, children }) {
   </header>`;
 }
 
-/** @param {{children?: any, what?: string}} props */
-export function Loading({ what = "this page" }) {
-  return html`<p class="quiet" role="status">Loading ${what} …</p>`;
-}
-
 /**
  * Save text as a file.
  * @param {string} name
@@ -164,19 +147,4 @@ export function download(name, content, type = "text/plain") {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-/**
- * Call a function every `seconds` while the page is visible.
- * @param {() => void} work
- * @param {number} seconds
- * @param {unknown[]} inputs
- */
-export function useEvery(work, seconds, inputs) {
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) work();
-    }, seconds * 1000);
-    return () => clearInterval(timer);
-  }, inputs);
 }

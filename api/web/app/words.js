@@ -18,11 +18,3 @@ export function timeText(seconds) {
   if (Number.isNaN(date.getTime())) return "unknown time";
   return date.toISOString().slice(0, 19).replace("T", " ") + " UTC";
 }
-
-/**
- * The two ends of an address or a hash, for narrow places.
- * @param {string} hex
- */
-export function shortHex(hex) {
-  return `${hex.slice(0, 8)}\u2026${hex.slice(-6)}`;
-}

@@ -1,12 +1,11 @@
 // What the owner can do now, each button with what it does. Calls are built by the service and signed by the wallet.
 
-import { get } from "../app/api.js";
+import { get, post } from "../app/api.js";
 import { clock, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { session, wallet } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
-import { write } from "../app/signed_rows.js";
 import { begin, changed } from "../app/transaction_card.js";
 import { Amount, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
@@ -85,7 +84,7 @@ function OfVault({ data, run, isBusy, onOpen }) {
 function PaperStop({ id, run, isBusy, reload }) {
   const stop = () =>
     run(async () => {
-      await write("stop", id, wallet.value);
+      await post(`/mandate-wallet/mandates/${id}/stop`, {}, { isRepeatable: true });
       await reload();
     });
   return html`<${Act} kind="stop" label="Stop" does="ends the paper mandate; open positions are void" isBusy=${isBusy} onClick=${stop} />`;

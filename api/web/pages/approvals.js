@@ -5,7 +5,6 @@ import { shortHash } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
-import { changed } from "../app/transaction_card.js";
 import { Amount, Badge, Empty, html, Notice, Time } from "../app/ui.js";
 
 /**
@@ -18,7 +17,7 @@ export default function Approvals({ id, mandate }) {
   const found = useResource(
     (stop) => get(`/mandate-wallet/mandates/${id}/approvals`, undefined, stop),
     [id],
-    { again: [changed.value] },
+    { again: [mandate] },
   );
   const above = mandate.approval_above_usdc;
   return html`<section class="stack" aria-label="Approvals">

@@ -6,7 +6,6 @@ import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
 import { session, wallet } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
-import { write } from "../app/signed_rows.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
@@ -41,7 +40,7 @@ export function Draft({ data, reload }) {
     });
   const discard = () =>
     run(async () => {
-      await write("cancel", id, wallet.value);
+      await post(`/mandate-wallet/mandates/${id}/cancel`, {}, { isRepeatable: true });
       go("mandates");
     });
   return html`<section class="card stack" aria-label="Sign">

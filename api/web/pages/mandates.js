@@ -8,7 +8,18 @@ import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { changed } from "../app/transaction_card.js";
-import { Amount, Badge, Empty, Figure, html, PageHead, Status, Time, Unknown } from "../app/ui.js";
+import {
+  Amount,
+  Badge,
+  Empty,
+  Figure,
+  html,
+  PageHead,
+  Status,
+  Time,
+  Unknown,
+  useRef,
+} from "../app/ui.js";
 import Mandate from "./mandate.js";
 import { whatOf } from "./record.js";
 
@@ -17,6 +28,7 @@ import { whatOf } from "./record.js";
  * @typedef {import("../app/answers.js").MandateView} MandateView
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  * @typedef {Map<string, WholeMandate | null>} Details
+ * @typedef {{key: string, what: string, text: string, href: string, button: string, tone?: string}} Need
  * @typedef {{rows: MandateView[], isWhole: boolean, details: Details, alerts: AlertView[]}} Found
  */
 
@@ -32,34 +44,73 @@ export default function Mandates({ path }) {
 }
 
 function List() {
-  const heard = useOwnerEvents();
-  const found = useResource(read, [], { again: [changed.value, heard.value] });
+  const news = useOwnerEvents();
+  const read = useReader(news);
+  const found = useResource(read, [], { again: [changed.value, news.value] });
   return html`<${PageHead} title="Mandates" lead="What your agents may do with your money, and what they did.">
       <a class="button primary" href=${link("new")}>New mandate</a><//>
     <${Read} of=${found} what="your mandates">${(/** @type {Found} */ data) => html`<${Whole} ...${data} />`}<//>`;
 }
 
-/** @param {AbortSignal} stop */
-async function read(stop) {
-  const [list, alerts] = await Promise.all([
+/**
+ * Reads all at first; after news the mandates that they are of alone, since an owner may have thousands.
+ * @param {import("../vendor/signals.js").Signal<import("../app/live.js").News>} news
+ * @returns {(stop: AbortSignal) => Promise<Found>}
+ */
+function useReader(news) {
+  const held = useRef(/** @type {Found | null} */ (null));
+  const heard = useRef(news.value);
+  const unread = useRef(/** @type {Set<string>} */ (new Set()));
+  return async (stop) => {
+    if (heard.current !== news.value) for (const id of news.value.ids) unread.current.add(id);
+    heard.current = news.value;
+    const ids = [...unread.current];
+    const known = new Set(held.current?.rows.map((row) => row.public_id));
+    const isPart = ids.length > 0 && ids.length <= MOST_READ && ids.every((id) => known.has(id));
+    held.current =
+      held.current && isPart ? await readAgain(held.current, ids, stop) : await readAll(stop);
+    for (const id of ids) unread.current.delete(id);
+    return held.current;
+  };
+}
+
+/** @param {Found} before @param {readonly string[]} ids @param {AbortSignal} stop @returns {Promise<Found>} */
+async function readAgain(before, ids, stop) {
+  const [read, alerts] = await Promise.all([detailsOf(ids, stop), newestAlerts(stop)]);
+  const details = new Map([...before.details, ...read]);
+  const rows = before.rows.map((row) => read.get(row.public_id)?.mandate ?? row);
+  return { ...before, rows, details, alerts };
+}
+
+/** @param {AbortSignal} stop @returns {Promise<Found>} */
+async function readAll(stop) {
+  const [{ rows, isWhole }, alerts] = await Promise.all([
     pages("/mandate-wallet/mandates", "mandates", { query: { limit: 100 }, most: 2_000, stop }),
-    get("/mandate-wallet/me/alerts", { limit: 20 }, stop),
+    newestAlerts(stop),
   ]);
-  const live = list.rows.filter((one) => LIVE.includes(one.status));
+  const live = rows.filter((one) => LIVE.includes(one.status)).slice(0, MOST_READ);
+  const ids = live.map((one) => one.public_id);
+  return { rows, isWhole, alerts, details: await detailsOf(ids, stop) };
+}
+
+/** @param {AbortSignal} stop */
+async function newestAlerts(stop) {
+  return (await get("/mandate-wallet/me/alerts", { limit: 20 }, stop)).alerts;
+}
+
+/** @param {readonly string[]} ids @param {AbortSignal} stop @returns {Promise<Details>} null: not read now */
+async function detailsOf(ids, stop) {
   /** @type {Details} */
-  const details = new Map();
-  const waiting = live.slice(0, MOST_READ);
+  const found = new Map();
+  const waiting = [...ids];
   const work = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      const { public_id: id } = one;
-      details.set(
-        id,
-        await get(`/mandate-wallet/mandates/${id}`, undefined, stop).catch(() => null),
-      );
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+      found.set(id, await get(`/mandate-wallet/mandates/${id}`, {}, stop).catch(() => null));
+      stop.throwIfAborted();
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { rows: list.rows, isWhole: list.isWhole, details, alerts: alerts.alerts };
+  return found;
 }
 
 /** @param {Found} props */
@@ -109,79 +160,70 @@ function Totals({ rows, details }) {
 }
 
 /**
- * What waits for the owner, the most pressing first.
+ * What waits for the owner: alerts first, then mandate by mandate.
  * @param {readonly MandateView[]} rows @param {Details} details @param {readonly AlertView[]} alerts
  */
 function needsOf(rows, details, alerts) {
-  const found = [];
-  for (const alert of alerts.filter((one) => one.withdrawn_at === null).slice(0, 3)) {
-    found.push({
-      key: `alert ${alert.id}`,
-      what: words(alert.kind),
-      text: alert.message ?? words(alert.event),
-      href: link("alerts"),
-      button: "Read the alert",
-    });
+  const news = alerts.filter((one) => one.withdrawn_at === null).slice(0, 3);
+  const read = news.map(
+    (alert) =>
+      /** @type {Need} */ ({
+        key: `alert ${alert.id}`,
+        what: words(alert.kind),
+        text: alert.message ?? words(alert.event),
+        href: link("alerts"),
+        button: "Read the alert",
+      }),
+  );
+  const asked = rows.flatMap((row) => {
+    const detail = details.get(row.public_id) ?? null;
+    return [stepOf(row, detail), approvalsOf(row, detail), doubtOf(row)];
+  });
+  return [...read, ...asked.filter((one) => one !== null)];
+}
+
+/**
+ * The owner's next step of a mandate, if it waits for one.
+ * @param {MandateView} row @param {WholeMandate | null} detail @returns {Need | null}
+ */
+function stepOf(row, detail) {
+  const name = cut(row.purpose, 120);
+  const found = { key: row.public_id, href: link("mandates", row.public_id) };
+  if (row.status === "draft" && row.proposed_by_agent_id) {
+    const text = `An agent proposes: ${name}`;
+    return { ...found, what: "proposal", text, button: "Review the proposal" };
   }
-  for (const row of rows) {
-    const detail = details.get(row.public_id);
-    const href = link("mandates", row.public_id);
-    const { public_id: key, purpose } = row;
-    if (row.status === "draft" && row.proposed_by_agent_id) {
-      found.push({
-        key,
-        what: "proposal",
-        text: `An agent proposes: ${cut(purpose, 120)}`,
-        href,
-        button: "Review the proposal",
-      });
-    } else if (row.status === "signed" && row.market_mode === "testnet") {
-      found.push({
-        key,
-        what: "not funded",
-        text: `Signed, and without a vault: ${cut(purpose, 120)}`,
-        href,
-        button: "Create the vault",
-      });
-    } else if (row.status === "stopped" && detail?.lock?.withdrawable) {
-      found.push({
-        key,
-        what: "stopped",
-        tone: "loss",
-        text: `Stopped with money in its vault: ${cut(purpose, 120)}`,
-        href,
-        button: "Close and withdraw",
-      });
-    } else if (detail?.progress?.next_event?.code === "settle_grace_ends") {
-      found.push({
-        key,
-        what: "grace ending",
-        text: `The agent's fee is settled first: ${cut(purpose, 120)}`,
-        href,
-        button: "Open",
-      });
-    }
-    const asks = (detail?.steps ?? []).filter(
-      (step) => step.kind === "consent" && step.status === "pending",
-    ).length;
-    if (asks > 0)
-      found.push({
-        key: `${key} approvals`,
-        what: `${asks} above your threshold`,
-        text: cut(purpose, 120),
-        href: link("mandates", key, "approvals"),
-        button: "See the actions",
-      });
-    if (row.data_issue)
-      found.push({
-        key: `${key} data`,
-        what: "data",
-        text: row.data_issue_reason ?? "Some figures of this mandate may be wrong.",
-        href,
-        button: "Open",
-      });
+  if (row.status === "signed" && row.market_mode === "testnet") {
+    const text = `Signed, and without a vault: ${name}`;
+    return { ...found, what: "not funded", text, button: "Create the vault" };
   }
-  return found;
+  if (row.status === "stopped" && detail?.lock.withdrawable) {
+    const text = `Stopped with money in its vault: ${name}`;
+    return { ...found, what: "stopped", tone: "loss", text, button: "Close and withdraw" };
+  }
+  if (detail?.progress.next_event?.code === "settle_grace_ends") {
+    const text = `The agent's fee is settled first: ${name}`;
+    return { ...found, what: "grace ending", text, button: "Open" };
+  }
+  return null;
+}
+
+/** @param {MandateView} row @param {WholeMandate | null} detail @returns {Need | null} */
+function approvalsOf({ public_id: id, purpose }, detail) {
+  const isAsked = (/** @type {WholeMandate["steps"][number]} */ step) =>
+    step.kind === "consent" && step.status === "pending";
+  const count = detail?.steps.filter(isAsked).length ?? 0;
+  if (count === 0) return null;
+  const what = `${count} above your threshold`;
+  const href = link("mandates", id, "approvals");
+  return { key: `${id} approvals`, what, text: cut(purpose, 120), href, button: "See the actions" };
+}
+
+/** @param {MandateView} row @returns {Need | null} */
+function doubtOf({ public_id: id, data_issue: isDoubted, data_issue_reason: reason }) {
+  if (!isDoubted) return null;
+  const text = reason ?? "Some figures of this mandate may be wrong.";
+  return { key: `${id} data`, what: "data", text, href: link("mandates", id), button: "Open" };
 }
 
 /** @param {Details} details @returns {import("../app/table.js").Column<MandateView>[]} */

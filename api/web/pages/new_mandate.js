@@ -259,10 +259,8 @@ function listOf(text) {
 
 /** @param {Values} values @param {Listing | null} listing */
 function created(values, listing) {
-  const { agent_id } = values;
-  const agent = agent_id === "" ? {} : { agent_id };
-  const offer = listing ? { listing_id: listing.id } : {};
-  const body = { ...termsOf(values), ...agent, ...offer };
+  const named = { agent_id: values.agent_id || null, listing_id: listing?.id ?? null };
+  const body = { ...termsOf(values), ...named };
   return post("/mandate-wallet/mandates", body, { isRepeatable: true });
 }
 
@@ -277,9 +275,10 @@ async function changed(before, values) {
   if (agent_id !== "" && agent_id !== before.agent_id)
     await post(`/mandate-wallet/mandates/${id}/assign`, { agent_id }, { isRepeatable: true });
   const kept = { target_bps: before.target_bps, on_floor: before.on_floor };
-  const offer = strategy
-    ? { listing_id: String(strategy.listing_id), listing_params: Object(strategy.params) }
-    : {};
+  const offer = strategy && {
+    listing_id: String(strategy.listing_id),
+    listing_params: Object(strategy.params),
+  };
   const body = { ...termsOf(values), ...kept, ...offer };
   return put(`/mandate-wallet/mandates/${id}`, body, { isRepeatable: true });
 }

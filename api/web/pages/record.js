@@ -1,13 +1,12 @@
 // Is this true? What was reported beside what is proven, and the check in this browser.
 
-import { pages, text } from "../app/api.js";
+import { pagesAgain, text } from "../app/api.js";
 import { clock, shortHash, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { explorer } from "../app/session.js";
 import { Table } from "../app/table.js";
-import { changed } from "../app/transaction_card.js";
-import { Amount, Badge, download, html, Time, useState } from "../app/ui.js";
+import { Amount, Badge, download, html, Time, useRef, useState } from "../app/ui.js";
 import { VerifyHere } from "./verify_here.js";
 
 /**
@@ -22,16 +21,16 @@ const MOST_STEPS = 20_000;
 export default function Record({ id, mandate }) {
   const [kind, setKind] = useState("");
   const [progress, setProgress] = useState(0);
+  const held = useRef(/** @type {Listed | null} */ (null));
   const found = useResource(
-    (stop) =>
-      pages(`/mandate-wallet/mandates/${id}/steps`, "steps", {
-        query: { limit: 200 },
-        most: MOST_STEPS,
-        stop,
-        onPage: setProgress,
-      }),
+    async (stop) => {
+      const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/steps`);
+      const options = { query: { limit: 200 }, most: MOST_STEPS, stop, onPage: setProgress };
+      held.current = await pagesAgain(held.current, path, "steps", options);
+      return held.current;
+    },
     [id],
-    { again: [changed.value] },
+    { again: [mandate] },
   );
   return html`<${VerifyHere} id=${id} mandate=${mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}

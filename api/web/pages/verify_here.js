@@ -4,7 +4,7 @@ import { text } from "../app/api.js";
 import { integer, words } from "../app/format.js";
 import { Refused } from "../app/refusal.js";
 import { isLoopback, readService, session, wallet } from "../app/session.js";
-import { Badge, html, Notice, useRef, useState } from "../app/ui.js";
+import { Badge, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 
 /**
@@ -26,6 +26,7 @@ const SHOWN = 50;
 export function VerifyHere({ id, mandate }) {
   const [state, setState] = useState(/** @type {State} */ ({ isBusy: false }));
   const stop = useRef(/** @type {AbortController | null} */ (null));
+  useEffect(() => () => stop.current?.abort(), []);
   const start = async () => {
     stop.current = new AbortController();
     const { signal } = stop.current;

@@ -1,9 +1,8 @@
 // Worth over time, with stop line, target and funding as price lines; the same figures as a table below.
 
-import { pages } from "../app/api.js";
+import { pagesAgain } from "../app/api.js";
 import { amountText, clock, units, usdc } from "../app/format.js";
 import { useResource } from "../app/resource.js";
-import { changed } from "../app/transaction_card.js";
 import { html, useEffect, useRef } from "../app/ui.js";
 
 /**
@@ -18,15 +17,16 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
+  const held = useRef(/** @type {{rows: LedgerEvent[], isWhole: boolean} | null} */ (null));
   const found = useResource(
-    (stop) =>
-      pages(`/mandate-wallet/mandates/${id}/ledger`, "events", {
-        query: { limit: 200 },
-        most: MOST_ROWS,
-        stop,
-      }),
+    async (stop) => {
+      const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/ledger`);
+      const options = { query: { limit: 200 }, most: MOST_ROWS, stop };
+      held.current = await pagesAgain(held.current, path, "events", options);
+      return held.current;
+    },
     [id],
-    { again: [changed.value] },
+    { again: [data] },
   );
   if (found.data === null)
     return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
@@ -46,15 +46,17 @@ function seriesOf(events, data) {
   const points = [];
   const markers = [];
   let deposited = 0n;
+  let isMarked = false; // from the first mark on, what was paid in is not what it is worth
   for (const event of [...events].reverse()) {
     const at = event.occurred_at;
     const mark = /** @type {{worth?: unknown} | undefined} */ (event.payload.mark);
     if (event.kind === "deposit") {
       deposited += units(event.amount_usdc) ?? 0n;
-      points.push({ at, worth: amountText(deposited), from: "funding" });
-    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null)
+      if (!isMarked) points.push({ at, worth: amountText(deposited), from: "funding" });
+    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null) {
       points.push({ at, worth: mark.worth, from: "keeper's mark" });
-    else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
+      isMarked = true;
+    } else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
     else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
     else if (event.payload.executed) markers.push({ at, text: "action", isBad: false });
   }
@@ -66,14 +68,18 @@ function seriesOf(events, data) {
 
 /** @param {{points: Point[], markers: Marker[], mandate: MandateView}} props */
 function Drawn({ points, markers, mandate }) {
-  const box = useRef(/** @type {any} */ (null));
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const last = points.at(-1);
   useEffect(() => {
     let remove = () => {};
     let isGone = false;
-    void import("../app/chart.js").then((module) => {
-      if (!isGone) remove = module.drawWorth(box.current, { points, markers, mandate });
-    });
+    import("../app/chart.js").then(
+      (module) => {
+        if (!isGone && box.current)
+          remove = module.drawWorth(box.current, { points, markers, mandate });
+      },
+      () => null, // a new version of the service: the table below has the same
+    );
     return () => {
       isGone = true;
       remove();

@@ -78,10 +78,16 @@ def test_exit_page__is_framed_by_no_other_site(client: TestClient) -> None:
     assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
 
-def test_file__known_already__is_not_sent_again(client: TestClient) -> None:
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"another", {}'])
+def test_file__known_already__is_not_sent_again(client: TestClient, form: str) -> None:
     etag = client.get("/").headers["ETag"]
-    again = client.get("/", headers={"If-None-Match": etag})
+    again = client.get("/", headers={"If-None-Match": form.format(etag)})
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_file__of_which_another_version_is_known__is_sent(client: TestClient) -> None:
+    again = client.get("/", headers={"If-None-Match": '"another"'})
+    assert again.status_code == 200
 
 
 def test_file__is_compressed_for_who_takes_it(client: TestClient, page: str) -> None:
