@@ -1,7 +1,7 @@
 // Is my money safe, and what needs me?
 
 import { get, pages } from "../app/api.js";
-import { amountText, cut, thousandths, units, words } from "../app/format.js";
+import { amountText, counted, cut, thousandths, units, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -101,10 +101,10 @@ function Totals({ rows, details }) {
   const why = "It is not known for every mandate now; open them one by one.";
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
-    <${Figure} label="Worth in vaults" note="estimate, what is left to withdraw included"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
+    <${Figure} label="Worth in vaults" note="estimate"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
     <${Figure} label="At work" note="in open positions"><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
     <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
-    <${Figure} label="Working" note=${`of ${rows.length} mandates`}>${working}<//>
+    <${Figure} label="Working" note=${`of ${counted(rows.length, "mandate")}`}>${working}<//>
   </section>`;
 }
 
@@ -167,8 +167,8 @@ function needsOf(rows, details, alerts) {
     if (asks > 0)
       found.push({
         key: `${key} approvals`,
-        what: `${asks} above your threshold`,
-        text: cut(purpose, 120),
+        what: "above your threshold",
+        text: `${counted(asks, "action")} to look at: ${cut(purpose, 120)}`,
         href: link("mandates", key, "approvals"),
         button: "See the actions",
       });

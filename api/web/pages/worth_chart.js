@@ -18,6 +18,13 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
+  if (data.mandate.status === "signed" && data.mandate.vault_address === null)
+    return html`<p class="quiet">There is no worth to show before the vault is funded.</p>`;
+  return html`<${Series} id=${id} data=${data} />`;
+}
+
+/** @param {{id: string, data: WholeMandate}} props */
+function Series({ id, data }) {
   const found = useResource(
     (stop) =>
       pages(`/mandate-wallet/mandates/${id}/ledger`, "events", {
