@@ -120,12 +120,21 @@ export function words(code) {
   return (code ?? "").replaceAll("_", " ");
 }
 
+/** Control characters, and those that reorder the text around them. */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
+
 /**
- * A text's beginning; the whole of it stands elsewhere.
+ * A text's beginning in one line; the whole of it stands elsewhere.
  * @param {string} text
  * @param {number} length in characters
  */
 export function cut(text, length) {
-  const characters = [...text.slice(0, 2 * length + 2)];
-  return characters.length > length ? `${characters.slice(0, length).join("")}…` : text;
+  const line = text.slice(0, 2 * length + 2).replace(CONTROLS, " ");
+  const characters = [...line];
+  return characters.length > length ? `${characters.slice(0, length).join("")}…` : line;
+}
+
+/** @param {number} count @param {string} one */
+export function counted(count, one) {
+  return `${grouped(String(count))} ${one}${count === 1 ? "" : "s"}`;
 }

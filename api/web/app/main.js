@@ -40,7 +40,9 @@ const theme = signal(recall("mandate-wallet.theme") ?? "system");
 const head = signal(/** @type {{lagS: number | null, status: string, at: number} | null} */ (null));
 
 function App() {
-  const [name = "mandates", ...rest] = place.value.path;
+  const [named = "mandates", ...rest] = place.value.path;
+  // the list asks for a session first, and is where one goes after it
+  const name = named === "sign-in" ? "mandates" : named;
   const page = PAGES[name];
   useEffect(() => {
     document.documentElement.dataset.theme = theme.value === "system" ? "" : theme.value;

@@ -1,6 +1,6 @@
 // Every table: sort, filter, CSV, state in the address; long ones draw only the rows in sight.
 
-import { words } from "./format.js";
+import { counted, words } from "./format.js";
 import { place, setQuery } from "./router.js";
 import { download, html, useEffect, useMemo, useRef, useState } from "./ui.js";
 
@@ -38,7 +38,7 @@ export function Table({ name, label, columns, rows, keyOf, sort = "", children, 
           : null
       }
       ${children}
-      <span class="quiet">${shown.length === rows.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`}</span>
+      <span class="quiet">${shown.length === rows.length ? counted(rows.length, "row") : `${shown.length} of ${counted(rows.length, "row")}`}</span>
       <button type="button" class="plain" onClick=${() => download(`${name}.csv`, csv(columns, shown), "text/csv")}>CSV</button>
     </div>
     <${isLong ? LongBody : Body} ...${{ name, label, columns, rows: shown, keyOf, order }} />

@@ -1,7 +1,7 @@
 // What the owner can do now, each button with what it does. Calls are built by the service and signed by the wallet.
 
 import { get, post } from "../app/api.js";
-import { clock, words } from "../app/format.js";
+import { clock, usdc, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { session, wallet } from "../app/session.js";
@@ -31,11 +31,11 @@ export function Actions({ data, reload }) {
   const isVault = mandate.vault_address !== null && mandate.market_mode === "testnet";
   const isPaperAtWork = mandate.market_mode === "paper" && mandate.status === "working";
   return html`<section class="card stack" aria-label="What you can do">
-    <p>${lock.message}${lock.until ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
+    <p>${lock.message}${lock.until && !lock.message.includes(clock(lock.until)) ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
     ${data.settle_note ? html`<p class="quiet">${data.settle_note}</p>` : null}
     ${isVault ? html`<${NeedsWallet} />` : null}
     <div class="row acts">
-      ${mandate.status === "signed" && mandate.market_mode === "testnet" ? html`<${Create} id=${id} run=${run} isBusy=${isBusy} />` : null}
+      ${mandate.status === "signed" && mandate.market_mode === "testnet" && !isVault ? html`<${Create} id=${id} budget=${mandate.budget_usdc} run=${run} isBusy=${isBusy} />` : null}
       ${isVault ? html`<${OfVault} data=${data} run=${run} isBusy=${isBusy} onOpen=${setOpened} />` : null}
       ${isPaperAtWork ? html`<${PaperStop} id=${id} run=${run} isBusy=${isBusy} reload=${reload} />` : null}
     </div>
@@ -70,12 +70,12 @@ function OfVault({ data, run, isBusy, onOpen }) {
           ? html`<${Act} label="Resume" does="gives the vault back to the agent" isBusy=${isBusy} onClick=${() => run(() => resume(id, mandate))} />`
           : html`<${Act} label="Pause" does="removes the agent; limits and positions stay" isBusy=${isBusy} onClick=${pause} />`
     }
-    ${status === "working" ? html`<${Act} label="Add money" does="tops the vault up; the budget caps what may be lost" isBusy=${isBusy} onClick=${() => onOpen("add")} />` : null}
+    ${status === "signed" ? html`<${Act} kind="primary" label="Add money" does="fills the vault up to the budget, then the agent can act" isBusy=${isBusy} onClick=${() => onOpen("add")} />` : null}
     ${["signed", "working"].includes(status) ? html`<${Act} kind="stop" label="Stop" does="ends the agent's power for good, in one transaction" isBusy=${isBusy} onClick=${stop} />` : null}
     ${
       ["working", "stopped", "settled"].includes(status)
         ? html`<${Act} label="Close all" does="the steps that bring everything home" isBusy=${isBusy} onClick=${() => onOpen("close")} />
-          <${Act} label="Withdraw" does=${lock.withdrawable ? "sends the vault's USDC to your wallet" : lock.message} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
+          <${Act} label="Withdraw" does=${lock.withdrawable === false ? "locked for now, as it says above" : "sends the vault's USDC to your wallet"} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
         : null
     }`;
 }
@@ -135,8 +135,9 @@ function Act({ label, does, isBusy, onClick, kind = "" }) {
   return html`<div class="act"><button type="button" class=${kind} disabled=${isBusy} onClick=${onClick}>${label}</button><span>${does}</span></div>`;
 }
 
-/** @param {{id: string, run: Run, isBusy: boolean}} props */
-function Create({ id, run, isBusy }) {
+/** @param {{id: string, budget: string, run: Run, isBusy: boolean}} props */
+function Create({ id, budget, run, isBusy }) {
+  const what_happens = `The vault is created, and ${usdc(budget)} USDC go from your wallet into it.`;
   const title = "Create and fund the vault";
   const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/deploy-call`);
   const byAuthorization = () =>
@@ -147,11 +148,19 @@ function Create({ id, run, isBusy }) {
         from: session.value?.address,
       });
       const signed = { fund: "authorization", authorization_signature: signature };
-      await send(title, id, await get(path, signed));
+      await send(title, id, { ...(await get(path, signed)), what_happens });
     });
-  const byAllowance = () => run(async () => send(title, id, await get(path, { fund: "approve" })));
+  const byAllowance = () =>
+    run(async () => send(title, id, { ...(await get(path, { fund: "approve" })), what_happens }));
+  const cancel = () =>
+    run(async () => {
+      const { cancel_call: call } = await get(`/mandate-wallet/mandates/${id}/stop-call`);
+      if (!call) throw new Error("The vault exists by now. Reload the page, then stop it.");
+      await send("Cancel the terms", id, call);
+    });
   return html`<${Act} kind="primary" label=${title} does="one signature for the money, one transaction; no allowance is left" isBusy=${isBusy} onClick=${byAuthorization} />
-    <${Act} label="With an allowance instead" does="for contract wallets: approve, then create" isBusy=${isBusy} onClick=${byAllowance} />`;
+    <${Act} label="With an allowance instead" does="for contract wallets: approve, then create" isBusy=${isBusy} onClick=${byAllowance} />
+    <${Act} kind="stop" label="Cancel the terms" does="no vault can be made of them any more" isBusy=${isBusy} onClick=${cancel} />`;
 }
 
 /** @param {{id: string, run: Run, isBusy: boolean, onClose: () => void}} props */

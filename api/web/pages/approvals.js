@@ -1,7 +1,7 @@
 // Actions above the owner's threshold: listed, and waiting for nobody.
 
 import { get } from "../app/api.js";
-import { shortHash } from "../app/format.js";
+import { shortHash, words } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
@@ -24,7 +24,7 @@ export default function Approvals({ id, mandate }) {
     ${
       above === null
         ? null
-        : html`<${Notice} title="These actions happened"><p>They were above your threshold of <${Amount} value=${above} />. Nothing waits for your answer; if you do not agree with one, pause or stop the mandate.</p>
+        : html`<${Notice} title="Nothing here waits for your answer"><p>The agent reported these actions above your threshold of <${Amount} value=${above} />. If you do not agree with one, pause or stop the mandate.</p>
       <div class="row"><a class="button" href=${link("mandates", id)}>Open the mandate</a></div><//>`
     }
     <${Read} of=${found} what="the approvals">${(/** @type {Listed} */ data) =>
@@ -33,7 +33,7 @@ export default function Approvals({ id, mandate }) {
         : html`<div class="card"><ul class="list">${data.items.map(
             (
               item,
-            ) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status}<//><span class="grow"><${Amount} value=${item.amount_usdc} /></span>
-              ${item.tx_hash ? html`<code title=${item.tx_hash}>${shortHash(item.tx_hash)}</code>` : null}<span class="quiet"><${Time} at=${item.at} /></span></li>`,
+            ) => html`<li class="row" key=${item.id}><${Badge} tone=${item.status === "pending" ? "attention" : ""}>${item.status === "pending" ? "above your threshold" : words(item.status)}<//><span class="grow"><${Amount} value=${item.amount_usdc} /></span>
+              ${item.tx_hash ? html`<code title=${item.tx_hash}>${shortHash(item.tx_hash)}</code>` : html`<span class="quiet">no transaction</span>`}<span class="quiet"><${Time} at=${item.at} /></span></li>`,
           )}</ul></div>`}<//></section>`;
 }

@@ -74,7 +74,7 @@ function Overview({ data, reload }) {
   const { mandate, progress } = data;
   return html`<${Actions} data=${data} reload=${reload} />
     <section class="card figures" aria-label="What it is worth and may do">
-      <${Figure} label="Worth" note=${`estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
+      <${Figure} label="Worth" note=${progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
       <${Limit} label="Left in this window" figure=${data.limits.used.left_today} frees=${data.limits.used.window_frees_at} />
       <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
@@ -94,10 +94,22 @@ function Overview({ data, reload }) {
     </div>`;
 }
 
+const BASIS = /** @type {Readonly<Record<string, string>>} */ ({
+  mandate_not_working: "the mandate is not working",
+  daily_cap_rolling_24h: "by the cap per 24 hours",
+  per_tx_cap: "by the cap per action",
+  budget: "by the budget",
+});
+
+/** @param {LimitFigure} figure what bounds it, or why it is unknown */
+function basisOf({ basis }) {
+  return BASIS[basis] ?? words(basis);
+}
+
 /** @param {{label: string, figure: LimitFigure, frees?: LimitFigure}} props */
 function Limit({ label, figure, frees }) {
-  const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : words(figure.basis);
-  return html`<${Figure} label=${label} note=${freed}><${Amount} value=${figure.value} why=${`${words(figure.basis)} (${figure.source})`} /><//>`;
+  const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : basisOf(figure);
+  return html`<${Figure} label=${label} note=${freed}><${Amount} value=${figure.value} why=${basisOf(figure)} /><//>`;
 }
 
 /** @param {{mandate: MandateView, progress: MandateProgress}} props */
@@ -110,7 +122,7 @@ function StopLine({ mandate, progress }) {
     <div class="meter" role="img" aria-label=${`worth ${progress.worth_est ?? "unknown"}, stop line ${mandate.stop_floor_usdc}`}>
       <i style=${`width:${thousandths(progress.worth_est, most) / 10}%`}></i><b style=${`left:${thousandths(mandate.stop_floor_usdc, most) / 10}%`}></b></div>
     <dl class="pairs"><dt>Stops at</dt><dd><${Amount} value=${mandate.stop_floor_usdc} /> or less</dd>
-      <dt>If it left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
+      <dt>If you left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
       <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <span class="quiet">${clock(mandate.ends_at)}</span>` : html`<${Unknown} />`}</dd></dl>
     ${progress.public_stop.on === false ? html`<p class="attention">▲ ${progress.public_stop.reason ? words(progress.public_stop.reason) : "Money is out where no adapter values it: only the keeper stops by worth."} <${Amount} value=${progress.public_stop.at_cost_usdc} /> is out.</p>` : null}
   </div></section>`;
@@ -122,8 +134,8 @@ function Positions({ progress }) {
   return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2><ul class="list">${progress.positions.map(
     (
       one,
-    ) => html`<li key=${one.id}><div class="head"><span>${one.name ?? one.id}</span><${Amount} value=${one.worth_est ?? one.cost_usdc} why="Nobody has valued it." /></div>
-      <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_est ? "" : ", at cost"}</p></li>`,
+    ) => html`<li key=${one.id}><div class="head"><span>${cut(one.name ?? one.id, 80)}</span><${Amount} value=${one.worth_source === "unseen" ? null : (one.worth_est ?? one.cost_usdc)} why="The chain has not shown it." /></div>
+      <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_source === "unseen" ? "; not seen on the chain, counts as nothing" : one.worth_source === "cost" ? ", at cost" : ""}</p></li>`,
   )}</ul></section>`;
 }
 
@@ -145,8 +157,8 @@ function Facts({ data }) {
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Facts</h2><dl class="pairs">
     <dt>Vault</dt><dd>${vault ? (at ? html`<a href=${at} rel="noreferrer"><code>${vault}</code></a>` : html`<${Hash} value=${vault} label="the vault" />`) : "none"}</dd>
     <dt>Terms</dt><dd>${terms?.signed ? (terms.digest_matches && terms.signer_matches ? "● signed; the signature matches" : "▲ signed; the signature does not match what is stored") : "not signed"}</dd>
-    <dt>Attempts refused on chain</dt><dd>${limits.breaches.reverts.count ?? html`<${Unknown} />`} <span class="quiet" title=${limits.breaches.reverts.not_seen ?? ""}>${limits.breaches.reverts.not_seen ? "(what this cannot see: hover)" : ""}</span></dd>
+    <dt>Attempts refused on chain</dt><dd>${limits.breaches.reverts.count ?? html`<${Unknown} />`} ${limits.breaches.reverts.not_seen ? html`<details class="quiet"><summary>What this cannot see</summary>${limits.breaches.reverts.not_seen}</details>` : null}</dd>
     <dt>Reports against the rules</dt><dd>${limits.breaches.violations.count ?? html`<${Unknown} />`}</dd>
     <dt>What it is for</dt><dd>${mandate.purpose}</dd>
-    <dt>Number</dt><dd><code>${mandate.public_id}</code></dd></dl></section>`;
+    <dt>Id</dt><dd><code>${mandate.public_id}</code></dd></dl></section>`;
 }

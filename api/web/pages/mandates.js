@@ -1,7 +1,7 @@
 // Is my money safe, and what needs me?
 
 import { get, pages } from "../app/api.js";
-import { amountText, cut, thousandths, units, words } from "../app/format.js";
+import { amountText, counted, cut, thousandths, units, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -152,10 +152,10 @@ function Totals({ rows, details }) {
   const why = "It is not known for every mandate now; open them one by one.";
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
-    <${Figure} label="Worth in vaults" note="estimate, what is left to withdraw included"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
+    <${Figure} label="Worth in vaults" note="estimate"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
     <${Figure} label="At work" note="in open positions"><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
     <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
-    <${Figure} label="Working" note=${`of ${rows.length} mandates`}>${working}<//>
+    <${Figure} label="Working" note=${`of ${counted(rows.length, "mandate")}`}>${working}<//>
   </section>`;
 }
 
@@ -214,9 +214,10 @@ function approvalsOf({ public_id: id, purpose }, detail) {
     step.kind === "consent" && step.status === "pending";
   const count = detail?.steps.filter(isAsked).length ?? 0;
   if (count === 0) return null;
-  const what = `${count} above your threshold`;
+  const what = "above your threshold";
+  const text = `${counted(count, "action")} to look at: ${cut(purpose, 120)}`;
   const href = link("mandates", id, "approvals");
-  return { key: `${id} approvals`, what, text: cut(purpose, 120), href, button: "See the actions" };
+  return { key: `${id} approvals`, what, text, href, button: "See the actions" };
 }
 
 /** @param {MandateView} row @returns {Need | null} */

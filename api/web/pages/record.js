@@ -1,7 +1,7 @@
 // Is this true? What was reported beside what is proven, and the check in this browser.
 
 import { pagesAgain, text } from "../app/api.js";
-import { clock, shortHash, units, words } from "../app/format.js";
+import { clock, cut, shortHash, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { explorer } from "../app/session.js";
@@ -70,7 +70,7 @@ const COLUMNS = [
     isName: true,
     text: (row) => sentence(row),
     sortBy: (row) => row.code,
-    show: (row) => html`${sentence(row)}`,
+    show: (row) => html`<${What} step=${row} />`,
   },
   {
     key: "amount_usdc",
@@ -95,7 +95,7 @@ const COLUMNS = [
     label: "Status",
     text: (row) => row.status,
     sortBy: (row) => row.status,
-    show: (row) => words(row.status),
+    show: (row) => (row.breached.length > 0 ? html`<${Breach} step=${row} />` : words(row.status)),
   },
   {
     key: "tx_hash",
@@ -116,6 +116,8 @@ const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
   outcome_payout: "settled",
   outcome_mark: "valued",
   outcome_proceeds: "proceeds received",
+  consent_pending: "above your threshold",
+  consent_recorded: "above your threshold",
 });
 
 /** What a step is, in words. @param {RecordStep} step */
@@ -128,6 +130,21 @@ function sentence(step) {
   const what = whatOf(step);
   const why = step.why ?? step.note;
   return why ? `${what}: ${why}` : what;
+}
+
+const MOST_SHOWN = 160; // characters of an agent's reason
+
+/** @param {{step: RecordStep}} props what it is, cut; the CSV and the record file have the whole text */
+function What({ step }) {
+  const whole = sentence(step);
+  const shown = cut(whole, MOST_SHOWN);
+  return shown === whole ? shown : html`<span title=${whole}>${shown}</span>`;
+}
+
+/** @param {{step: RecordStep}} props a report against the terms, and the clauses that it breaks */
+function Breach({ step }) {
+  const { breached } = step;
+  return html`<${Badge} tone="loss">against ${breached.length === 1 ? "clause" : "clauses"} ${breached.join(", ")}<//>`;
 }
 
 /** @param {{step: RecordStep}} props what the chain shows, and what only somebody says, never in one look */
@@ -149,7 +166,9 @@ function Tx({ hash }) {
 export function StepList({ steps }) {
   if (steps.length === 0) return html`<p class="quiet">Nothing has happened yet.</p>`;
   return html`<ul class="list">${steps.map(
-    (step) => html`<li key=${step.id} class="row"><span class="grow words">${sentence(step)}</span>
-      ${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
+    (
+      step,
+    ) => html`<li key=${step.id} class="row"><span class="grow words"><${What} step=${step} /></span>
+      ${step.breached.length > 0 ? html`<${Breach} step=${step} />` : null}${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
   )}</ul>`;
 }

@@ -17,6 +17,13 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
+  if (data.mandate.status === "signed" && data.mandate.vault_address === null)
+    return html`<p class="quiet">There is no worth to show before the vault is funded.</p>`;
+  return html`<${Series} id=${id} data=${data} />`;
+}
+
+/** @param {{id: string, data: WholeMandate}} props */
+function Series({ id, data }) {
   const held = useRef(/** @type {{rows: LedgerEvent[], isWhole: boolean} | null} */ (null));
   const found = useResource(
     async (stop) => {
