@@ -78,7 +78,7 @@ class Mandate:
 
     def await_status(self, status: str) -> None:
         with self.place.owner() as owner:
-            _until(lambda: owner.mandates.read(self.id)["mandate"]["status"] == status)
+            until(lambda: owner.mandates.read(self.id)["mandate"]["status"] == status)
 
 
 @dataclass

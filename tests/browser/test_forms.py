@@ -190,6 +190,22 @@ def test_listing__shows_its_price_and_sources_and_links_https_alone(opened: Open
     assert main.get_by_role("link", name="Foul").count() == 0
 
 
+def test_colour_scheme__turned__is_kept_and_redraws_the_chart(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go(f"mandates/{mandate.id}")
+    chart = page.locator(".chart .tv-lightweight-charts")
+    chart.wait_for()
+    chart.evaluate("(element) => { element.dataset.before = '1'; }")
+    for to in ("light", "dark"):
+        page.get_by_role("button", name=f"Change to {to}").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator(".chart [data-before]")).to_have_count(0)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
 def drafted(owner: Client, **more: object) -> str:
     made = owner.mandates.create(
         purpose="Wait for the price, then buy.",

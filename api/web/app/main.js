@@ -11,13 +11,12 @@ import {
   isOtherAccount,
   isOtherNetwork,
   readService,
-  recall,
-  remember,
   service,
   session,
   walletState,
 } from "./session.js";
 import { SignIn, WalletButton } from "./sign_in.js";
+import { nextTheme, theme, turnTheme } from "./theme.js";
 import { Transactions } from "./transaction_card.js";
 import { html, now, render, signal, Title, useEffect, useState } from "./ui.js";
 
@@ -34,8 +33,6 @@ const PAGES = {
 };
 
 const LOAD_ALL_MS = 1_500;
-const THEMES = /** @type {const} */ (["system", "light", "dark"]);
-const theme = signal(recall("mandate-wallet.theme") ?? "system");
 /** The newest block that the service knows, and when it was read. */
 const head = signal(/** @type {{lagS: number | null, status: string, at: number} | null} */ (null));
 
@@ -44,9 +41,6 @@ function App() {
   // the list asks for a session first, and is where one goes after it
   const name = named === "sign-in" ? "mandates" : named;
   const page = PAGES[name];
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme.value === "system" ? "" : theme.value;
-  }, [theme.value]);
   useEffect(() => {
     void readService().catch(() => null);
     void readHead();
@@ -154,17 +148,11 @@ function Mark() {
 }
 
 function Bar() {
-  const next =
-    THEMES[(THEMES.indexOf(/** @type {any} */ (theme.value)) + 1) % THEMES.length] ?? "system";
-  const turn = () => {
-    theme.value = next;
-    remember("mandate-wallet.theme", next);
-  };
   return html`<header class="bar">
     <${Head} />
     <${Fresh} />
     <span class="grow"></span>
-    <button type="button" class="plain wide" onClick=${turn} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${next}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value] ?? "◐"}</button>
+    <button type="button" class="plain wide" onClick=${turnTheme} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${nextTheme()}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value]}</button>
     <${WalletButton} />
   </header>`;
 }
