@@ -47,6 +47,14 @@ def test_draft__changed_in_the_form__keeps_agent_and_what_the_form_does_not_show
     agent.close()
 
 
+def test_draft__saved__does_not_come_again_by_going_back(opened: Opened, owner: Client) -> None:
+    draft = drafted(owner, open_board=True)
+    opened.go(f"new/{draft}")
+    save(opened)
+    opened.page.go_back()
+    expect(opened.page.get_by_role("heading", name="Mandates", level=1)).to_be_visible()
+
+
 def test_draft__of_the_open_board__can_name_an_agent_later(opened: Opened, owner: Client) -> None:
     agent = owner.connect("second-agent")
     owner.mandates.policy_set(agent.user_id, accepts_mandates=True)

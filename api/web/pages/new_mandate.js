@@ -4,7 +4,7 @@ import { get, post, put } from "../app/api.js";
 import { units } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { go, link, place } from "../app/router.js";
+import { link, place } from "../app/router.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
 import { useWork } from "../app/work.js";
 import { Worked } from "./worked.js";
@@ -137,7 +137,8 @@ function Form({ id, draft, agents, listing, agentId }) {
       const { mandate } = draft
         ? await changed(draft.mandate, values)
         : await created(values, listing);
-      go("mandates", mandate.public_id);
+      // in place of the form: going back must not offer what was saved as new
+      location.replace(link("mandates", mandate.public_id));
     });
   };
   const terms = {
