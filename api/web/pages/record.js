@@ -9,6 +9,7 @@ import { explorer } from "../app/session.js";
 import { Table } from "../app/table.js";
 import { Amount, Badge, download, html, Time, useRef, useState } from "../app/ui.js";
 import { VerifyHere } from "./verify_here.js";
+import { REASONS } from "./what_if.js";
 
 /**
  * @typedef {import("../app/answers.js").MandateView} MandateView
@@ -129,8 +130,10 @@ export function whatOf(step) {
 /** @param {RecordStep} step */
 function sentence(step) {
   const what = whatOf(step);
-  const why = step.why ?? step.note;
-  return why ? `${what}: ${why}` : what;
+  if (step.why) return `${what}: ${step.why}`;
+  if (!step.note) return what;
+  const note = step.note.replace(/\b[A-Z]\w+[A-Z]\w+/g, (name) => REASONS[name] ?? name);
+  return note.toLowerCase().includes(what) ? note : `${what}: ${note}`;
 }
 
 const MOST_SHOWN = 160; // characters of an agent's reason

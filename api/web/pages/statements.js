@@ -37,7 +37,7 @@ export default function Statements() {
       event.preventDefault();
       setQuery({ week: String(new FormData(event.currentTarget).get("week")).trim() });
     }}>
-      <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="2026-W47; empty: this week" /></div><button>Show</button>
+      <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="this week" /></div><button>Show</button>
       ${mandate ? html`<button type="button" class="plain" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
     <${Refused} error=${error} />
     <${Read} of=${found} what="the statement">${(
