@@ -1,6 +1,6 @@
 // The shell: rail, bar, and the page that the address names. Pages are loaded when they are shown.
 
-import { get, isOnline } from "./api.js";
+import { get, isOnline, readyOf } from "./api.js";
 import { shortHash } from "./format.js";
 import { Keys } from "./keys.js";
 import { freshness } from "./live.js";
@@ -88,7 +88,7 @@ function toMain(event) {
 
 async function readHead() {
   try {
-    const found = await get("/health/ready");
+    const found = await get("/health/ready").catch(readyOf);
     head.value = { lagS: found.parts.indexer?.lag_s ?? null, status: found.status, at: Date.now() };
   } catch {
     head.value = { lagS: null, status: isOnline.value ? "degraded" : "offline", at: Date.now() };

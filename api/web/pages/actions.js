@@ -75,7 +75,7 @@ function OfVault({ data, run, isBusy, onOpen }) {
     ${
       ["working", "stopped", "settled"].includes(status)
         ? html`<${Act} label="Close all" does="the steps that bring everything home" isBusy=${isBusy} onClick=${() => onOpen("close")} />
-          <${Act} label="Withdraw" does=${lock.withdrawable === false ? "locked for now, as it says above" : "sends the vault's USDC to your wallet"} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
+          <${Act} label="Withdraw" does=${lock.withdrawable !== false ? "sends the vault's USDC to your wallet" : lock.until ? "locked for now, as it says above" : "not now, as it says above"} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
         : null
     }`;
 }
@@ -221,6 +221,6 @@ function Plan({ id, plan }) {
         html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note)}>${STEPS[type]}</button>`;
       return html`<li class="row" key=${n}><span class="quiet">${n}</span><div class="grow"><p>${note}</p>
         ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
-        ${button || html`<span class="quiet">${step.reason ?? step.who_signs_text ?? "nothing to send"}</span>`}</li>`;
+        ${button || html`<span class="quiet">${words(step.reason) || step.who_signs_text || "nothing to send"}</span>`}</li>`;
     })}</ol>`;
 }

@@ -53,7 +53,7 @@ export function Draft({ data, reload }) {
         <a class="button" href=${link("new", id)}>Edit</a><button type="button" disabled=${isBusy} onClick=${discard}>Discard the draft</button></div>
       <${Refused} error=${error ?? found.error} />
     </section>
-    <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" /></div>
+    <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" isPaper=${mandate.market_mode === "paper"} /></div>
       <div class="stack">
         <${Worked} terms=${mandate} />
         ${mandate.agent_id ? html`<${WhatIf} agentId=${mandate.agent_id} terms=${mandate} />` : html`<${Notice} tone="attention" title="No agent is named"><p>Whoever accepts it from the open board acts. <a href=${link("new", id)}>Name one.</a></p><//>`}

@@ -18,8 +18,8 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
-  if (data.mandate.status === "signed" && data.mandate.vault_address === null)
-    return html`<p class="quiet">There is no worth to show before the vault is funded.</p>`;
+  if (data.mandate.market_mode === "testnet" && data.mandate.vault_address === null)
+    return html`<p class="quiet">There is no vault, so there is no worth to show.</p>`;
   return html`<${Series} id=${id} data=${data} />`;
 }
 
