@@ -38,17 +38,24 @@ let store = null;
 effect(() => {
   const chosen = wallet.value;
   const { address, chainId } = walletState.value;
-  if (chosen === null || address === null || chainId === null) return;
-  if (store === null || /** @type {any} */ (store)._wallet !== chosen) {
-    store?.close();
-    store = new Store({ wallet: chosen });
-    store.subscribe((found) => {
-      list.value = found;
-      for (const one of found) settle(one);
-    });
-  }
-  store.resume();
+  if (chosen !== null && address !== null && chainId !== null) storeOf(chosen).resume();
 });
+
+/**
+ * The transactions of the wallet that is chosen now.
+ * @param {import("./wallet.js").Wallet} chosen
+ */
+function storeOf(chosen) {
+  if (store !== null && /** @type {any} */ (store)._wallet === chosen) return store;
+  store?.close();
+  const made = new Store({ wallet: chosen });
+  made.subscribe((found) => {
+    list.value = found;
+    for (const one of found) settle(one);
+  });
+  store = made;
+  return made;
+}
 
 /**
  * Show a card for what the owner wants to send, simulated at once.
@@ -57,17 +64,17 @@ effect(() => {
 export async function begin(asked) {
   const from = session.value?.address;
   beginError.value = null;
-  if (wallet.value === null || store === null || from === undefined)
-    throw new WalletError("no_wallet");
+  if (wallet.value === null || from === undefined) throw new WalletError("no_wallet");
+  const kept = storeOf(wallet.value);
   const calls = asked.calls.map(({ to, data, value, chain_id }) => ({ to, data, value, chain_id }));
   const isBatch =
     calls.length > 1 && (await wallet.value.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
   const [first, ...rest] = isBatch ? [calls] : calls.map((call) => [call]);
   if (first === undefined) return;
-  const id = store.add(asked.title, first, from);
+  const id = kept.add(asked.title, first, from);
   wanted.set(id, { ...asked, rest: rest.flat() });
-  list.value = store.list();
-  await store.simulate(id);
+  list.value = kept.list();
+  await kept.simulate(id);
   document.getElementById(`card-${id}`)?.focus();
 }
 
