@@ -4,11 +4,10 @@ import { get, post } from "../app/api.js";
 import { clock, usdc, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { session, wallet } from "../app/session.js";
+import { chosenWallet, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { begin, changed } from "../app/transaction_card.js";
 import { Amount, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
-import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 
 /**
@@ -142,9 +141,9 @@ function Create({ id, budget, run, isBusy }) {
   const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/deploy-call`);
   const byAuthorization = () =>
     run(async () => {
-      if (wallet.value === null) throw new WalletError("no_wallet");
+      const chosen = chosenWallet();
       const offered = await get(path, { fund: "authorization" });
-      const signature = await wallet.value.signTypedData(offered.typed_data ?? {}, {
+      const signature = await chosen.signTypedData(offered.typed_data ?? {}, {
         from: session.value?.address,
       });
       const signed = { fund: "authorization", authorization_signature: signature };

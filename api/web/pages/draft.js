@@ -4,10 +4,9 @@ import { get, post } from "../app/api.js";
 import { Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
-import { session, wallet } from "../app/session.js";
+import { chosenWallet, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
-import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 import { Clauses } from "./mandate.js";
 import { WhatIf } from "./what_if.js";
@@ -31,8 +30,7 @@ export function Draft({ data, reload }) {
   const sign = () =>
     run(async () => {
       if (terms === null) return;
-      if (wallet.value === null) throw new WalletError("no_wallet");
-      const signature = await wallet.value.signTypedData(terms.typed_data, {
+      const signature = await chosenWallet().signTypedData(terms.typed_data, {
         from: session.value?.address,
       });
       await post(`/mandate-wallet/mandates/${id}/sign`, { signature }, { isRepeatable: true });
