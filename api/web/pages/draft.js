@@ -4,7 +4,7 @@ import { get, post } from "../app/api.js";
 import { Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
-import { session, wallet } from "../app/session.js";
+import { readService, session, wallet } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
@@ -31,10 +31,11 @@ export function Draft({ data, reload }) {
   const sign = () =>
     run(async () => {
       if (terms === null) return;
-      if (wallet.value === null) throw new WalletError("no_wallet");
-      const signature = await wallet.value.signTypedData(terms.typed_data, {
-        from: session.value?.address,
-      });
+      const owner = session.value?.address;
+      if (wallet.value === null || owner === undefined) throw new WalletError("no_wallet");
+      const { requireTerms } = await import("../app/consistency.js");
+      requireTerms(terms, { mandate, owner, service: await readService() });
+      const signature = await wallet.value.signTypedData(terms.typed_data, { from: owner });
       await post(`/mandate-wallet/mandates/${id}/sign`, { signature }, { isRepeatable: true });
       await reload();
     });
