@@ -48,7 +48,7 @@ export class Wallet {
       ["connect", () => void this.resume().catch(() => null)],
       ["disconnect", () => this._set({ address: null, chainId: null })],
     ];
-    for (const each of this._events) attempted(() => found.provider.on?.(...each));
+    for (const each of this._events) tolerated(() => found.provider.on?.(...each));
   }
 
   /** Account in lower case, or null. */
@@ -73,7 +73,7 @@ export class Wallet {
   /** Forget the wallet; it keeps the access that it gave. */
   close() {
     const { provider } = this.found;
-    for (const each of this._events) attempted(() => provider.removeListener?.(...each));
+    for (const each of this._events) tolerated(() => provider.removeListener?.(...each));
     this._listeners.clear();
     this.state = { address: null, chainId: null };
   }
@@ -350,7 +350,7 @@ function hexText(value) {
 }
 
 /** @param {() => unknown} work of a wallet's own, which may throw: without its events it is asked all the same */
-function attempted(work) {
+function tolerated(work) {
   try {
     work();
   } catch {
