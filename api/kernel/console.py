@@ -41,6 +41,7 @@ LOADED_WHEN_SHOWN = frozenset(
         "app/chart.js",
         "app/clear_signing_view.js",
         "app/clearsigning.js",
+        "app/consistency.js",
         "app/descriptors.js",
     }
 )

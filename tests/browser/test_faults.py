@@ -2,7 +2,8 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 from api.client import Client, Wallet
 from tests.browser.conftest import Mandate, Open, Place, until
@@ -214,6 +215,103 @@ def test_hostile_text__is_shown_as_text_and_breaks_no_page(open_page: Open, plac
         expect(opened.page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
         assert opened.page.evaluate(WIDER) == []
     assert opened.errors == []
+
+
+def test_name__that_is_the_text_of_an_escape__is_shown_and_breaks_no_page(
+    open_page: Open, place: Place
+) -> None:
+    purpose = "Keep \\u202e"  # ASCII: a backslash and five letters
+    with place.owner() as owner:
+        made = owner.mandates.create(
+            purpose=purpose,
+            budget_usdc="10.000000",
+            horizon_days=3,
+            stop_floor_bps=500,
+            open_board=True,
+        )
+    opened = open_page(place.wallet())
+    opened.go()
+    opened.sign_in()
+    expect(opened.page.get_by_role("link", name=purpose).first).to_be_visible()
+    opened.go(f"mandates/{made['mandate']['public_id']}")
+    expect(opened.page.get_by_role("heading", name=purpose)).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString"])
+def test_address__of_no_page__says_so(open_page: Open, place: Place, name: str) -> None:
+    opened = open_page(place.wallet())
+    opened.go(name)
+    expect(opened.page.get_by_role("heading", name=f"There is no page “{name}”")).to_be_visible()
+    assert opened.errors == []
+
+
+def test_page__given_what_it_does_not_expect__says_so_and_takes_nothing_with_it(
+    open_page: Open, place: Place
+) -> None:
+    opened = open_page(place.wallet())
+    opened.page.route(
+        "**/mandate-wallet/gallery?*",
+        lambda route: route.fulfill(json={"listings": [{"id": 1, "summary": None}]}),
+    )
+    opened.go("gallery")
+    expect(opened.page.get_by_text("This page failed")).to_be_visible()
+    opened.page.get_by_role("link", name="Rules").click()
+    expect(opened.page.get_by_role("heading", name="Rules").first).to_be_visible()
+    opened.page.unroute("**/mandate-wallet/gallery?*")
+    opened.page.get_by_role("link", name="Gallery").click()
+    expect(opened.page.get_by_role("heading", name="Gallery")).to_be_visible()
+
+
+def test_service__that_asks_for_other_terms_than_it_shows__is_not_put_before_the_wallet(
+    open_page: Open, place: Place
+) -> None:
+    with place.owner() as owner:
+        made = owner.mandates.create(
+            purpose="Ten and no more.",
+            budget_usdc="10.000000",
+            horizon_days=3,
+            stop_floor_bps=500,
+            open_board=True,
+        )
+
+    def lie(route: Route) -> None:
+        answer = route.fetch().json()
+        answer["typed_data"]["message"]["budgetUsdc"] = "10000000000"
+        route.fulfill(json=answer)
+
+    opened = open_page(place.wallet())
+    opened.page.route("**/terms", lie)
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{made['mandate']['public_id']}")
+    opened.page.get_by_role("button", name="Sign the terms").click()
+    expect(
+        opened.page.get_by_text("The service asks for something else than this page shows")
+    ).to_be_visible()
+    assert "eth_signTypedData_v4" not in opened.wallet.asked
+
+
+def test_service__that_pays_a_withdrawal_to_somebody_else__is_not_put_before_the_wallet(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    mandate.stop()
+    thief = "90f79bf6eb2c4f870365e785982e1f101e93b906"
+
+    def lie(route: Route) -> None:
+        answer = route.fetch().json()
+        answer["data"] = answer["data"].replace(place.wallet().address[2:].lower(), thief)
+        route.fulfill(json=answer)
+
+    opened = open_page(place.wallet())
+    opened.page.route("**/withdraw-call", lie)
+    opened.go()
+    opened.sign_in()
+    opened.go(f"mandates/{mandate.id}")
+    opened.page.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(
+        opened.page.get_by_text("The service asks for something else than this page shows")
+    ).to_be_visible()
+    assert "eth_sendTransaction" not in opened.wallet.asked
 
 
 def _token(page: Page) -> str:

@@ -18,8 +18,12 @@ export const isOnline = signal(true);
 /** Told when the service no longer knows the session. @type {Set<() => void>} */
 export const onExpired = new Set();
 
-export function expired() {
-  if (token.value !== null) for (const tell of onExpired) tell();
+/**
+ * The service no longer knows this session. Of one that the page has left meanwhile nothing follows.
+ * @param {string | null} refused its token
+ */
+export function expired(refused) {
+  if (refused !== null && refused === token.value) for (const tell of onExpired) tell();
 }
 
 const LONGEST_MS = 30_000;
@@ -105,10 +109,11 @@ export function put(path, body, options = {}) {
  * @returns {Promise<any>} the answer's JSON
  */
 async function asked(method, path, options) {
+  const sent = token.value;
   const { answer, content } = await send(method, path, options, (one) => one.text());
   const body = parsed(content);
   if (answer.ok) return body;
-  if (answer.status === 401) expired();
+  if (answer.status === 401) expired(sent);
   throw new ApiRefusal(answer.status, body);
 }
 

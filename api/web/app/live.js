@@ -36,9 +36,10 @@ function useNews(url) {
     const gathered = gathers((ids) => {
       news.value = { ids };
     });
+    const session = token.value;
     openEvents({
       url,
-      token: token.value,
+      token: session,
       signal: controller.signal,
       // also at the first `reset`: what happened between the page's own read and the stream's begin
       onEvent: ({ name, data }) => {
@@ -48,7 +49,7 @@ function useNews(url) {
         freshness.value = state;
       },
       onRefused: (status) => {
-        if (status === 401) expired();
+        if (status === 401) expired(session);
       },
     });
     return () => {

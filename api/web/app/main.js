@@ -18,7 +18,7 @@ import {
 import { SignIn, WalletButton } from "./sign_in.js";
 import { nextTheme, theme, turnTheme } from "./theme.js";
 import { Transactions } from "./transaction_card.js";
-import { html, now, render, signal, Title, useEffect, useState } from "./ui.js";
+import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState } from "./ui.js";
 
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
 const PAGES = {
@@ -40,7 +40,7 @@ function App() {
   const [named = "mandates", ...rest] = place.value.path;
   // the list asks for a session first, and is where one goes after it
   const name = named === "sign-in" ? "mandates" : named;
-  const page = PAGES[name];
+  const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
   useEffect(() => {
     void readService().catch(() => null);
     void readHead();
@@ -112,7 +112,15 @@ function Page({ load, rest }) {
   }, []);
   if (error) return html`<${Refused} error=${error} onRetry=${() => location.reload()} />`;
   if (found === null) return html`<p class="quiet" role="status">Loading …</p>`;
-  return html`<${found} path=${rest} />`;
+  return html`<${Whole} shown=${found} rest=${rest} />`;
+}
+
+/** A page that breaks on what it was given says so, and takes nothing else with it. @param {{shown: any, rest: string[]}} props */
+function Whole({ shown, rest }) {
+  const [broken, again] = useErrorBoundary();
+  useEffect(again, [rest.join("/")]);
+  if (broken) return html`<${Refused} error=${broken} onRetry=${again} />`;
+  return html`<${shown} path=${rest} />`;
 }
 
 /** @param {{name: string}} props */

@@ -4,6 +4,7 @@
 
 import { computed, effect, signal } from "../vendor/signals.js";
 import { get, onExpired, post, token } from "./api.js";
+import { requireSignIn } from "./sign-in-text.js";
 import { Wallet, WalletError, Wallets } from "./wallet.js";
 
 const KEPT = "mandate-wallet.session";
@@ -112,6 +113,7 @@ export async function signIn() {
   const chosen = chosenWallet();
   const address = await chosen.requireAccount();
   const asked = await post("/auth/wallet/nonce", { wallet_address: address, purpose: "login" });
+  requireSignIn(asked.message, { host: location.host, address });
   const signature = await chosen.signMessage(asked.message, { from: address });
   const made = await post("/auth/owner/login", { message: asked.message, signature });
   ended.value = null;

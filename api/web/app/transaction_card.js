@@ -13,8 +13,10 @@ import { WalletError } from "./wallet.js";
 import { useWork } from "./work.js";
 
 /**
- * `effect`: what changes when it is mined, in one sentence. `mandateId`: whose record will show it.
- * @typedef {{title: string, calls: readonly import("./wallet.js").Call[], effect?: string | null, mandateId?: string | null}} Wanted
+ * `effect`: what changes when it is mined, in one sentence. `mandateId`: whose record will show it. `from`: who signs,
+ * where it is not whoever is signed in now.
+ * @typedef {{title: string, calls: readonly import("./wallet.js").Call[], effect?: string | null,
+ *   mandateId?: string | null, from?: string}} Wanted
  */
 
 /** Counts up when a transaction was mined or is in the record: pages read again. */
@@ -58,7 +60,7 @@ effect(() => {
  * @param {Wanted} asked several calls: one batch where the wallet makes all or none of them, else one by one
  */
 export async function begin(asked) {
-  const from = session.value?.address;
+  const from = asked.from ?? session.value?.address;
   beginError.value = null;
   const chosen = chosenWallet();
   if (store === null || from === undefined) throw new WalletError("unauthorized");
@@ -82,7 +84,8 @@ function settle(one) {
   if (more && more.rest.length > 0) {
     const { rest } = more;
     wanted.set(one.id, { ...more, rest: [] });
-    begin({ ...more, calls: rest }).catch((error) => {
+    // by the account of the first call, whoever is signed in when that is mined
+    begin({ ...more, calls: rest, from: one.from }).catch((error) => {
       beginError.value = error; // the wallet was disconnected meanwhile
     });
   }

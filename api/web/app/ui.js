@@ -2,7 +2,7 @@
 //
 // Every string from outside is text: htm makes elements and text nodes, never HTML.
 
-import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useErrorBoundary, useMemo, useRef, useState } from "../vendor/hooks.js";
 import htm from "../vendor/htm.js";
 import { h, render } from "../vendor/preact.js";
 import { effect, signal, useSignal } from "../vendor/signals.js";
@@ -10,7 +10,17 @@ import { effect, signal, useSignal } from "../vendor/signals.js";
 import { ago, clock, shortHash, signOf, usdc } from "./format.js";
 import { isArrival } from "./router.js";
 
-export { effect, render, signal, useEffect, useMemo, useRef, useSignal, useState };
+export {
+  effect,
+  render,
+  signal,
+  useEffect,
+  useErrorBoundary,
+  useMemo,
+  useRef,
+  useSignal,
+  useState,
+};
 /** @typedef {Event & {currentTarget: HTMLInputElement}} InputOf an event of a field */
 
 /** @type {(strings: TemplateStringsArray, ...values: unknown[]) => any} */

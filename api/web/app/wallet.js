@@ -48,7 +48,7 @@ export class Wallet {
       ["connect", () => void this.resume().catch(() => null)],
       ["disconnect", () => this._set({ address: null, chainId: null })],
     ];
-    for (const [event, listener] of this._events) found.provider.on?.(event, listener);
+    for (const each of this._events) tolerated(() => found.provider.on?.(...each));
   }
 
   /** Account in lower case, or null. */
@@ -73,7 +73,7 @@ export class Wallet {
   /** Forget the wallet; it keeps the access that it gave. */
   close() {
     const { provider } = this.found;
-    for (const [event, listener] of this._events) provider.removeListener?.(event, listener);
+    for (const each of this._events) tolerated(() => provider.removeListener?.(...each));
     this._listeners.clear();
     this.state = { address: null, chainId: null };
   }
@@ -347,6 +347,15 @@ function firstAddress(accounts) {
 function hexText(value) {
   if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw unexpected();
   return value;
+}
+
+/** @param {() => unknown} work of a wallet's own, which may throw: without its events it is asked all the same */
+function tolerated(work) {
+  try {
+    work();
+  } catch {
+    // its account and network are asked again before anything is signed
+  }
 }
 
 function unexpected() {

@@ -20,7 +20,7 @@ const field = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement} */ (byI
 
 /**
  * @param {{wallet: () => Wallet | null, take: Take}} options
- * @returns {{fill: () => void, factory: () => string | null}} fill: put in what is known of the
+ * @returns {{fill: () => void, owner: () => string | null}} fill: put in what is known of the
  *   wallet's account and network, where nobody has typed
  */
 export function finder({ wallet, take }) {
@@ -112,7 +112,7 @@ export function finder({ wallet, take }) {
   byId("find").addEventListener("click", () => void (isRunning || find()));
   byId("cancel").addEventListener("click", () => (isRunning = false));
   byId("paste").addEventListener("click", paste);
-  return { fill, factory: () => addressOf(field("factory").value) };
+  return { fill, owner: () => addressOf(field("owner").value) };
 }
 
 /** @param {Progress} progress */

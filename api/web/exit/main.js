@@ -1,5 +1,6 @@
 // The emergency exit: an owner's vaults, and the way out of each, with a wallet and nothing else.
 
+import { SELECTORS } from "../app/contracts.js";
 import { addressOf } from "../app/keccak.js";
 import { downloadSafeBatch, safeBatch } from "../app/safe.js";
 import { Transactions } from "../app/transactions.js";
@@ -308,7 +309,7 @@ function entryCard(key, entry) {
       why === ""
         ? doing(key, vault, chainId, canBatch, (title, calls) => void act(key, vault, title, calls))
         : null,
-    safe: doing(key, vault, chainId, true, (title, calls) => save(vault, title, calls)),
+    safe: doing(key, vault, chainId, true, (title, calls) => save(key, vault, title, calls)),
   };
   return el(
     "div",
@@ -351,11 +352,22 @@ function switchRow(chainId, key) {
 }
 
 /**
+ * Who pays into whose hands is not left to the node: it says who owns the vault, and the file's
+ * receiver must be who the owner says that they are.
+ * @param {string} key
  * @param {Vault} vault
  * @param {string} title
  * @param {readonly Call[]} calls
  */
-function save(vault, title, calls) {
+function save(key, vault, title, calls) {
+  const isPaid = calls.some((call) => call.data.startsWith(SELECTORS.withdraw));
+  if (isPaid && form.owner() !== vault.owner) {
+    return tell(
+      key,
+      `This file would pay ${vault.owner}, the owner by the word of your wallet's node. If that is ` +
+        "your Safe, type its address as the owner above, then save the file again.",
+    );
+  }
   const name = `${title} (${vault.address})`;
   const file = `${title.toLowerCase().replaceAll(" ", "-")}-${vault.address.slice(0, 10)}.json`;
   downloadSafeBatch(safeBatch({ calls, safe: vault.owner, name }), file);

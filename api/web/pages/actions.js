@@ -1,13 +1,14 @@
 // What the owner can do now, each button with what it does. Calls are built by the service and signed by the wallet.
 
 import { get, post } from "../app/api.js";
-import { clock, usdc, words } from "../app/format.js";
+import { clock, units, usdc, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { chosenWallet, session } from "../app/session.js";
+import { chosenWallet, readService, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { begin, changed } from "../app/transaction_card.js";
 import { Amount, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
+import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 
 /**
@@ -19,6 +20,9 @@ import { useWork } from "../app/work.js";
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  * @typedef {import("../app/ui.js").InputOf} InputOf
  * @typedef {import("../app/work.js").Run} Run
+ * What the page says of the calls: see app/consistency.js. `vault`: where the mandate has none yet.
+ * @typedef {{does: readonly import("../app/consistency.js").Does[], vault?: string, amount?: bigint | null,
+ *   agent?: string | null}} Said
  */
 
 /** @param {{data: WholeMandate, reload: () => Promise<void>}} props */
@@ -34,13 +38,13 @@ export function Actions({ data, reload }) {
     ${data.settle_note ? html`<p class="quiet">${data.settle_note}</p>` : null}
     ${isVault ? html`<${NeedsWallet} />` : null}
     <div class="row acts">
-      ${mandate.status === "signed" && mandate.market_mode === "testnet" && !isVault ? html`<${Create} id=${id} budget=${mandate.budget_usdc} run=${run} isBusy=${isBusy} />` : null}
+      ${mandate.status === "signed" && mandate.market_mode === "testnet" && !isVault ? html`<${Create} mandate=${mandate} run=${run} isBusy=${isBusy} />` : null}
       ${isVault ? html`<${OfVault} data=${data} run=${run} isBusy=${isBusy} onOpen=${setOpened} />` : null}
       ${isPaperAtWork ? html`<${PaperStop} id=${id} run=${run} isBusy=${isBusy} reload=${reload} />` : null}
     </div>
     <${Refused} error=${error} />
-    ${opened === "add" ? html`<${AddMoney} id=${id} run=${run} isBusy=${isBusy} onClose=${() => setOpened(null)} />` : null}
-    ${opened === "close" ? html`<${CloseAll} id=${id} onClose=${() => setOpened(null)} />` : null}
+    ${opened === "add" ? html`<${AddMoney} mandate=${mandate} run=${run} isBusy=${isBusy} onClose=${() => setOpened(null)} />` : null}
+    ${opened === "close" ? html`<${CloseAll} mandate=${mandate} onClose=${() => setOpened(null)} />` : null}
   </section>`;
 }
 
@@ -50,23 +54,29 @@ function OfVault({ data, run, isBusy, onOpen }) {
   const { public_id: id, status } = mandate;
   const isPaused = chain.agent_known && chain.agent === null;
   const pause = () =>
-    run(async () =>
-      send("Pause the mandate", id, await get(`/mandate-wallet/mandates/${id}/set-agent-call`)),
-    );
+    run(async () => {
+      const built = await get(`/mandate-wallet/mandates/${id}/set-agent-call`);
+      await send("Pause the mandate", mandate, built, { does: ["removeAgent"] });
+    });
   const stop = () =>
-    run(async () =>
-      send("Stop the mandate", id, await get(`/mandate-wallet/mandates/${id}/stop-call`)),
-    );
+    run(async () => {
+      const built = await get(`/mandate-wallet/mandates/${id}/stop-call`);
+      await send("Stop the mandate", mandate, built, { does: ["stop"] });
+    });
   const withdraw = () =>
-    run(async () =>
-      send("Withdraw", id, await get(`/mandate-wallet/mandates/${id}/withdraw-call`)),
-    );
+    run(async () => {
+      const built = await get(`/mandate-wallet/mandates/${id}/withdraw-call`);
+      await send("Withdraw", mandate, built, {
+        does: ["withdraw"],
+        amount: units(built.amount_usdc),
+      });
+    });
   return html`
     ${
       status !== "working"
         ? null
         : isPaused
-          ? html`<${Act} label="Resume" does="gives the vault back to the agent" isBusy=${isBusy} onClick=${() => run(() => resume(id, mandate))} />`
+          ? html`<${Act} label="Resume" does="gives the vault back to the agent" isBusy=${isBusy} onClick=${() => run(() => resume(mandate))} />`
           : html`<${Act} label="Pause" does="removes the agent; limits and positions stay" isBusy=${isBusy} onClick=${pause} />`
     }
     ${status === "signed" ? html`<${Act} kind="primary" label="Add money" does="fills the vault up to the budget, then the agent can act" isBusy=${isBusy} onClick=${() => onOpen("add")} />` : null}
@@ -90,17 +100,37 @@ function PaperStop({ id, run, isBusy, reload }) {
 }
 
 /**
- * A card for what the service built, or its reason why there is nothing to send.
- * @param {string} title @param {string} mandateId @param {Built} built
+ * A card for what the service built, if it is what the page says, or its reason why there is nothing to send.
+ * @param {string} title @param {MandateView} mandate @param {Built} built @param {Said} said
  */
-async function send(title, mandateId, built) {
+async function send(title, mandate, built, said) {
   const parts = built.calls?.length ? built.calls : [built];
   const calls = parts.flatMap(({ to, data, value, chain_id }) =>
     to && data ? { to, data, value, chain_id } : [],
   );
   if (calls.length < parts.length) throw new NothingToSend(built);
   const effect = built.what_happens ?? parts[0]?.what_happens ?? null;
-  await begin({ title, mandateId, calls, effect });
+  const { requireCalls } = await import("../app/consistency.js");
+  requireCalls(calls, { vault: mandate.vault_address, ...said, ...(await parties()) });
+  await begin({ title, mandateId: mandate.public_id, calls, effect });
+}
+
+/** Who signs, and at which service. */
+async function parties() {
+  const owner = session.value?.address;
+  if (owner === undefined) throw new WalletError("unauthorized");
+  chosenWallet();
+  return { owner, service: await readService() };
+}
+
+/**
+ * The vault of the terms that were signed, computed here; the money is for it alone.
+ * @param {MandateView} mandate
+ */
+async function vaultOf(mandate) {
+  const terms = await get(`/mandate-wallet/mandates/${mandate.public_id}/terms`);
+  const { requireTerms } = await import("../app/consistency.js");
+  return requireTerms(terms, { mandate, ...(await parties()) });
 }
 
 class NothingToSend extends Error {
@@ -115,10 +145,10 @@ class NothingToSend extends Error {
 
 /**
  * The vault goes back to the wallet that its agent has linked now; another's agent, to the one that was signed.
- * @param {string} id
  * @param {MandateView} mandate
  */
-async function resume(id, mandate) {
+async function resume(mandate) {
+  const id = mandate.public_id;
   const { agents } = await get("/agents/mine");
   const mine = agents.find((one) => String(one.user_id) === mandate.agent_id);
   const address =
@@ -126,7 +156,7 @@ async function resume(id, mandate) {
   const built = await get(`/mandate-wallet/mandates/${id}/set-agent-call`, {
     agent_wallet: address,
   });
-  await send("Resume the mandate", id, built);
+  await send("Resume the mandate", mandate, built, { does: ["setAgent"], agent: address });
 }
 
 /** @param {{label: string, does: string, isBusy: boolean, onClick: () => void, kind?: string}} props */
@@ -134,42 +164,58 @@ function Act({ label, does, isBusy, onClick, kind = "" }) {
   return html`<div class="act"><button type="button" class=${kind} disabled=${isBusy} onClick=${onClick}>${label}</button><span>${does}</span></div>`;
 }
 
-/** @param {{id: string, budget: string, run: Run, isBusy: boolean}} props */
-function Create({ id, budget, run, isBusy }) {
+/** @param {{mandate: MandateView, run: Run, isBusy: boolean}} props */
+function Create({ mandate, run, isBusy }) {
+  const { public_id: id, budget_usdc: budget } = mandate;
   const what_happens = `The vault is created, and ${usdc(budget)} USDC go from your wallet into it.`;
   const title = "Create and fund the vault";
   const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/deploy-call`);
   const byAuthorization = () =>
     run(async () => {
       const chosen = chosenWallet();
-      const offered = await get(path, { fund: "authorization" });
-      const signature = await chosen.signTypedData(offered.typed_data ?? {}, {
-        from: session.value?.address,
-      });
+      const { vault, digest } = await vaultOf(mandate);
+      const { owner, service } = await parties();
+      const document = (await get(path, { fund: "authorization" })).typed_data ?? {};
+      const { requireAuthorization } = await import("../app/consistency.js");
+      requireAuthorization(document, { owner, service, vault, digest, budget });
+      const signature = await chosen.signTypedData(document, { from: owner });
       const signed = { fund: "authorization", authorization_signature: signature };
-      await send(title, id, { ...(await get(path, signed)), what_happens });
+      const built = { ...(await get(path, signed)), what_happens };
+      await send(title, mandate, built, { does: ["createVault"], vault });
     });
   const byAllowance = () =>
-    run(async () => send(title, id, { ...(await get(path, { fund: "approve" })), what_happens }));
+    run(async () => {
+      const { vault } = await vaultOf(mandate);
+      const built = { ...(await get(path, { fund: "approve" })), what_happens };
+      const said = { vault, amount: units(budget) };
+      await send(title, mandate, built, { ...said, does: ["approve", "createVault"] });
+    });
   const cancel = () =>
     run(async () => {
       const { cancel_call: call } = await get(`/mandate-wallet/mandates/${id}/stop-call`);
       if (!call) throw new Error("The vault exists by now. Reload the page, then stop it.");
-      await send("Cancel the terms", id, call);
+      await send("Cancel the terms", mandate, call, { does: ["cancelTerms"] });
     });
   return html`<${Act} kind="primary" label=${title} does="one signature for the money, one transaction; no allowance is left" isBusy=${isBusy} onClick=${byAuthorization} />
     <${Act} label="With an allowance instead" does="for contract wallets: approve, then create" isBusy=${isBusy} onClick=${byAllowance} />
     <${Act} kind="stop" label="Cancel the terms" does="no vault can be made of them any more" isBusy=${isBusy} onClick=${cancel} />`;
 }
 
-/** @param {{id: string, run: Run, isBusy: boolean, onClose: () => void}} props */
-function AddMoney({ id, run, isBusy, onClose }) {
+/** @param {{mandate: MandateView, run: Run, isBusy: boolean, onClose: () => void}} props */
+function AddMoney({ mandate, run, isBusy, onClose }) {
   const [amount, setAmount] = useState("");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     void run(async () => {
-      const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/deposit-call`);
-      await send("Add money to the vault", id, await get(path, { amount_usdc: amount }));
+      const id = mandate.public_id;
+      const built = await get(`/mandate-wallet/mandates/${id}/deposit-call`, {
+        amount_usdc: amount,
+      });
+      const said = { amount: units(amount) };
+      await send("Add money to the vault", mandate, built, {
+        ...said,
+        does: ["approve", "deposit"],
+      });
       onClose();
     });
   };
@@ -185,8 +231,9 @@ const STEPS = /** @type {const} */ ({
   withdraw: "Withdraw",
 });
 
-/** @param {{id: string, onClose: () => void}} props */
-function CloseAll({ id, onClose }) {
+/** @param {{mandate: MandateView, onClose: () => void}} props */
+function CloseAll({ mandate, onClose }) {
+  const id = mandate.public_id;
   const plan = useResource(
     (stop) => get(`/mandate-wallet/mandates/${id}/close-all-plan`, {}, stop),
     [id],
@@ -196,28 +243,29 @@ function CloseAll({ id, onClose }) {
   const isRead = plan.data !== null;
   useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), [isRead]);
   return html`<div class="stack" ref=${box}><div class="head"><h2>Close all</h2><button type="button" class="plain" onClick=${onClose}>Close the plan</button></div>
-    <${Read} of=${plan} what="the plan">${(/** @type {CloseAllPlan} */ found) => html`<${Plan} id=${id} plan=${found} />`}<//></div>`;
+    <${Read} of=${plan} what="the plan">${(/** @type {CloseAllPlan} */ found) => html`<${Plan} mandate=${mandate} plan=${found} />`}<//></div>`;
 }
 
-/** @param {{id: string, plan: CloseAllPlan}} props */
-function Plan({ id, plan }) {
+/** @param {{mandate: MandateView, plan: CloseAllPlan}} props */
+function Plan({ mandate, plan }) {
   const { isBusy, error, run } = useWork();
   const act = (
     /** @type {string} */ title,
     /** @type {BuiltCall[]} */ calls,
     /** @type {string} */ what_happens,
+    /** @type {Said} */ said,
   ) => {
     const [first] = calls;
-    if (first) void run(() => send(title, id, { ...first, calls, what_happens }));
+    if (first) void run(() => send(title, mandate, { ...first, calls, what_happens }, said));
   };
   const { batch } = plan;
   return html`<p>You get back about <${Amount} value=${plan.gets_back_est} why=${plan.reason ?? plan.exit_cost_reason} />.${plan.locked_until ? ` Withdrawing is locked until ${clock(plan.locked_until)}.` : ""}</p>
-    ${batch ? html`<${Notice} title="In one transaction"><p>${batch.what_happens}</p><div class="row"><button type="button" class="stop" disabled=${isBusy} onClick=${() => act("Stop and withdraw", batch.calls, batch.what_happens)}>Stop and withdraw at once</button></div><//>` : null}
+    ${batch ? html`<${Notice} title="In one transaction"><p>${batch.what_happens}</p><div class="row"><button type="button" class="stop" disabled=${isBusy} onClick=${() => act("Stop and withdraw", batch.calls, batch.what_happens, { does: ["stop", "withdraw"], amount: units(batch.amount_usdc) })}>Stop and withdraw at once</button></div><//>` : null}
     <${Refused} error=${error} />
     <ol class="list">${plan.steps.map(({ n, note, type, call, ...step }) => {
       const button =
         call?.data &&
-        html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note)}>${STEPS[type]}</button>`;
+        html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note, { does: [type === "close" ? "unwind" : type] })}>${STEPS[type]}</button>`;
       return html`<li class="row" key=${n}><span class="quiet">${n}</span><div class="grow"><p>${note}</p>
         ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
         ${button || html`<span class="quiet">${words(step.reason) || step.who_signs_text || "nothing to send"}</span>`}</li>`;

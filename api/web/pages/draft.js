@@ -4,9 +4,10 @@ import { get, post } from "../app/api.js";
 import { Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
-import { chosenWallet, session } from "../app/session.js";
+import { chosenWallet, readService, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
+import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 import { Clauses } from "./mandate.js";
 import { WhatIf } from "./what_if.js";
@@ -30,9 +31,12 @@ export function Draft({ data, reload }) {
   const sign = () =>
     run(async () => {
       if (terms === null) return;
-      const signature = await chosenWallet().signTypedData(terms.typed_data, {
-        from: session.value?.address,
-      });
+      const chosen = chosenWallet();
+      const owner = session.value?.address;
+      if (owner === undefined) throw new WalletError("unauthorized");
+      const { requireTerms } = await import("../app/consistency.js");
+      requireTerms(terms, { mandate, owner, service: await readService() });
+      const signature = await chosen.signTypedData(terms.typed_data, { from: owner });
       await post(`/mandate-wallet/mandates/${id}/sign`, { signature }, { isRepeatable: true });
       await reload();
     });

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from core.chain.abi import function
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.exit.conftest import Visit
@@ -304,6 +305,40 @@ def test_an_owner_that_is_a_safe__gets_files_for_it(
             "contractInputsValues": None,
         }
     ]
+
+
+def test_a_node_that_names_another_owner__gets_no_file_that_pays_it(
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
+) -> None:
+    deployed.succeed(OWNER, vault, calldata.stop("owner"))
+    owner_wallet.persona = STRANGER
+    thief = AGENT.address
+    owner = function("MandateVault", "owner").selector
+
+    def lie(call: dict[str, str], at: str) -> Any:
+        if call["data"] == owner:
+            return "0x" + thief[2:].lower().rjust(64, "0")
+        return owner_wallet._forward("eth_call", [call, at])
+
+    owner_wallet.answers["eth_call"] = lie
+    page = visit(owner_wallet)
+    page.connect()
+    page.page.get_by_label("Owner").fill(OWNER.address)
+    page.paste(vault)
+    page.page.get_by_text("The owner is a Safe").click()
+    files: list[Any] = []
+    page.page.on("download", lambda file: files.append(file))
+    page.press("File: Withdraw")
+    page.see(f"This file would pay {thief}, the owner by the word of your wallet's node.")
+    assert files == []
+
+    del owner_wallet.answers["eth_call"]
+    page.press("Read the vault again")
+    page.see(f"Your wallet's account is not the owner {OWNER.address}")
+    with page.page.expect_download() as download:
+        page.press("File: Withdraw")
+    [paid] = json.loads(download.value.path().read_text())["transactions"]
+    assert OWNER.address[2:].lower() in paid["data"]
 
 
 def test_another_token_in_the_vault__can_be_taken_too(

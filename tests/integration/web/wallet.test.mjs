@@ -237,3 +237,19 @@ test("announcements are taken once, in order, and hostile ones not at all", () =
   assert.deepEqual([two.name, two.icon, two.id], ["Unnamed wallet", "", "2"]);
   assert.equal(rest.length, 30);
 });
+
+test("a wallet whose listeners or getters throw can be chosen, and left for another one", async () => {
+  const hostile = {
+    ...provider(),
+    get on() {
+      throw new Error("mine");
+    },
+    removeListener() {
+      throw new Error("mine");
+    },
+  };
+  const wallet = new Wallet({ uuid: "1", id: "1", name: "W", icon: "", provider: hostile });
+  assert.equal(await wallet.connect().catch(() => "refused"), "refused");
+  wallet.close();
+  assert.equal(wallet.address, null);
+});

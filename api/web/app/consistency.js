@@ -1,0 +1,249 @@
+// What the service built, against what the page shows its owner: whatever differs is not put before the wallet.
+//
+// Laws
+// - Terms are signed only if each figure in them is the one on the page, for this owner, by this factory.
+// - The vault's address is computed here from the terms, so money is approved or authorized for that vault alone.
+// - A call is of this network, sends no ether, and is the function that the button names, at the mandate's vault, its
+//   factory or USDC. What a vault pays out goes to its owner.
+//
+// What cannot be compared here stays the service's word: that its factory and its USDC are the real ones, which wallet
+// an agent has, and what a clause says beside its figures (docs/console.md#security).
+// Loaded when something is to be signed.
+
+import { bytesOf, concat, hexOf, keccak } from "../verify/bytes.js";
+import { guardTargetsHash, rulesHash, termsDigest } from "../verify/eip712.js";
+import { TERMS_FIELDS, VAULT_SHELL_HASH } from "../verify/tables.js";
+import { units } from "./format.js";
+import { keccak256 } from "./keccak.js";
+import { WalletError } from "./wallet-errors.js";
+
+/**
+ * @typedef {import("./wallet.js").Call} Call
+ * `contracts` by name, of the discovery document.
+ * @typedef {{chain_id: number, contracts: Record<string, any>}} Service
+ * @typedef {keyof typeof FUNCTIONS} Does
+ * `owner` signs. `does`: what the page says, one a call. `vault`: of the mandate; null: it has none, and no call of one
+ * is right. `amount` in USDC base units, and `agent`: null where the page names none.
+ * @typedef {{owner: string, service: Service, vault: string | null, does: readonly Does[], amount?: bigint | null,
+ *   agent?: string | null}} Shown
+ */
+
+const WORD = 64; // hex digits of 32 bytes
+const AUTHORIZATION = ["from", "to", "value", "validAfter", "validBefore", "nonce"];
+const DOMAIN = ["name", "version", "chainId", "verifyingContract"];
+const VERSION = 2; // of terms: the only one that is issued
+
+const TERMS =
+  "(string,address,address,uint256,uint256,uint256,uint256,uint16,uint32,uint64,uint16,uint256,uint8,bytes32,bytes32,uint64,uint256)";
+/** What owners send, by name: whose function it is, and its signature. */
+const FUNCTIONS = Object.freeze({
+  approve: ["usdc", "approve(address,uint256)"],
+  createVault: [
+    "factory",
+    `createVault(${TERMS},(address,bytes4,uint8,uint8)[],bytes,(uint256,uint256,uint256,bytes))`,
+  ],
+  cancelTerms: ["factory", `cancelTerms(${TERMS})`],
+  deposit: ["vault", "deposit(uint256)"],
+  removeAgent: ["vault", "removeAgent()"],
+  setAgent: ["vault", "setAgent(address)"],
+  stop: ["vault", "stop(bytes32)"],
+  unwind: ["vault", "unwind((address,uint256,bytes)[])"],
+  withdraw: ["vault", "withdraw(address,address,uint256)"],
+});
+
+/**
+ * The terms are those of the mandate that is shown. Errors: WalletError.
+ * @param {any} answer of GET .../terms
+ * @param {{mandate: any, owner: string, service: Service}} shown
+ * @returns {{digest: string, vault: string}} of the document, computed here
+ */
+export function requireTerms(answer, { mandate, owner, service }) {
+  return read("the terms", () => {
+    const { typed_data: document, rules } = answer;
+    const form = TERMS_FIELDS[VERSION] ?? [];
+    requireForm(document, "MandateTerms", form);
+    const { factory } = service.contracts;
+    requireDomain(document.domain, "Mandate Wallet", String(VERSION), service.chain_id, factory);
+    same("the network", mandate.chain_id, service.chain_id);
+    const { message } = document;
+    const values = Object.entries(expectedOf(mandate, owner));
+    for (const [name, value] of values) same(`${name} of the terms`, message[name], value);
+    const ends = BigInt(message.issuedAt) + 86_400n * BigInt(mandate.horizon_days);
+    same("the end", message.endsAt, ends);
+    same("the list of targets", message.allowedTargetsHash, rulesHash(rules.map(ruleOf)));
+    const payments = mandate.allowed_targets.filter(
+      (/** @type {any} */ one) => one.kind === "x402",
+    );
+    same("what may be paid", message.guardTargetsHash, guardTargetsHash(payments));
+    requireTargets(rules, mandate.allowed_targets, service);
+    const terms = Object.fromEntries(
+      form.map(([type, name]) => [
+        name,
+        type.startsWith("uint") ? BigInt(message[name]) : message[name],
+      ]),
+    );
+    const digest = termsDigest(terms, factory, service.chain_id, VERSION);
+    const parts = [factory, digest, VAULT_SHELL_HASH].map(bytesOf);
+    const vault = hexOf(keccak(concat(Uint8Array.of(0xff), ...parts)).subarray(12));
+    return { digest, vault };
+  });
+}
+
+/**
+ * The authorization gives the vault of these terms the budget, once, and nobody else anything. Errors: WalletError.
+ * @param {any} document
+ * @param {{owner: string, service: Service, vault: string, digest: string, budget: string}} shown
+ */
+export function requireAuthorization(document, { owner, service, vault, digest, budget }) {
+  read("the authorization", () => {
+    const form = AUTHORIZATION.map((name) => /** @type {[string, string]} */ (["", name]));
+    requireForm(document, "ReceiveWithAuthorization", form);
+    requireDomain(document.domain, null, null, service.chain_id, service.contracts.usdc);
+    const { message } = document;
+    same("the payer", message.from, owner);
+    same("the receiver", message.to, vault);
+    same("the amount", message.value, units(budget));
+    same("the authorization's number", message.nonce, digest);
+  });
+}
+
+/**
+ * The calls do what the page says, in that order, at this mandate's contracts. Errors: WalletError.
+ * @param {readonly Call[]} calls @param {Shown} shown
+ */
+export function requireCalls(calls, shown) {
+  read("a call", () => {
+    same("the number of calls", calls.length, shown.does.length);
+    for (const [at, call] of calls.entries()) requireCall(call, shown.does[at] ?? "stop", shown);
+  });
+}
+
+/** @param {Call} call @param {Does} does @param {Shown} shown */
+function requireCall({ to, data, value, chain_id: chainId }, does, shown) {
+  const { owner, service, vault, amount = null, agent = null } = shown;
+  const [whose, signature = ""] = FUNCTIONS[does];
+  same("the network", chainId, service.chain_id);
+  same("the ether that is sent", BigInt(value ?? 0), 0n);
+  same(
+    "the contract that is called",
+    to,
+    whose === "vault" ? vault : service.contracts[whose ?? ""],
+  );
+  same("the function that is called", data.slice(0, 10), keccak256(signature).slice(0, 10));
+  const words = data.slice(10).match(/.{64}/g) ?? [];
+  if (does === "approve") same("who may take USDC", addressAt(words, 0), vault);
+  if (does === "withdraw") same("the receiver", addressAt(words, 1), owner);
+  if (does === "setAgent" && agent !== null) same("the agent", addressAt(words, 0), agent);
+  const moved = { approve: words[1], deposit: words[0], withdraw: words[2] }[String(does)];
+  if (moved !== undefined && amount !== null) same("how much", BigInt(`0x${moved}`), amount);
+}
+
+/**
+ * What the terms say of a mandate, by name: an empty cap is signed as the budget, an empty threshold as 0.
+ * @param {any} mandate @param {string} owner
+ */
+function expectedOf(mandate, owner) {
+  const budget = units(mandate.budget_usdc);
+  return {
+    publicId: mandate.public_id,
+    owner,
+    budgetUsdc: budget,
+    perTxCap: mandate.per_tx_cap_usdc === null ? budget : units(mandate.per_tx_cap_usdc),
+    dailyCap: mandate.daily_cap_usdc === null ? budget : units(mandate.daily_cap_usdc),
+    stopFloor: units(mandate.stop_floor_usdc),
+    stopFloorBps: mandate.stop_floor_bps,
+    horizonDays: mandate.horizon_days,
+    agentFeeBps: mandate.payout_rule?.bps ?? 1_000,
+    approvalAbove: mandate.approval_above_usdc === null ? 0n : units(mandate.approval_above_usdc),
+    onFloor: mandate.on_floor === "close" ? 1 : 0,
+  };
+}
+
+/**
+ * Each rule is of a target that the page names, or of an adapter of the deployment.
+ * @param {any[]} rules @param {any[]} targets @param {Service} service
+ */
+function requireTargets(rules, targets, { contracts }) {
+  const named = targets.filter((one) => one.kind === "contract").map((one) => one.address);
+  const known = [...named, ...Object.values(contracts).flat()].map((one) =>
+    String(one).toLowerCase(),
+  );
+  for (const { target } of rules) {
+    if (!known.includes(String(target).toLowerCase())) throw differs("a target", target);
+  }
+}
+
+/**
+ * A document shows and signs these members, and no more.
+ * @param {any} document @param {string} name @param {readonly (readonly [string, string])[]} form `type` "": any
+ */
+function requireForm({ types, primaryType, domain, message }, name, form) {
+  same("what is signed", primaryType, name);
+  same("its parts", Object.keys(types).sort().join(), ["EIP712Domain", name].sort().join());
+  const written = (/** @type {any[]} */ members) => members.map((one) => one.name).join();
+  same("its form", written(types[name]), form.map(([, member]) => member).join());
+  form.forEach(([type, member], at) => {
+    if (type !== "") same(`the type of ${member}`, types[name][at].type, type);
+  });
+  same("its domain", written(types.EIP712Domain), DOMAIN.join());
+  same("its domain", Object.keys(domain).sort().join(), [...DOMAIN].sort().join());
+  const members = form.map(([, member]) => member).sort();
+  same("its members", Object.keys(message).sort().join(), members.join());
+}
+
+/**
+ * @param {any} domain @param {string | null} name @param {string | null} version @param {number} chainId
+ * @param {string} contract
+ */
+function requireDomain(domain, name, version, chainId, contract) {
+  if (name !== null) same("its domain", domain.name, name);
+  if (version !== null) same("its version", domain.version, version);
+  same("its network", domain.chainId, chainId);
+  same("its contract", domain.verifyingContract, contract);
+}
+
+/** @param {any} rule as the API writes it @returns {import("../verify/types.js").Rule} */
+function ruleOf({ target, selector: called, recipient_word: recipientWord, kind }) {
+  return { target, selector: called, recipientWord, kind };
+}
+
+/** @param {readonly string[]} words @param {number} at */
+function addressAt(words, at) {
+  const word = words[at] ?? "";
+  return word.length === WORD && /^0{24}/.test(word) ? `0x${word.slice(24)}` : `0x${word}`;
+}
+
+/** @param {unknown} one @param {unknown} other addresses and hashes in any case */
+function is(one, other) {
+  return (
+    one !== null && one !== undefined && String(one).toLowerCase() === String(other).toLowerCase()
+  );
+}
+
+/** @param {string} what @param {unknown} found @param {unknown} shown */
+function same(what, found, shown) {
+  if (shown === null || shown === undefined || !is(found, shown)) throw differs(what, found);
+}
+
+/** @param {string} what @param {unknown} found */
+function differs(what, found) {
+  return new WalletError("failed", {
+    message: `The service asks for something else than this page shows: ${what}.`,
+    next: "Your wallet was not asked. Load the page again; if it stays so, do not sign, and leave by the exit page.",
+    detail: String(found),
+  });
+}
+
+/**
+ * What has another shape differs too.
+ * @template T
+ * @param {string} what @param {() => T} compare
+ * @returns {T}
+ */
+function read(what, compare) {
+  try {
+    return compare();
+  } catch (error) {
+    throw error instanceof WalletError ? error : differs(what, error);
+  }
+}

@@ -1,0 +1,181 @@
+// What the page puts before the wallet, of a service that answers as ours does (owner_calls.json: answers of a local
+// stack), and of one that lies in one place.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import {
+  requireAuthorization,
+  requireCalls,
+  requireTerms,
+} from "../../../api/web/app/consistency.js";
+import { requireSignIn } from "../../../api/web/app/sign-in-text.js";
+import { WalletError } from "../../../api/web/app/wallet-errors.js";
+
+const ANSWERS = JSON.parse(readFileSync(new URL("owner_calls.json", import.meta.url), "utf8"));
+const { owner, service } = ANSWERS;
+const VAULT = ANSWERS.signed.offered.vault_address;
+const THIEF = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+const THIEF_WORD = THIEF.slice(2).toLowerCase().padStart(64, "0");
+const OWNER_WORD = owner.slice(2).toLowerCase().padStart(64, "0");
+const VAULT_WORD = VAULT.slice(2).toLowerCase().padStart(64, "0");
+
+const copy = (value) => structuredClone(value);
+const refused = (work) => assert.throws(work, (error) => error instanceof WalletError);
+
+for (const name of ["draft", "paper", "signed"]) {
+  test(`the terms of ours pass: ${name}`, () => {
+    const { mandate, terms } = ANSWERS[name];
+    assert.equal(requireTerms(terms, { mandate, owner, service }).digest, terms.digest);
+  });
+}
+
+test("the vault is computed from the terms", () => {
+  const { mandate, terms } = ANSWERS.signed;
+  assert.equal(requireTerms(terms, { mandate, owner, service }).vault, VAULT.toLowerCase());
+});
+
+const LIES = {
+  "another owner": (data) => (data.message.owner = THIEF),
+  "a larger budget": (data) => (data.message.budgetUsdc = "5000000000"),
+  "a larger cap": (data) => (data.message.perTxCap = "500000001"),
+  "a larger daily cap": (data) => (data.message.dailyCap = "500000000"),
+  "a lower stop line": (data) => (data.message.stopFloor = "0"),
+  "another stop line in hundredths": (data) => (data.message.stopFloorBps = "10000"),
+  "a later end": (data) => (data.message.endsAt = "99999999999"),
+  "a longer time": (data) => (data.message.horizonDays = "3650"),
+  "a larger fee": (data) => (data.message.agentFeeBps = "10000"),
+  "another threshold": (data) => (data.message.approvalAbove = "1"),
+  "another act at the floor": (data) => (data.message.onFloor = "0"),
+  "another mandate": (data) => (data.message.publicId = "m_aaaaaaaaaa"),
+  "other targets": (data) => (data.message.allowedTargetsHash = `0x${"00".repeat(32)}`),
+  "other payments": (data) => (data.message.guardTargetsHash = `0x${"00".repeat(32)}`),
+  "no amount": (data) => (data.message.budgetUsdc = null),
+  "another factory": (data) => (data.domain.verifyingContract = THIEF),
+  "another network": (data) => (data.domain.chainId = 8453),
+  "another name": (data) => (data.domain.name = "Permit2"),
+  "a salt": (data) => (data.domain.salt = "0x00"),
+  "another document": (data) => (data.primaryType = "Permit"),
+  "a second type": (data) => (data.types.Permit = []),
+  "a member more": (data) => (data.message.spender = THIEF),
+  "a type of a member": (data) => (data.types.MandateTerms[3].type = "string"),
+  "members in another order": (data) => data.types.MandateTerms.reverse(),
+  "a document of nothing": (data) => (data.types = null),
+};
+for (const [lie, tell] of Object.entries(LIES)) {
+  test(`terms that lie are not signed: ${lie}`, () => {
+    const { mandate, terms } = copy(ANSWERS.draft);
+    tell(terms.typed_data);
+    refused(() => requireTerms(terms, { mandate, owner, service }));
+  });
+}
+
+test("a target that the page does not name is not signed, although the hash has it", () => {
+  const { mandate, terms } = copy(ANSWERS.draft);
+  const others = { ...service, contracts: { ...service.contracts, x402_adapter: THIEF } };
+  refused(() => requireTerms(terms, { mandate, owner, service: others }));
+});
+
+const authorization = (change = () => {}) => {
+  const { mandate, terms, offered } = copy(ANSWERS.signed);
+  const shown = { owner, service, budget: mandate.budget_usdc };
+  change(offered.typed_data);
+  const { vault, digest } = requireTerms(terms, { mandate, owner, service });
+  return () => requireAuthorization(offered.typed_data, { ...shown, vault, digest });
+};
+
+test("the authorization of ours passes", authorization());
+
+const THEFTS = {
+  "to somebody else": (data) => (data.message.to = THIEF),
+  "of more": (data) => (data.message.value = "500000001"),
+  "of another account": (data) => (data.message.from = THIEF),
+  "with another number": (data) => (data.message.nonce = `0x${"00".repeat(32)}`),
+  "of another token": (data) => (data.domain.verifyingContract = THIEF),
+  "on another network": (data) => (data.domain.chainId = 1),
+  "that anybody may submit": (data) => (data.primaryType = "TransferWithAuthorization"),
+};
+for (const [theft, tell] of Object.entries(THEFTS)) {
+  test(`an authorization ${theft} is not signed`, () => refused(authorization(tell)));
+}
+
+const budget = 500_000_000n;
+const { working, signed, stopped } = ANSWERS;
+const OURS = {
+  "create with the authorization": [[signed.final], { does: ["createVault"] }],
+  "approve and create": [
+    signed.approve.calls,
+    { does: ["approve", "createVault"], amount: budget },
+  ],
+  pause: [[working.pause], { does: ["removeAgent"] }],
+  resume: [
+    [working.resume],
+    { does: ["setAgent"], agent: ANSWERS.draft.terms.typed_data.message.agent },
+  ],
+  stop: [[working.stop], { does: ["stop"] }],
+  "stop and withdraw": [working.plan.batch.calls, { does: ["stop", "withdraw"], amount: budget }],
+  withdraw: [[stopped.withdraw], { does: ["withdraw"], amount: budget }],
+};
+for (const [name, [calls, more]] of Object.entries(OURS)) {
+  const shown = { owner, service, vault: VAULT, ...more };
+  const change = (tell) => {
+    const told = copy(calls);
+    tell(told.at(-1));
+    return () => requireCalls(told, shown);
+  };
+
+  test(`${name}: the calls of ours pass`, () => requireCalls(calls, shown));
+
+  test(`${name}: nothing is sent elsewhere, on another network, with ether, or as another function`, () => {
+    refused(change((call) => (call.to = THIEF)));
+    refused(change((call) => (call.to = null)));
+    refused(change((call) => (call.chain_id = 8453)));
+    refused(change((call) => (call.value = 1)));
+    refused(change((call) => (call.value = "much")));
+    refused(change((call) => (call.data = `0xa9059cbb${THIEF_WORD}${"f".repeat(64)}`)));
+    refused(change((call) => (call.data = null)));
+    refused(() => requireCalls([...calls, { ...calls[0], to: THIEF }], shown));
+    refused(() => requireCalls([], shown));
+  });
+}
+
+test("a withdrawal goes to the owner alone, and of the amount that is shown", () => {
+  const [calls, more] = OURS.withdraw;
+  const shown = { owner, service, vault: VAULT, ...more };
+  const data = calls[0].data;
+  refused(() => requireCalls([{ ...calls[0], data: data.replace(OWNER_WORD, THIEF_WORD) }], shown));
+  refused(() => requireCalls(calls, { ...shown, amount: budget - 1n }));
+});
+
+test("nobody but the mandate's vault may take USDC, and no more than is shown", () => {
+  const [[approve, create], more] = OURS["approve and create"];
+  const shown = { owner, service, vault: VAULT, ...more };
+  const stolen = { ...approve, data: approve.data.replace(VAULT_WORD, THIEF_WORD) };
+  const endless = { ...approve, data: `${approve.data.slice(0, -64)}${"f".repeat(64)}` };
+  refused(() => requireCalls([stolen, create], shown));
+  refused(() => requireCalls([endless, create], shown));
+});
+
+test("a pause gives the vault to no other agent, and a resume to the one that is named", () => {
+  const shown = { owner, service, vault: VAULT };
+  refused(() => requireCalls([working.resume], { ...shown, does: ["removeAgent"] }));
+  refused(() => requireCalls([working.resume], { ...shown, does: ["setAgent"], agent: THIEF }));
+});
+
+test("a mandate without a vault has no call of one", () => {
+  refused(() => requireCalls([working.stop], { owner, service, vault: null, does: ["stop"] }));
+});
+
+test("a sign-in is for this site and this account", () => {
+  const { message } = ANSWERS;
+  const host = "127.0.0.1:8190";
+  requireSignIn(message, { host, address: owner.toLowerCase() });
+  requireSignIn(message, { host: "localhost:8190", address: owner });
+  refused(() => requireSignIn(message, { host: "example.org", address: owner }));
+  refused(() => requireSignIn(message, { host, address: THIEF }));
+  refused(() => requireSignIn(message.replace(host, `${host}.example.org`), { host, address: owner }));
+  refused(() => requireSignIn(message.replace(host, "127.0.0.1:1"), { host, address: owner }));
+  refused(() => requireSignIn("I give you everything", { host, address: owner }));
+  refused(() => requireSignIn(null, { host, address: owner }));
+});
