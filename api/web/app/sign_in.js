@@ -22,10 +22,14 @@ import { useWork } from "./work.js";
 export function SignIn() {
   const { isBusy, error, run } = useWork();
   const address = walletState.value.address;
+  const enter = async () => {
+    await signIn();
+    document.getElementById("main")?.focus(); // the button that had the focus is gone
+  };
   const choose = (/** @type {FoundWallet} */ found) =>
     run(async () => {
       await connect(found);
-      await signIn();
+      await enter();
     });
   return html`<div class="card sign-in"><div class="stack">
     <${Title}>Sign in with your wallet<//>
@@ -35,7 +39,7 @@ export function SignIn() {
       address === null
         ? html`<${WalletList} isBusy=${isBusy} onChoose=${choose} />`
         : html`<div class="stack tight">
-          <button type="button" class="primary" disabled=${isBusy} onClick=${() => run(signIn)}>${isBusy ? "Waiting for your wallet …" : `Sign in as ${shortHash(address)}`}</button>
+          <button type="button" class="primary" disabled=${isBusy} onClick=${() => run(enter)}>${isBusy ? "Waiting for your wallet …" : `Sign in as ${shortHash(address)}`}</button>
           <details><summary>Use another wallet</summary><${WalletList} isBusy=${isBusy} onChoose=${choose} /></details>
         </div>`
     }

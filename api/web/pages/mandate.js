@@ -72,9 +72,10 @@ function Shown({ data, part, reload }) {
 /** @param {{data: WholeMandate, reload: () => Promise<void>}} props */
 function Overview({ data, reload }) {
   const { mandate, progress } = data;
+  const isOver = !["signed", "working"].includes(mandate.status);
   return html`<${Actions} data=${data} reload=${reload} />
     <section class="card figures" aria-label="What it is worth and may do">
-      <${Figure} label="Worth" note=${progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
+      <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that the agent has not reported as closed" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
       <${Limit} label="Left in this window" figure=${data.limits.used.left_today} frees=${data.limits.used.window_frees_at} />
       <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
@@ -87,7 +88,7 @@ function Overview({ data, reload }) {
       </div>
       <div class="stack">
         <${StopLine} mandate=${mandate} progress=${progress} />
-        <${Positions} progress=${progress} />
+        <${Positions} progress=${progress} isOver=${isOver} />
         <${Clauses} clauses=${data.clauses} title="What you signed" isPaper=${mandate.market_mode === "paper"} />
         <${Facts} data=${data} />
       </div>
@@ -130,10 +131,10 @@ function StopLine({ mandate, progress }) {
   </div></section>`;
 }
 
-/** @param {{progress: MandateProgress}} props */
-function Positions({ progress }) {
+/** @param {{progress: MandateProgress, isOver: boolean}} props */
+function Positions({ progress, isOver }) {
   if (progress.positions.length === 0) return null;
-  return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2><ul class="list">${progress.positions.map(
+  return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2>${isOver ? html`<p class="attention">▲ The agent has not reported these as closed. What you unwound yourself is still listed and counted in the worth above; the withdrawable amount is what the vault holds.</p>` : null}<ul class="list">${progress.positions.map(
     (
       one,
     ) => html`<li key=${one.id}><div class="head"><span>${cut(one.name ?? one.id, 80)}</span><${Amount} value=${one.worth_source === "unseen" ? null : (one.worth_est ?? one.cost_usdc)} why="The chain has not shown it." /></div>
