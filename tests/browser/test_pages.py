@@ -125,7 +125,7 @@ def test_record__of_ten_thousand_steps__draws_rows_in_sight_alone(
     opened.go(f"mandates/{mandate.id}/record")
     region = page.get_by_role("region", name="the record's steps")
     region.wait_for()
-    expect(page.get_by_text(f"{STEPS} rows")).to_be_visible()
+    expect(page.get_by_text(f"{STEPS:,} rows")).to_be_visible()
     page.evaluate("window.__seen.tasks.length = 0")
     for share in (0.25, 0.5, 0.75, 1):
         region.evaluate("(box, share) => { box.scrollTop = box.scrollHeight * share; }", share)
