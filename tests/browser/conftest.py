@@ -62,7 +62,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mandate:
-    """One with a funded vault, of an agent of its own."""
+    """One with a funded vault."""
 
     id: str
     place: Place
@@ -78,7 +78,7 @@ class Mandate:
 
     def await_status(self, status: str) -> None:
         with self.place.owner() as owner:
-            _until(lambda: owner.mandates.read(self.id)["mandate"]["status"] == status)
+            until(lambda: owner.mandates.read(self.id)["mandate"]["status"] == status)
 
 
 @dataclass
@@ -152,19 +152,28 @@ def open_page(browser: Browser, place: Place) -> Iterator[Open]:
         context.close()
 
 
-@pytest.fixture
-def signed(place: Place) -> Iterator[str]:
-    """Signed terms without a vault, of an agent of their own."""
+@pytest.fixture(scope="package")
+def agent(place: Place) -> Iterator[Client]:
+    """The owner's, with a wallet of its own; an owner may have twenty."""
     with place.owner() as owner:
-        mandate_id, agent = _signed(owner, place)
-        yield mandate_id
-        agent.close()
+        found = owner.connect("night-watch")
+        found.link_wallet(Account.create())
+        owner.mandates.policy_set(found.user_id, accepts_mandates=True)
+    yield found
+    found.close()
 
 
 @pytest.fixture
-def mandate(place: Place) -> Iterator[Mandate]:
+def signed(place: Place, agent: Client) -> str:
+    """Signed terms without a vault."""
+    with place.owner() as owner:
+        return _signed(owner, place, agent)
+
+
+@pytest.fixture
+def mandate(place: Place, agent: Client) -> Mandate:
     with place.owner() as owner, Wallet(place.key("owner"), place.rpc_url) as wallet:
-        mandate_id, agent = _signed(owner, place)
+        mandate_id = _signed(owner, place, agent)
         offered = owner.mandates.deploy_call(mandate_id, fund="authorization")
         signature = sign_typed_data(wallet.account, offered["typed_data"])
         wallet.send(
@@ -173,14 +182,10 @@ def mandate(place: Place) -> Iterator[Mandate]:
             )
         )
         until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
-        yield Mandate(mandate_id, place, agent)
-        agent.close()
+        return Mandate(mandate_id, place, agent)
 
 
-def _signed(owner: Client, place: Place) -> tuple[str, Client]:
-    agent = owner.connect("night-watch")
-    agent.link_wallet(Account.create())
-    owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
+def _signed(owner: Client, place: Place, agent: Client) -> str:
     made = owner.mandates.create(
         purpose="Wait for the price, then buy.",
         agent_id=agent.user_id,
@@ -194,7 +199,7 @@ def _signed(owner: Client, place: Place) -> tuple[str, Client]:
     )
     mandate_id = str(made["mandate"]["public_id"])
     owner.sign_terms(mandate_id, place.key("owner"))
-    return mandate_id, agent
+    return mandate_id
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -47,6 +47,14 @@ def test_draft__changed_in_the_form__keeps_agent_and_what_the_form_does_not_show
     agent.close()
 
 
+def test_draft__saved__does_not_come_again_by_going_back(opened: Opened, owner: Client) -> None:
+    draft = drafted(owner, open_board=True)
+    opened.go(f"new/{draft}")
+    save(opened)
+    opened.page.go_back()
+    expect(opened.page.get_by_role("heading", name="Mandates", level=1)).to_be_visible()
+
+
 def test_draft__of_the_open_board__can_name_an_agent_later(opened: Opened, owner: Client) -> None:
     agent = owner.connect("second-agent")
     owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
@@ -188,6 +196,22 @@ def test_listing__shows_its_price_and_sources_and_links_https_alone(opened: Open
     expect(main.get_by_role("link", name="Fair")).to_have_attribute("href", "https://example.org/a")
     expect(main).to_contain_text("Foul")
     assert main.get_by_role("link", name="Foul").count() == 0
+
+
+def test_colour_scheme__turned__is_kept_and_redraws_the_chart(
+    opened: Opened, mandate: Mandate
+) -> None:
+    page = opened.page
+    opened.go(f"mandates/{mandate.id}")
+    chart = page.locator(".chart .tv-lightweight-charts")
+    chart.wait_for()
+    chart.evaluate("(element) => { element.dataset.before = '1'; }")
+    for to in ("light", "dark"):
+        page.get_by_role("button", name=f"Change to {to}").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator(".chart [data-before]")).to_have_count(0)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 def drafted(owner: Client, **more: object) -> str:

@@ -76,6 +76,7 @@ def _draft(page: Page) -> None:
     page.get_by_role("link", name="Mandates", exact=True).click()
     page.get_by_role("link", name="New mandate").click()
     page.get_by_label("What is it for?").fill(PURPOSE)
+    page.get_by_label("Agent").select_option("harbour-trader (yours)")
     expect(page.locator("[data-worked]")).to_contain_text("50.00 USDC")
     page.get_by_role("button", name="Save and read the terms").click()
     expect(page.locator("[data-clause=stop_line]")).to_contain_text("950 USDC")

@@ -51,6 +51,15 @@ export class ApiRefusal extends Error {
   }
 }
 
+/**
+ * A service that is not ready answers 503 with the same body as one that is.
+ * @param {unknown} error @returns {import("./answers.js").Ready}
+ */
+export function readyOf(error) {
+  if (error instanceof ApiRefusal && error.status === 503 && error.body?.parts) return error.body;
+  throw error;
+}
+
 export class OfflineError extends Error {
   constructor() {
     super("The service does not answer. Nothing was lost: this page tries again by itself.");

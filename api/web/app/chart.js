@@ -68,6 +68,7 @@ export function drawWorth(box, { points, markers, mandate }) {
         position: "belowBar",
         shape: isBad ? "square" : "circle",
         color: colour(isBad ? "--loss" : "--ink-2"),
+        size: 0.5,
         text: text === "action" ? "" : text,
       }))
     ),

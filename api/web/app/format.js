@@ -134,6 +134,11 @@ export function cut(text, length) {
   return characters.length > length ? `${characters.slice(0, length).join("")}…` : line;
 }
 
+/** @param {string} text with a capital letter */
+export function sentenced(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** @param {number} count @param {string} one */
 export function counted(count, one) {
   return `${grouped(String(count))} ${one}${count === 1 ? "" : "s"}`;

@@ -1,6 +1,6 @@
 // The shell: rail, bar, and the page that the address names. Pages are loaded when they are shown.
 
-import { get, isOnline } from "./api.js";
+import { get, isOnline, readyOf } from "./api.js";
 import { shortHash } from "./format.js";
 import { Keys } from "./keys.js";
 import { freshness } from "./live.js";
@@ -11,13 +11,12 @@ import {
   isOtherAccount,
   isOtherNetwork,
   readService,
-  recall,
-  remember,
   service,
   session,
   walletState,
 } from "./session.js";
 import { SignIn, WalletButton } from "./sign_in.js";
+import { nextTheme, theme, turnTheme } from "./theme.js";
 import { Transactions } from "./transaction_card.js";
 import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState } from "./ui.js";
 
@@ -34,8 +33,6 @@ const PAGES = {
 };
 
 const LOAD_ALL_MS = 1_500;
-const THEMES = /** @type {const} */ (["system", "light", "dark"]);
-const theme = signal(recall("mandate-wallet.theme") ?? "system");
 /** The newest block that the service knows, and when it was read. */
 const head = signal(/** @type {{lagS: number | null, status: string, at: number} | null} */ (null));
 
@@ -44,9 +41,6 @@ function App() {
   // the list asks for a session first, and is where one goes after it
   const name = named === "sign-in" ? "mandates" : named;
   const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme.value === "system" ? "" : theme.value;
-  }, [theme.value]);
   useEffect(() => {
     void readService().catch(() => null);
     void readHead();
@@ -94,7 +88,7 @@ function toMain(event) {
 
 async function readHead() {
   try {
-    const found = await get("/health/ready");
+    const found = await get("/health/ready").catch(readyOf);
     head.value = { lagS: found.parts.indexer?.lag_s ?? null, status: found.status, at: Date.now() };
   } catch {
     head.value = { lagS: null, status: isOnline.value ? "degraded" : "offline", at: Date.now() };
@@ -162,17 +156,11 @@ function Mark() {
 }
 
 function Bar() {
-  const next =
-    THEMES[(THEMES.indexOf(/** @type {any} */ (theme.value)) + 1) % THEMES.length] ?? "system";
-  const turn = () => {
-    theme.value = next;
-    remember("mandate-wallet.theme", next);
-  };
   return html`<header class="bar">
     <${Head} />
     <${Fresh} />
     <span class="grow"></span>
-    <button type="button" class="plain wide" onClick=${turn} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${next}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value] ?? "◐"}</button>
+    <button type="button" class="plain wide" onClick=${turnTheme} title="Change the colour scheme" aria-label=${`Colour scheme: ${theme.value}. Change to ${nextTheme()}`}>${{ system: "◐", light: "☀", dark: "☾" }[theme.value]}</button>
     <${WalletButton} />
   </header>`;
 }

@@ -36,6 +36,7 @@ export function useResource(read, inputs, options = {}) {
     }),
   );
   const reading = useRef(/** @type {Reading | null} */ (null));
+  const readFor = useRef(inputs);
   const reader = useRef(read);
   reader.current = read;
 
@@ -71,6 +72,7 @@ export function useResource(read, inputs, options = {}) {
   };
 
   useEffect(() => {
+    readFor.current = inputs;
     setState({ data: null, error: null, isLoading: true, at: null });
     void reload();
     return () => {
@@ -93,5 +95,8 @@ export function useResource(read, inputs, options = {}) {
     return () => clearInterval(timer);
   }, [...inputs, retryS]);
 
+  // what was read for other inputs is never shown as theirs, not even until the effect above has run
+  if (inputs.some((one, index) => one !== readFor.current[index]))
+    return { data: null, error: null, isLoading: true, at: null, reload };
   return { ...state, reload };
 }

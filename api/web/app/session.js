@@ -102,10 +102,15 @@ export async function connect(found) {
   remember(CHOSEN, found.id);
 }
 
+/** The wallet that was chosen. Errors: WalletError, which says whether there is one to choose. */
+export function chosenWallet() {
+  if (wallet.value !== null) return wallet.value;
+  throw new WalletError(wallets.value.length > 0 ? "unauthorized" : "no_wallet");
+}
+
 /** Sign in: one signature, which moves no money. */
 export async function signIn() {
-  const chosen = wallet.value;
-  if (chosen === null) throw new WalletError("no_wallet");
+  const chosen = chosenWallet();
   const address = await chosen.requireAccount();
   const asked = await post("/auth/wallet/nonce", { wallet_address: address, purpose: "login" });
   requireSignIn(asked.message, { host: location.host, address });

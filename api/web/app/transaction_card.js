@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
 import { downloadSafeBatch, safeBatch } from "./safe.js";
-import { explorer, session, wallet, walletState } from "./session.js";
+import { chosenWallet, explorer, session, wallet, walletState } from "./session.js";
 import { PHASE_WORDS } from "./transaction-states.js";
 import { Transactions as Store } from "./transactions.js";
 import { effect, html, signal } from "./ui.js";
@@ -36,12 +36,15 @@ const RECORD_POLLS = 60;
 
 /** @type {Store | null} */
 let store = null;
+/** The wallet that `store` is of. @type {import("./wallet.js").Wallet | null} */
+let of = null;
 
 effect(() => {
   const chosen = wallet.value;
-  const { address, chainId } = walletState.value;
-  if (chosen === null || address === null || chainId === null) return;
-  if (store === null || /** @type {any} */ (store)._wallet !== chosen) {
+  void walletState.value; // its account and network: what was sent before is taken up for each
+  if (chosen === null) return;
+  if (store === null || of !== chosen) {
+    of = chosen;
     store?.close();
     store = new Store({ wallet: chosen });
     store.subscribe((found) => {
@@ -59,11 +62,10 @@ effect(() => {
 export async function begin(asked) {
   const from = asked.from ?? session.value?.address;
   beginError.value = null;
-  if (wallet.value === null || store === null || from === undefined)
-    throw new WalletError("no_wallet");
+  const chosen = chosenWallet();
+  if (store === null || from === undefined) throw new WalletError("unauthorized");
   const calls = asked.calls.map(({ to, data, value, chain_id }) => ({ to, data, value, chain_id }));
-  const isBatch =
-    calls.length > 1 && (await wallet.value.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
+  const isBatch = calls.length > 1 && (await chosen.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
   const [first, ...rest] = isBatch ? [calls] : calls.map((call) => [call]);
   if (first === undefined) return;
   const id = store.add(asked.title, first, from);

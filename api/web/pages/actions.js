@@ -4,11 +4,10 @@ import { get, post } from "../app/api.js";
 import { clock, units, usdc, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { readService, session, wallet } from "../app/session.js";
+import { chosenWallet, readService, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { begin, changed } from "../app/transaction_card.js";
 import { Amount, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
-import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 
 /**
@@ -84,7 +83,7 @@ function OfVault({ data, run, isBusy, onOpen }) {
     ${
       ["working", "stopped", "settled"].includes(status)
         ? html`<${Act} label="Close all" does="the steps that bring everything home" isBusy=${isBusy} onClick=${() => onOpen("close")} />
-          <${Act} label="Withdraw" does=${lock.withdrawable === false ? "locked for now, as it says above" : "sends the vault's USDC to your wallet"} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
+          <${Act} label="Withdraw" does=${lock.withdrawable !== false ? "sends the vault's USDC to your wallet" : lock.until ? "locked for now, as it says above" : "not now, as it says above"} isBusy=${isBusy || lock.withdrawable === false} onClick=${withdraw} />`
         : null
     }`;
 }
@@ -117,9 +116,8 @@ async function send(title, mandate, built, said) {
 
 /** Who signs, and at which service. */
 async function parties() {
-  const owner = session.value?.address;
-  if (wallet.value === null || owner === undefined) throw new WalletError("no_wallet");
-  return { owner, service: await readService() };
+  chosenWallet(); // before anything is read: there is one to ask
+  return { owner: session.value?.address ?? "", service: await readService() };
 }
 
 /**
@@ -171,12 +169,13 @@ function Create({ mandate, run, isBusy }) {
   const path = /** @type {const} */ (`/mandate-wallet/mandates/${id}/deploy-call`);
   const byAuthorization = () =>
     run(async () => {
+      const chosen = chosenWallet();
       const { vault, digest } = await vaultOf(mandate);
       const { owner, service } = await parties();
       const document = (await get(path, { fund: "authorization" })).typed_data ?? {};
       const { requireAuthorization } = await import("../app/consistency.js");
       requireAuthorization(document, { owner, service, vault, digest, budget });
-      const signature = await wallet.value?.signTypedData(document, { from: owner });
+      const signature = await chosen.signTypedData(document, { from: owner });
       const signed = { fund: "authorization", authorization_signature: signature };
       const built = { ...(await get(path, signed)), what_happens };
       await send(title, mandate, built, { does: ["createVault"], vault });
@@ -266,6 +265,6 @@ function Plan({ mandate, plan }) {
         html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note, { does: [type === "close" ? "unwind" : type] })}>${STEPS[type]}</button>`;
       return html`<li class="row" key=${n}><span class="quiet">${n}</span><div class="grow"><p>${note}</p>
         ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
-        ${button || html`<span class="quiet">${step.reason ?? step.who_signs_text ?? "nothing to send"}</span>`}</li>`;
+        ${button || html`<span class="quiet">${words(step.reason) || step.who_signs_text || "nothing to send"}</span>`}</li>`;
     })}</ol>`;
 }

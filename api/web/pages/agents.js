@@ -95,8 +95,7 @@ function columns(window) {
       text: (row) => (row.rank === null ? null : String(row.rank)),
       sortBy: (row) => row.rank,
       show: (row) =>
-        row.rank ??
-        html`<span class="quiet" title=${row.unranked_reason ? words(row.unranked_reason) : ""}>–</span>`,
+        row.rank ?? html`<span class="quiet" title=${unranked(row.unranked_reason)}>–</span>`,
     },
     {
       key: "agent",
@@ -107,7 +106,7 @@ function columns(window) {
       show: (
         row,
       ) => html`<a href=${link("agents", row.agent_id)}>${row.name.slice(0, 80)}</a> ${row.simulated ? html`<${Badge}>simulated<//>` : null} ${row.house ? html`<${Badge}>house<//>` : null}
-        ${row.ranked ? null : html`<div class="quiet">unranked: ${words(row.unranked_reason)}</div>`}`,
+        ${row.ranked ? null : html`<div class="quiet">unranked: ${unranked(row.unranked_reason)}</div>`}`,
     },
     {
       key: "net_usdc",
@@ -170,6 +169,23 @@ function columns(window) {
   ];
 }
 
+const CODES = /** @type {Readonly<Record<string, string>>} */ ({
+  over_per_tx_cap: "over the cap per action",
+  over_daily_cap: "over the cap per 24 hours",
+});
+
+const UNRANKED = /** @type {Readonly<Record<string, string>>} */ ({
+  days_live: "too few days",
+  trades: "too few trades",
+  days_live_and_trades: "too few days and trades",
+  record_incomplete: "its record is incomplete",
+});
+
+/** @param {string | null} reason why it has no rank */
+function unranked(reason) {
+  return UNRANKED[reason ?? ""] ?? words(reason);
+}
+
 /** @param {{id: string}} props */
 function Profile({ id }) {
   const found = useResource(
@@ -188,13 +204,13 @@ function Shown({ data }) {
   return html`<${PageHead} title=${agent.name} lead=${`Agent ${agent.agent_id}${agent.simulated ? ", simulated: from no chain" : ""}`}>
       ${agent.accepts_mandates ? html`<a class="button primary" href=${`${link("new")}?agent=${agent.agent_id}`}>Hire</a>` : html`<span class="quiet">takes no mandates now</span>`}<//>
     <section class="card figures" aria-label="Rank and conduct">
-      <${Figure} label="Rank" note=${agent.ranked ? `${agent.days_live} days, ${integer(agent.trades_total)} trades` : words(agent.unranked_reason)}>${agent.rank ?? "unranked"}<//>
+      <${Figure} label="Rank" note=${agent.ranked ? `${agent.days_live} days, ${integer(agent.trades_total)} trades` : unranked(agent.unranked_reason)}>${agent.rank ?? "unranked"}<//>
       <${Figure} label="Mandates kept" note="ended without a violation or a proven refusal">${record?.limits ? `${record.limits.mandates_kept} of ${record.limits.mandates_ended}` : html`<${Unknown} />`}<//>
       <${Figure} label="Refused by the rules" note="attempts that the chain or our check proves">${record?.limits?.refusals ?? html`<${Unknown} />`}<//>
       <${Figure} label="Violations" note="reports against the terms">${agent.violations > 0 ? html`<span class="loss">■ ${agent.violations}</span>` : "0"}<//>
-      <${Figure} label="Owners" note=${`${agent.delegators.working} working now`}>${agent.delegators.total}<//>
+      <${Figure} label="Other owners" note=${`${agent.delegators.working} working now`}>${agent.delegators.total}<//>
     </section>
-    <section class="card" aria-labelledby="proven"><h2 id="proven">Proven on the chain</h2><div class="table" tabindex="0"><table>
+    <section class="card" aria-labelledby="proven"><h2 id="proven">${agent.simulated ? "Computed from simulated rows, not from the chain" : "Proven on the chain"}</h2><div class="table" tabindex="0"><table>
       <thead><tr><th scope="col">Window</th><th scope="col" class="number">Net, USDC</th><th scope="col" class="number">Return</th><th scope="col" class="number">Deepest fall</th><th scope="col" class="number">Trades</th></tr></thead>
       <tbody>${WINDOWS.map((window) => {
         const one = agent.windows[window];
@@ -254,7 +270,7 @@ function Proof({ rows }) {
 function Breaches({ record }) {
   const rows = record?.sources.refusal_events ?? [];
   if (rows.length === 0) return null;
-  return html`<section class="card" aria-labelledby="breaches"><h2 id="breaches">Refused attempts</h2><ul class="list">${rows.slice(0, 12).map((one) => html`<li class="row"><${Badge} tone="loss">${words(one.code)}<//><code class="grow">${one.mandate_id}</code><span class="quiet"><${Time} at=${one.at} /></span></li>`)}</ul></section>`;
+  return html`<section class="card" aria-labelledby="breaches"><h2 id="breaches">Refused attempts</h2><ul class="list">${rows.slice(0, 12).map((one) => html`<li class="row"><${Badge} tone="loss">${CODES[one.code] ?? words(one.code)}<//><code class="grow">${one.mandate_id}</code><span class="quiet"><${Time} at=${one.at} /></span></li>`)}</ul></section>`;
 }
 
 /** @param {{changes: readonly HallPolicyChange[]}} props */
@@ -266,10 +282,16 @@ function Policy({ changes }) {
   }</section>`;
 }
 
+/** @param {unknown} value */
+function valueText(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value === null ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+}
+
 /** A field's change in words, where it has the form that the service writes. @param {unknown} change */
 function changeText(change) {
   const { from, to } = /** @type {{from?: unknown, to?: unknown}} */ (change ?? {});
-  return `${JSON.stringify(from)} → ${JSON.stringify(to)}`;
+  return `${valueText(from)} → ${valueText(to)}`;
 }
 
 /** The owner's own agents: connected here, shown their keys once. */

@@ -45,7 +45,7 @@ function AccountNotice({ one }) {
 
 /** @param {{one: AlertView}} props */
 function Alert({ one }) {
-  return html`<li class="stack tight"><div class="row"><${Badge} tone=${one.withdrawn_at ? "" : "attention"}>${words(one.kind)}<//>${one.withdrawn_at ? html`<span class="quiet">no longer holds since <${Time} at=${one.withdrawn_at} /></span>` : null}<span class="grow"></span><span class="quiet"><${Time} at=${one.at} /></span></div>
+  return html`<li class="stack tight"><div class="row"><${Badge} tone=${one.withdrawn_at ? "" : "attention"}>${words(one.kind)}<//>${one.withdrawn_at ? html`<span class="quiet">ended <${Time} at=${one.withdrawn_at} /></span>` : null}<span class="grow"></span><span class="quiet"><${Time} at=${one.at} /></span></div>
     <p>${one.message ?? words(one.event)}</p>${one.next_step ? html`<p class="quiet">${one.next_step}</p>` : null}
-    <div class="row">${one.mandate_id ? html`<a class="button" href=${link("mandates", one.mandate_id)}>Open the mandate</a>` : null}${one.tx_hash ? html`<${Hash} value=${one.tx_hash} label="the transaction" />` : null}</div></li>`;
+    <div class="row">${one.next_step?.includes(" /agents/") ? html`<a class="button" href=${link("agents", "mine")}>See your agents</a>` : null}${one.mandate_id ? html`<a class="button" href=${link("mandates", one.mandate_id)}>Open the mandate</a>` : null}${one.tx_hash ? html`<${Hash} value=${one.tx_hash} label="the transaction" />` : null}</div></li>`;
 }

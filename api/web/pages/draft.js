@@ -4,10 +4,9 @@ import { get, post } from "../app/api.js";
 import { Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
-import { readService, session, wallet } from "../app/session.js";
+import { chosenWallet, readService, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
-import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 import { Clauses } from "./mandate.js";
 import { WhatIf } from "./what_if.js";
@@ -31,11 +30,11 @@ export function Draft({ data, reload }) {
   const sign = () =>
     run(async () => {
       if (terms === null) return;
-      const owner = session.value?.address;
-      if (wallet.value === null || owner === undefined) throw new WalletError("no_wallet");
+      const chosen = chosenWallet();
+      const owner = session.value?.address ?? "";
       const { requireTerms } = await import("../app/consistency.js");
       requireTerms(terms, { mandate, owner, service: await readService() });
-      const signature = await wallet.value.signTypedData(terms.typed_data, { from: owner });
+      const signature = await chosen.signTypedData(terms.typed_data, { from: owner });
       await post(`/mandate-wallet/mandates/${id}/sign`, { signature }, { isRepeatable: true });
       await reload();
     });
@@ -54,7 +53,7 @@ export function Draft({ data, reload }) {
         <a class="button" href=${link("new", id)}>Edit</a><button type="button" disabled=${isBusy} onClick=${discard}>Discard the draft</button></div>
       <${Refused} error=${error ?? found.error} />
     </section>
-    <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" /></div>
+    <div class="two"><div class="stack"><${Clauses} clauses=${data.clauses} title="What you sign, in plain words" isPaper=${mandate.market_mode === "paper"} /></div>
       <div class="stack">
         <${Worked} terms=${mandate} />
         ${mandate.agent_id ? html`<${WhatIf} agentId=${mandate.agent_id} terms=${mandate} />` : html`<${Notice} tone="attention" title="No agent is named"><p>Whoever accepts it from the open board acts. <a href=${link("new", id)}>Name one.</a></p><//>`}

@@ -1,7 +1,7 @@
 // What agents offer: strategies, signals, vault deposits, models; with the record of who runs them.
 
 import { get, pages } from "../app/api.js";
-import { integer, words } from "../app/format.js";
+import { counted, words } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
@@ -58,7 +58,7 @@ function State({ one }) {
 function Strip({ record }) {
   if (!record) return html`none that can be read now`;
   const hall = record.hall;
-  return html`${hall ? `${integer(hall.days_live)} days, ${integer(hall.trades)} trades, ${hall.ranked ? `rank ${hall.rank}` : "unranked"}` : "no trades yet"}${record.limits ? `, ${record.limits.violations} violations` : ""}${record.simulated ? " (simulated)" : ""}`;
+  return html`${hall ? `${counted(hall.days_live, "day")}, ${counted(hall.trades, "trade")}, ${hall.ranked ? `rank ${hall.rank}` : "unranked"}` : "no trades yet"}${record.limits ? `, ${counted(record.limits.violations, "violation")}` : ""}${record.simulated ? " (simulated)" : ""}`;
 }
 
 /** @param {{id: string}} props */

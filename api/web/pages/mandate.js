@@ -88,7 +88,7 @@ function Overview({ data, reload }) {
       <div class="stack">
         <${StopLine} mandate=${mandate} progress=${progress} />
         <${Positions} progress=${progress} />
-        <${Clauses} clauses=${data.clauses} title="What you signed" />
+        <${Clauses} clauses=${data.clauses} title="What you signed" isPaper=${mandate.market_mode === "paper"} />
         <${Facts} data=${data} />
       </div>
     </div>`;
@@ -108,8 +108,10 @@ function basisOf({ basis }) {
 
 /** @param {{label: string, figure: LimitFigure, frees?: LimitFigure}} props */
 function Limit({ label, figure, frees }) {
+  // known, and not a number: who may not act has nothing left
+  const isOver = ["mandate_not_working", "mandate_ended"].includes(figure.basis);
   const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : basisOf(figure);
-  return html`<${Figure} label=${label} note=${freed}><${Amount} value=${figure.value} why=${basisOf(figure)} /><//>`;
+  return html`<${Figure} label=${label} note=${freed}>${isOver ? "–" : html`<${Amount} value=${figure.value} why=${basisOf(figure)} />`}<//>`;
 }
 
 /** @param {{mandate: MandateView, progress: MandateProgress}} props */
@@ -139,13 +141,13 @@ function Positions({ progress }) {
   )}</ul></section>`;
 }
 
-/** @param {{clauses: readonly Clause[], title: string}} props */
-export function Clauses({ clauses, title }) {
-  return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2><ol class="clauses">${clauses.map(
+/** @param {{clauses: readonly Clause[], title: string, isPaper: boolean}} props on paper no contract enforces anything */
+export function Clauses({ clauses, title, isPaper }) {
+  return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2>${isPaper ? html`<p class="quiet">On paper there is no contract: nothing enforces these; what the agent reports is checked against them.</p>` : null}<ol class="clauses">${clauses.map(
     (
       clause,
     ) => html`<li key=${clause.n} data-clause=${clause.key}><span class="n">${clause.n}</span><div><p>${clause.text_en}</p>
-      <p class="quiet">${clause.status === "stored_pending" ? html`<${Badge} tone="attention">stored, not enforced<//>` : `enforced by the ${clause.enforced_by === "Contract" ? "contract" : clause.enforced_by.replace("Torii guard", "relay guard").toLowerCase()}`}</p></div></li>`,
+      <p class="quiet">${isPaper ? null : clause.status === "stored_pending" ? html`<${Badge} tone="attention">stored, not enforced<//>` : `enforced by the ${clause.enforced_by === "Contract" ? "contract" : clause.enforced_by.replace("Torii guard", "relay guard").toLowerCase()}`}</p></div></li>`,
   )}</ol></section>`;
 }
 

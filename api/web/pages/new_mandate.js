@@ -4,7 +4,7 @@ import { get, post, put } from "../app/api.js";
 import { units } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { go, link, place } from "../app/router.js";
+import { link, place } from "../app/router.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
 import { useWork } from "../app/work.js";
 import { Worked } from "./worked.js";
@@ -137,7 +137,8 @@ function Form({ id, draft, agents, listing, agentId }) {
       const { mandate } = draft
         ? await changed(draft.mandate, values)
         : await created(values, listing);
-      go("mandates", mandate.public_id);
+      // in place of the form: going back must not offer what was saved as new
+      location.replace(link("mandates", mandate.public_id));
     });
   };
   const terms = {
@@ -173,7 +174,7 @@ function Form({ id, draft, agents, listing, agentId }) {
       <div class="row"><button class="primary" disabled=${isBusy}>${isBusy ? "Saving …" : "Save and read the terms"}</button>
         <a class="button" href=${id ? link("mandates", id) : link("mandates")}>Cancel</a></div>
     </form>
-    <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop and withdraw at any time, with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
+    <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop at any time but on the day after the end, then withdraw: with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
 }
 
 /**

@@ -4,10 +4,12 @@ import { pagesAgain, text } from "../app/api.js";
 import { clock, cut, shortHash, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
+import { place, setQuery } from "../app/router.js";
 import { explorer } from "../app/session.js";
 import { Table } from "../app/table.js";
 import { Amount, Badge, download, html, Time, useRef, useState } from "../app/ui.js";
 import { VerifyHere } from "./verify_here.js";
+import { REASONS } from "./what_if.js";
 
 /**
  * @typedef {import("../app/answers.js").MandateView} MandateView
@@ -19,7 +21,7 @@ const MOST_STEPS = 20_000;
 
 /** @param {{id: string, mandate: MandateView}} props */
 export default function Record({ id, mandate }) {
-  const [kind, setKind] = useState("");
+  const kind = place.value.query.get("record.kind") ?? "";
   const [progress, setProgress] = useState(0);
   const held = useRef(/** @type {Listed | null} */ (null));
   const found = useResource(
@@ -34,11 +36,11 @@ export default function Record({ id, mandate }) {
   );
   return html`<${VerifyHere} id=${id} mandate=${mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
-    <${Read} of=${found} what="the record">${(/** @type {Listed} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} onKind=${setKind} />`}<//>`;
+    <${Read} of=${found} what="the record">${(/** @type {Listed} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} />`}<//>`;
 }
 
-/** @param {{id: string, rows: RecordStep[], isWhole: boolean, kind: string, onKind: (kind: string) => void}} props */
-function Steps({ id, rows, isWhole, kind, onKind }) {
+/** @param {{id: string, rows: RecordStep[], isWhole: boolean, kind: string}} props */
+function Steps({ id, rows, isWhole, kind }) {
   const kinds = [...new Set(rows.map((row) => row.kind))].sort();
   const shown = kind ? rows.filter((row) => row.kind === kind) : rows;
   const save = async () =>
@@ -50,7 +52,7 @@ function Steps({ id, rows, isWhole, kind, onKind }) {
   const [error, setError] = useState(/** @type {unknown} */ (null));
   return html`<section class="stack" aria-label="The record"><${Refused} error=${error} />
     <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {RecordStep} */ row) => row.id}>
-      <select aria-label="Kind of step" value=${kind} onChange=${(/** @type {any} */ event) => onKind(event.target.value)}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
+      <select aria-label="Kind of step" value=${kind} onChange=${(/** @type {any} */ event) => setQuery({ "record.kind": event.target.value })}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
       <button type="button" onClick=${() => save().catch(setError)}>Record file</button><//>
     ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length} steps. The record file has all.</p>`}</section>`;
 }
@@ -62,7 +64,7 @@ const COLUMNS = [
     label: "When",
     text: (row) => row.at,
     sortBy: (row) => row.at,
-    show: (row) => html`<span title=${row.at}>${clock(row.at)}</span>`,
+    show: (row) => html`<time datetime=${row.at}>${clock(row.at)}</time>`,
   },
   {
     key: "what",
@@ -128,8 +130,10 @@ export function whatOf(step) {
 /** @param {RecordStep} step */
 function sentence(step) {
   const what = whatOf(step);
-  const why = step.why ?? step.note;
-  return why ? `${what}: ${why}` : what;
+  if (step.why) return `${what}: ${step.why}`;
+  if (!step.note) return what;
+  const note = step.note.replace(/\b[A-Z]\w+[A-Z]\w+/g, (name) => REASONS[name] ?? name);
+  return note.toLowerCase().includes(what) ? note : `${what}: ${note}`;
 }
 
 const MOST_SHOWN = 160; // characters of an agent's reason
@@ -168,7 +172,7 @@ export function StepList({ steps }) {
   return html`<ul class="list">${steps.map(
     (
       step,
-    ) => html`<li key=${step.id} class="row"><span class="grow words"><${What} step=${step} /></span>
-      ${step.breached.length > 0 ? html`<${Breach} step=${step} />` : null}${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></li>`,
+    ) => html`<li key=${step.id} class="step"><span class="words"><${What} step=${step} /></span><span class="row">
+      ${step.breached.length > 0 ? html`<${Breach} step=${step} />` : null}${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></span></li>`,
   )}</ul>`;
 }

@@ -1,7 +1,7 @@
 // The week in figures that balance to the last micro-USDC, to read and to file.
 
 import { blob, get, text } from "../app/api.js";
-import { clock, units, words } from "../app/format.js";
+import { clock, sentenced, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
@@ -37,7 +37,7 @@ export default function Statements() {
       event.preventDefault();
       setQuery({ week: String(new FormData(event.currentTarget).get("week")).trim() });
     }}>
-      <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="2026-W47, or empty for this week" /></div><button>Show</button>
+      <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="this week" /></div><button>Show</button>
       ${mandate ? html`<button type="button" class="plain" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
     <${Refused} error=${error} />
     <${Read} of=${found} what="the statement">${(
@@ -69,7 +69,7 @@ function One({ data }) {
 /** @param {{data: Statement | WeekTotals}} props cash at the start, what moved, cash at the end */
 function Flows({ data }) {
   return html`<dl class="pairs"><dt>Cash at the start</dt><dd><${Amount} value=${data.cash.start} why="The record does not reach back that far." /></dd>
-    ${FLOWS.map((name) => html`<dt>${words(name)}</dt><dd><${Amount} value=${data.flows[name]} />${name === "unexplained" && (units(data.flows[name]) ?? 0n) !== 0n ? html` <${Badge} tone="loss">look here<//>` : null}</dd>`)}
+    ${FLOWS.map((name) => html`<dt>${sentenced(words(name))}</dt><dd><${Amount} value=${data.flows[name]} />${name === "unexplained" && (units(data.flows[name]) ?? 0n) !== 0n ? html` <${Badge} tone="loss">look here<//>` : null}</dd>`)}
     <dt>Cash at the end</dt><dd><${Amount} value=${data.cash.end} /></dd><dt>Result, realized</dt><dd><${Amount} value=${data.result.realized} signed /></dd><dt>Result, estimated</dt><dd><${Amount} value=${data.result.estimated} signed /></dd></dl>`;
 }
 

@@ -1,6 +1,6 @@
 // Is it healthy? The parts of the service, how far behind each is, and what the slow jobs did last.
 
-import { ApiRefusal, get } from "../app/api.js";
+import { get, readyOf } from "../app/api.js";
 import { words } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -26,7 +26,7 @@ const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
 });
 
 export default function Status() {
-  const found = useResource((stop) => get("/health/ready", undefined, stop).catch(asRead), [], {
+  const found = useResource((stop) => get("/health/ready", undefined, stop).catch(readyOf), [], {
     everyS: 10,
   });
   return html`<${PageHead} title="Status" lead="Your vault does not depend on any of this: stop and withdraw work with your wallet alone." ><a class="button" href="/exit.html">Exit without the service</a><//>
@@ -34,12 +34,6 @@ export default function Status() {
       ${data.status === "ok" ? html`<${Notice} tone="settled" title="Everything works" />` : html`<${Notice} tone=${data.status === "down" ? "loss" : "attention"} title=${data.status === "down" ? "A part is down" : "A part is behind"}><p>What is shown may be old. Limits in the contract hold as always.</p><//>`}
       <section class="card"><ul class="list">${Object.entries(data.parts).map(([name, part]) => html`<${Part} key=${name} name=${name} part=${part} />`)}</ul></section>
       <${Jobs} jobs=${data.parts.keeper?.jobs ?? []} />`}<//>`;
-}
-
-/** A service that is not ready answers 503 with the same body. @param {unknown} error @returns {Ready} */
-function asRead(error) {
-  if (error instanceof ApiRefusal && error.status === 503 && error.body?.parts) return error.body;
-  throw error;
 }
 
 /** @param {{name: string, part: HealthPart}} props */

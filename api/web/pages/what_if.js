@@ -11,7 +11,8 @@ import { useWork } from "../app/work.js";
  * @typedef {import("../app/answers.js").WhatIfAnswer} WhatIfAnswer
  */
 
-const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
+/** Why the vault refuses, by the name of its error. */
+export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
   OverPerTxCap: "over the cap per action",
   OverDailyCap: "over the cap of 24 hours",
   OverBudget: "over the budget",

@@ -3,6 +3,7 @@
 import { pagesAgain } from "../app/api.js";
 import { amountText, clock, units, usdc } from "../app/format.js";
 import { useResource } from "../app/resource.js";
+import { theme } from "../app/theme.js";
 import { html, useEffect, useRef } from "../app/ui.js";
 
 /**
@@ -17,8 +18,8 @@ const MOST_ROWS = 2_000;
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
-  if (data.mandate.status === "signed" && data.mandate.vault_address === null)
-    return html`<p class="quiet">There is no worth to show before the vault is funded.</p>`;
+  if (data.mandate.market_mode === "testnet" && data.mandate.vault_address === null)
+    return html`<p class="quiet">There is no vault, so there is no worth to show.</p>`;
   return html`<${Series} id=${id} data=${data} />`;
 }
 
@@ -91,7 +92,7 @@ function Drawn({ points, markers, mandate }) {
       isGone = true;
       remove();
     };
-  }, [points.length, last?.worth, document.documentElement.dataset.theme]);
+  }, [points.length, last?.worth, theme.value]);
   return html`<div class="chart" ref=${box} role="img" aria-label=${`Worth over time; now ${last ? usdc(last.worth) : "unknown"} USDC, stop line ${usdc(mandate.stop_floor_usdc)} USDC. The table below has all points.`}></div>
     <p class="quiet">Chart: <a href="https://www.tradingview.com/" rel="noreferrer">TradingView</a> Lightweight Charts</p>`;
 }
