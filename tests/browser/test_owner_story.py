@@ -15,7 +15,13 @@ def test_owner_story__by_clicks__ends_with_the_money_home(open_page: Open, place
     page = opened.page
     opened.go()
     opened.sign_in()
-    agent = _connect(page, place)
+    with _connect(page, place) as agent:
+        _live(page, place, agent)
+    assert opened.errors == []
+
+
+def _live(page: Page, place: Place, agent: Client) -> None:
+    """From the draft to the statement."""
     _draft(page)
     _sign(page)
     _fund(page)
@@ -48,8 +54,6 @@ def test_owner_story__by_clicks__ends_with_the_money_home(open_page: Open, place
     expect(
         page.get_by_text("unexplained").locator("xpath=following-sibling::dd[1]")
     ).to_contain_text("0.00")
-    agent.close()
-    assert opened.errors == []
 
 
 def _figure(page: Page, label: str):  # type: ignore[no-untyped-def]
