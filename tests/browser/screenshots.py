@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 from api.client import Client, Wallet, sign_typed_data
 from scripts.devstack import Ports
 from tests.acceptance.conftest import ROOT, RunningStack, stack_folder
-from tests.browser.conftest import CHROMIUM, FLAGS, Opened, Place
+from tests.browser.conftest import CHROMIUM, FLAGS, Opened, Place, until
 from tests.browser.wallet import install
 
 FOLDER = ROOT / "docs" / "console"
@@ -26,6 +26,7 @@ LOOKS = {
 }
 WAIT_MS = 1_500
 WITHIN_S = 60
+STEPS = 6  # of the mandate at work, its two actions included
 
 
 def main() -> None:
@@ -72,6 +73,7 @@ def at_work(place: Place) -> dict[str, str]:
                 mandate_id, fund="authorization", authorization_signature=signature
             )
         )
+        until(lambda: owner.mandates.read(mandate_id)["mandate"]["status"] == "working")
         agent.mandates.accept(mandate_id)
         for amount in ("120", "80"):
             call = agent.mandates.execute_call(
@@ -85,9 +87,7 @@ def at_work(place: Place) -> dict[str, str]:
                 tx_hash=sent["tx_hash"], why="The price is below the signal's entry.",
             )  # fmt: skip
         draft_id = draft(owner, agent.user_id, "Lend idle USDC overnight, and nothing else.")
-        ends = time.monotonic() + WITHIN_S
-        while len(owner.mandates.steps(mandate_id)["steps"]) < 6 and time.monotonic() < ends:
-            time.sleep(0.5)
+        until(lambda: len(owner.mandates.steps(mandate_id)["steps"]) >= STEPS)
         agent.close()
         hall = await_hall(owner)
     return {
