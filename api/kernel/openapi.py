@@ -11,10 +11,20 @@ from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER, JSON
 from api.kernel.idempotency import pattern_of, words_of
-from api.kernel.operation import Catalogue, Operation
+from api.kernel.operation import Catalogue, Events, Operation
 from api.kernel.reasons import reasons_of
 
 REF = "#/components/schemas/{model}"
+# one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
+EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
 
 
 def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
@@ -210,7 +220,7 @@ def _parameters(
 def _responses(
     operation: Operation, schemas: dict[str, Any], catalogue: Catalogue
 ) -> dict[str, Any]:
-    answer: dict[str, Any] = {"type": "string"}
+    answer: dict[str, Any] = EVENT if operation.answer is Events else {"type": "string"}
     if operation.media_type == JSON:
         _put(schemas, operation.answer.__name__, _schema(operation.answer, schemas))
         answer = {"$ref": REF.format(model=operation.answer.__name__)}

@@ -40,7 +40,7 @@ export default function Status() {
 function Part({ name, part }) {
   const lag =
     part.lag_blocks !== null && part.lag_blocks > 0
-      ? `${part.lag_blocks} blocks behind`
+      ? `${part.lag_blocks} ${part.lag_blocks === 1 ? "block" : "blocks"} behind`
       : part.lag_s === null
         ? ""
         : part.lag_s < 5
