@@ -27,6 +27,8 @@ from core.mandate import new_rows
 from core.mandate import queries as mandates
 from core.mandate.ledger import topics, writer
 from core.mandate.new_rows import Horizon, NewLedgerRow, RecentEnd
+from core.mandate.readings import mandates_now
+from core.mandate.rules.progress import data_issue
 from core.times import instant_text
 
 MOST_BEHIND: Final = 1_000  # rows; who is further behind loads anew
@@ -105,19 +107,22 @@ class MandatePlace:
         last = writer.last_seq(session, self.mandate_id)
         if self.seq is None or last - self.seq > MOST_BEHIND:
             place = replace(self, seq=last, status=mandate.status)
-            return NewEvents((Event(place.id, "reset", place._said()),), place)
+            return NewEvents((Event(place.id, "reset", place._said(session)),), place)
         rows = new_rows.rows_after(session, self.mandate_id, self.seq, ROWS_A_READ)
         events = [Event(str(row.seq), "step", _step(row)) for row in rows]
         seq = rows[-1].seq if rows else self.seq
         place = replace(self, seq=seq, status=mandate.status)
         if seq == last and self.status != mandate.status:
-            events.append(Event(place.id, "status", place._said()))
+            events.append(Event(place.id, "status", place._said(session)))
         elif seq != last:
             place = replace(place, status=self.status)
         return NewEvents(events, place, is_more=seq != last)
 
-    def _said(self) -> dict[str, Any]:
-        return {"mandate_id": self.public_id, "seq": self.seq, "status": self.status}
+    def _said(self, session: ReadSession) -> dict[str, Any]:
+        """Of a short record the status may be wrong, and that is said beside it."""
+        now = mandates_now(session, [self.mandate_id])[self.mandate_id]
+        said = {"mandate_id": self.public_id, "seq": self.seq, "status": self.status}
+        return said | data_issue(now.said, now.short)
 
 
 @dataclass(frozen=True, slots=True)
