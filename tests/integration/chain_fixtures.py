@@ -113,7 +113,7 @@ def _artifact(contract: str) -> Mapping[str, Any]:
 
 def creation_code(contract: str, *arguments: Any) -> str:
     artifact = _artifact(contract)
-    constructor = next(
+    constructor: dict[str, Any] = next(
         (entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []}
     )
     encoded = encode_values([Parameter.of(entry) for entry in constructor["inputs"]], arguments)

@@ -38,7 +38,8 @@ _count = itertools.count(1)
 
 # Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and
 # tests make thousands of clients.
-httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
+trust = functools.cache(httpx.create_ssl_context)
+httpx._transports.default.create_ssl_context = trust  # type: ignore[attr-defined]  # httpx's own import
 
 # Applications share the patterns of their routes: each test of the API builds all 180.
 starlette.routing.compile_path = functools.cache(starlette.routing.compile_path)
@@ -46,7 +47,7 @@ starlette.routing.compile_path = functools.cache(starlette.routing.compile_path)
 # Engines share their compiled statements, as all calls of one process do: compiling them for each
 # test took a third of its time. The key of a compiled statement has its dialect, so they also share
 # one dialect, which `template` has initialised.
-_statements: dict[Any, Any] = LRUCache(5_000)
+_statements: Any = LRUCache(5_000)
 _dialects: list[Dialect] = []
 
 
@@ -58,7 +59,7 @@ def _create_engine(*arguments: Any, **named: Any) -> Engine:
     return created
 
 
-engine.create_engine = _create_engine  # type: ignore[assignment]
+engine.create_engine = _create_engine  # type: ignore[attr-defined]  # SQLAlchemy's, imported there
 
 
 @pytest.fixture(scope="session")

@@ -172,7 +172,8 @@ def client(limited: Limit) -> TestClient:
 
 @pytest.fixture
 def wallet() -> LocalAccount:
-    return Account.from_key("0x" + "22" * 32)
+    account: LocalAccount = Account.from_key("0x" + "22" * 32)
+    return account
 
 
 def sign(wallet: LocalAccount, message: str) -> str:
