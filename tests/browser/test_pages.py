@@ -34,6 +34,15 @@ WIDER = """
     .map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 60)}`)
 """
 
+# when the first button that leads on is on the page, by the page's own clock
+THERE = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("main button")) return;
+  window.__there = performance.now();
+  observer.disconnect();
+}).observe(document, { childList: true, subtree: true });
+"""
+
 WATCHED = """
 window.__seen = { shift: 0, tasks: [] };
 new PerformanceObserver((list) => {
@@ -104,9 +113,10 @@ def test_first_page__is_small_and_interactive_soon(open_page: Open, place: Place
         "Network.loadingFinished", lambda one: received.append(int(one["encodedDataLength"]))
     )
     session.send("Emulation.setCPUThrottlingRate", {"rate": THROTTLE})
+    found.page.add_init_script(THERE)
     found.go()
     found.page.get_by_role("button", name=found.wallet.name).wait_for()
-    interactive_s = found.page.evaluate("performance.now()") / 1000
+    interactive_s = found.page.evaluate("window.__there") / 1000
     print(
         json.dumps(
             {"first_page_bytes": sum(received), "budget_bytes": MOST_BYTES, "interactive_s": interactive_s,
