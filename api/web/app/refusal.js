@@ -51,7 +51,7 @@ const PLACES = /** @type {const} */ ([
  * @param {import("./api.js").NextCall} next
  * @returns {{href: string, words: string} | null}
  */
-export function placeOf(next) {
+function placeOf(next) {
   for (const [pattern, page, words] of PLACES) {
     const found = pattern.exec(`${next.method} ${next.path}`);
     if (found) return { href: page(found[1] ?? ""), words };
