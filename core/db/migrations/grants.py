@@ -6,7 +6,7 @@ but the rows of ledgers and logs are only read and inserted (law 3). Where there
 nothing is done, and the triggers alone guard the ledgers.
 """
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from core.db.metadata import append_only
 
@@ -14,7 +14,10 @@ APPLICATION_ROLE = "mandate_app"
 
 
 def apply(connection: Connection) -> None:
-    """Grant and revoke. The connection must be the owner's; the caller commits."""
+    """Grant and revoke. The connection must be the owner's; the caller commits.
+
+    A database that stops at an older migration lacks tables of today: only those it has are kept.
+    """
     if (
         connection.scalar(
             text("select 1 from pg_roles where rolname = :role"), {"role": APPLICATION_ROLE}
@@ -22,7 +25,8 @@ def apply(connection: Connection) -> None:
         is None
     ):
         return
-    kept = ", ".join(append_only())
+    present = set(inspect(connection).get_table_names())
+    kept = ", ".join(table for table in append_only() if table in present)
     connection.execute(text(f"grant usage on schema public to {APPLICATION_ROLE}"))
     connection.execute(
         text(
