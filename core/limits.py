@@ -108,13 +108,26 @@ class CallerLimits(BaseModel):
     open_listings: int = count(20, "listings of an agent that are not withdrawn", 1)
     listings_in_24_hours: int = count(20, "listings that an agent makes in 24 hours", 1)
 
-    # Named by the specification without a figure; GET /prices shows them
+    # Payouts, credits a UTC day; GET /prices shows them
+    payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")
+    payout_credits_per_person_per_day: int = count(
+        2_000,
+        "payout cap of one person, and of the unowned agents of a network address or a funding "
+        "wallet together",
+    )
+    payout_credits_per_owners_address_per_day: int = count(
+        5_000, "payout cap of all owners that signed up from one network address together"
+    )
+    # Named by the specification without a figure
     new_account_payout_credits_per_day: int = count(
         200, "payout cap of an account without standing"
     )
     rooms_payout_credits_per_day: int = count(1_000, "payout cap of all Rooms")
     rooms_payout_credits_per_person_per_day: int = count(
-        100, "payout cap of one person in the Rooms"
+        100, "payout cap of one person in the Rooms, and of those who share its cap there"
+    )
+    rooms_payout_credits_per_owners_address_per_day: int = count(
+        250, "the same in the Rooms of all owners that signed up from one network address"
     )
     targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")

@@ -1,5 +1,5 @@
-"""The credit ledger: the only writer of credit_entry and credit_head, with credit_spend, its short
-cut. Credits are integers.
+"""The credit ledger: the only writer of credit_entry and credit_head, with spend, its short cut, and
+batch, which posts many at once. Credits are integers.
 
 Laws
 - A posting is double entry: the account's net delta and the counter account's sum to zero (see
@@ -29,7 +29,7 @@ from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head,
 from core.times import exact_instant_text
 
 LEDGER = "credit"
-WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = (
+WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT, RESTORE = (
     "welcome",
     "earn",
     "convert",
@@ -37,6 +37,7 @@ WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = (
     "bond",
     "release",
     "debt",
+    "restore",
 )
 
 # The service's accounts, on the other side of a posting.
@@ -48,8 +49,8 @@ BONDS = "bonds"  # bonds stay the account's own: this account never moves
 
 # The ledger is written and read as plain rows: a posting is three short statements under a lock
 # that others may wait for.
-_ENTRY: Final = cast("Table", CreditEntry.__table__)
-_HEAD: Final = cast("Table", CreditHead.__table__)
+ENTRY: Final = cast("Table", CreditEntry.__table__)
+HEAD: Final = cast("Table", CreditHead.__table__)
 
 
 class CreditOverdraftError(MandateError):
@@ -264,11 +265,11 @@ def _post(
     head = _lock(session, account_id, now)
     # A statement of its own: it sees what was committed while the lock was waited for.
     found = _entry(session, account_id, base_key)
-    balance = _balance(head)
+    balance = balance_of(head)
     if found is not None:
         return Posting(found.id, found.seq, _deltas(found), balance, is_new=False)
     deltas = deltas_of(balance)
-    _refuse_overdraft(balance, deltas)
+    refuse_overdraft(balance, deltas)
     entry: dict[str, Any] = {
         "account_id": account_id,
         "seq": head.seq + 1,
@@ -281,7 +282,7 @@ def _post(
         "created_at": now.astimezone(UTC),
         "prev_hash": head.row_hash,
     }
-    entry["row_hash"] = link_hash(head.row_hash, _body(entry))
+    entry["row_hash"] = link_hash(head.row_hash, body_of(entry))
     after = Credits(
         **{bucket: getattr(balance, bucket) + getattr(deltas, bucket) for bucket in BUCKETS}
     )
@@ -293,15 +294,15 @@ def _write(session: WriteSession, entry: Mapping[str, Any], after: Credits) -> i
     moved = {bucket: getattr(after, bucket) for bucket in BUCKETS}
     moved |= {"seq": entry["seq"], "row_hash": entry["row_hash"], "updated_at": entry["created_at"]}
     head = (
-        update(_HEAD)
-        .where(_HEAD.c.account_id == entry["account_id"])
+        update(HEAD)
+        .where(HEAD.c.account_id == entry["account_id"])
         .values(moved)
-        .returning(_HEAD.c.account_id)
+        .returning(HEAD.c.account_id)
         .cte("moved")
     )
     return int(
         session.execute(
-            insert(_ENTRY).values(entry).add_cte(head).returning(_ENTRY.c.id)
+            insert(ENTRY).values(entry).add_cte(head).returning(ENTRY.c.id)
         ).scalar_one()
     )
 
@@ -328,21 +329,21 @@ def trial_balance(session: Session) -> dict[str, int]:
 
 def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
-    head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
-    return Credits() if head is None else _balance(head)
+    head = session.execute(select(HEAD).where(HEAD.c.account_id == account_id)).one_or_none()
+    return Credits() if head is None else balance_of(head)
 
 
 def verify(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's ledger or its head; empty means sound."""
     entries = session.execute(
-        select(_ENTRY).where(_ENTRY.c.account_id == account_id).order_by(_ENTRY.c.seq)
+        select(ENTRY).where(ENTRY.c.account_id == account_id).order_by(ENTRY.c.seq)
     ).all()
     links = [
-        Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry._asdict()))
+        Link(entry.seq, entry.prev_hash, entry.row_hash, body_of(entry._asdict()))
         for entry in entries
     ]
     faults = chain_faults(links, genesis(LEDGER, account_id))
-    head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
+    head = session.execute(select(HEAD).where(HEAD.c.account_id == account_id)).one_or_none()
     if head is None:
         return [*faults, "the ledger has rows and no head"] if entries else faults
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
@@ -363,7 +364,7 @@ def verify(session: Session, account_id: int) -> list[str]:
 
 def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
     """The head, held until the transaction ends; an account's first posting makes it."""
-    query = select(_HEAD).where(_HEAD.c.account_id == account_id).with_for_update()
+    query = select(HEAD).where(HEAD.c.account_id == account_id).with_for_update()
     head = session.execute(query).one_or_none()
     if head is not None:
         return head
@@ -379,18 +380,20 @@ def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
 
 def _entry(session: Session, account_id: int, base_key: str) -> Row[Any] | None:
     return session.execute(
-        select(_ENTRY).where(_ENTRY.c.account_id == account_id, _ENTRY.c.base_key == base_key)
+        select(ENTRY).where(ENTRY.c.account_id == account_id, ENTRY.c.base_key == base_key)
     ).one_or_none()
 
 
-def _refuse_overdraft(balance: Credits, deltas: Credits) -> None:
+def refuse_overdraft(balance: Credits, deltas: Credits) -> None:
+    """Errors: CreditOverdraftError."""
     for bucket in BUCKETS:
         available, needed = getattr(balance, bucket), -getattr(deltas, bucket)
         if needed > available:
             raise CreditOverdraftError(bucket, needed, available)
 
 
-def _balance(head: Row[Any]) -> Credits:
+def balance_of(head: Row[Any]) -> Credits:
+    """What a row of credit_head holds."""
     return Credits(**{bucket: getattr(head, bucket) for bucket in BUCKETS})
 
 
@@ -398,7 +401,7 @@ def _deltas(entry: Row[Any]) -> Credits:
     return Credits(**{bucket: getattr(entry, f"{bucket}_delta") for bucket in BUCKETS})
 
 
-def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
+def body_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What is hashed of an entry: all but its id, its account (which the genesis names) and the
     hashes.
     """

@@ -1,0 +1,184 @@
+"""All SQL of earnings but their rows' own inserts: the queue in its order, counts of a day, and
+figures of accounts. Nothing here commits.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Date,
+    Integer,
+    Text,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    select,
+    update,
+)
+from sqlalchemy import text as sql
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.orm import Session
+
+from core.db import locks
+from core.db.arrays import table_of
+from core.db.day_figures import drop_days
+from core.db.engine import WriteSession
+from core.earn.rules.payout import CapKind, Item, Part
+from core.earn.tables import EarnAward, EarnDay, EarnQueue, EarnReversal, EarnTotal
+
+LOCK: Final = "payouts"
+RESTORED: Final = "restored"
+QUEUED, QUEUED_CREDITS = "queued", "queued_credits"
+
+# The items that nobody looked at today, in the order of approvals: of each day that some of them wait
+# for the first ones alone, so that the statement reads what it answers, whatever waits behind.
+_DUE = sql("""
+with recursive days(day) as (
+    (select min(not_before) from earn_queue where not_before <= :today)
+    union all
+    select (select min(q.not_before) from earn_queue q where q.not_before > days.day and q.not_before <= :today)
+    from days where days.day is not null
+)
+select due.award_id, due.account_id, due.is_room, due.left_credits, award.ref
+from days cross join lateral (
+    select * from earn_queue q where q.not_before = days.day order by q.award_id limit :most
+) due join earn_award award on award.id = due.award_id
+order by due.award_id limit :most
+""").bindparams(bindparam("today", type_=Date), bindparam("most", type_=Integer))
+
+
+def take_turn(session: WriteSession) -> None:
+    """Wait until no other transaction awards, charges, reverses or drains; held until the end."""
+    locks.own(LOCK).wait(session)
+
+
+@dataclass(frozen=True, slots=True)
+class DueItem:
+    item: Item
+    ref: str
+
+
+def due_items(session: Session, today: date, most: int) -> list[DueItem]:
+    """The first items that may be looked at today."""
+    return [
+        DueItem(Item(row.award_id, row.account_id, row.is_room, row.left_credits), row.ref)
+        for row in session.execute(_DUE, {"today": today, "most": most})
+    ]
+
+
+def used_on(session: Session, day: date, names: Collection[str]) -> dict[str, int]:
+    """What was paid that day under these names; one that is left out: nothing."""
+    wanted = any_(cast(list(names), ARRAY(Text)))
+    query = select(EarnDay.name, EarnDay.credits).where(EarnDay.day == day, EarnDay.name == wanted)
+    return {row.name: row.credits for row in session.execute(query)}
+
+
+def save_used(session: WriteSession, day: date, used: Mapping[str, int]) -> None:
+    """Set what was paid that day under these names."""
+    if not used:
+        return
+    rows = table_of(
+        "paid", {"name": (Text(), list(used)), "credits": (BigInteger(), list(used.values()))}
+    )
+    values = select(cast(day, Date), rows.c.name, rows.c.credits).order_by(rows.c.name)
+    statement = insert(EarnDay).from_select(["day", "name", "credits"], values)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["day", "name"], set_={"credits": statement.excluded.credits}
+        )
+    )
+
+
+def add_restored(session: WriteSession, day: date, amount: int) -> None:
+    restored = used_on(session, day, [RESTORED]).get(RESTORED, 0)
+    save_used(session, day, {RESTORED: restored + amount})
+
+
+def enqueue(session: WriteSession, item: Item, not_before: date) -> None:
+    session.execute(
+        insert(EarnQueue).values(
+            award_id=item.award_id,
+            account_id=item.account_id,
+            is_room=item.is_room,
+            left_credits=item.left,
+            not_before=not_before,
+        )
+    )
+    move_totals(session, 1, item.left)
+
+
+def next_look(part: Part, today: date) -> date:
+    """When a rest is looked at again: tomorrow if a cap stopped it. Where the budget did, the queue
+    stands, and may go on today.
+    """
+    return today if part.cap in (None, CapKind.DAY_BUDGET) else today + timedelta(days=1)
+
+
+def save_parts(session: WriteSession, parts: Iterable[Part], today: date) -> None:
+    """What was paid leaves the queue; the rest stays at its place."""
+    all_parts = list(parts)
+    gone = [part.item.award_id for part in all_parts if part.left == 0]
+    kept = [part for part in all_parts if part.left > 0]
+    if gone:
+        wanted = any_(cast(gone, ARRAY(BigInteger)))
+        session.execute(delete(EarnQueue).where(EarnQueue.award_id == wanted))
+    if kept:
+        rests = table_of(
+            "rests",
+            {
+                "award_id": (BigInteger(), [part.item.award_id for part in kept]),
+                "left_credits": (BigInteger(), [part.left for part in kept]),
+                "not_before": (Date(), [next_look(part, today) for part in kept]),
+            },
+        )
+        session.execute(
+            update(EarnQueue)
+            .where(EarnQueue.award_id == rests.c.award_id)
+            .values(left_credits=rests.c.left_credits, not_before=rests.c.not_before)
+        )
+    move_totals(session, -len(gone), -sum(part.repaid + part.paid for part in all_parts))
+
+
+def take_out(session: WriteSession, award_id: int) -> int:
+    """Take an award's rest out of the queue. How many credits it was; 0: nothing waited."""
+    gone = delete(EarnQueue).where(EarnQueue.award_id == award_id)
+    left = session.scalar(gone.returning(EarnQueue.left_credits)) or 0
+    if left:
+        move_totals(session, -1, -left)
+    return left
+
+
+def look_again(session: WriteSession, account_id: int, today: date) -> None:
+    """A cap of the account is gone: what it stopped is looked at again today."""
+    later = (EarnQueue.account_id == account_id, EarnQueue.not_before > today)
+    session.execute(update(EarnQueue).where(*later).values(not_before=today))
+
+
+def move_totals(session: WriteSession, items: int, amount: int) -> None:
+    for name, by in ((QUEUED, items), (QUEUED_CREDITS, amount)):
+        if by:
+            moved = update(EarnTotal).where(EarnTotal.name == name).values(n=EarnTotal.n + by)
+            session.execute(moved)
+
+
+def totals(session: Session) -> tuple[int, int]:
+    """Items that wait, and their credits."""
+    found = {row.name: row.n for row in session.scalars(select(EarnTotal))}
+    return found.get(QUEUED, 0), found.get(QUEUED_CREDITS, 0)
+
+
+def award_of(session: Session, ref: str) -> EarnAward | None:
+    return session.scalar(select(EarnAward).where(EarnAward.ref == ref))
+
+
+def reversal_of(session: Session, award_id: int) -> EarnReversal | None:
+    return session.scalar(select(EarnReversal).where(EarnReversal.award_id == award_id))
+
+
+def drop_paid_days(session: WriteSession, before: date, limit: int) -> int:
+    """Drop at most `limit` counts of days before that one. How many went."""
+    return drop_days(session, EarnDay, before, limit)
