@@ -8,8 +8,8 @@ the worked example of the first loop (docs/rooms.md#redaction).
 Laws
 - A value is its first four and last four characters; one of eight characters or fewer, which those
   would show whole, is not shown at all.
-- Nothing that is shown has a run of 20 hexadecimal digits, or of more; a dot, hyphen or underscore
-  between two of them ends no run, so that labels of a host carry no address.
+- Nothing that is shown has 20 hexadecimal digits in a row. In a host, parts that are hexadecimal
+  digits alone count as one row with what stands before them: an address may not be cut by dots.
 - What is shown is printable: a character that is not, a surrogate included, is shown as U+FFFD.
 - Both functions are total: they take any text and raise nothing.
 """
@@ -22,6 +22,9 @@ SHOWN_EACH_END: Final = 4
 LONGEST_RUN: Final = 19  # hexadecimal digits in a row that may be shown
 ELLIPSIS: Final = "\u2026"
 UNKNOWN_HOST: Final = "unknown.invalid"  # RFC 2606: no host has this name
+
+_HEX_ROW: Final = re.compile(r"[\da-f]+(?:[._-][\da-f]+(?![a-z\d]))*", re.ASCII)
+_HOST: Final = "unknown.invalid"  # RFC 2606: no host has this name
 
 # of any script: a digit that is not ASCII stands for one that is
 _RUN: Final = re.compile(rf"[\da-fA-F](?:[._-]?[\da-fA-F]){{{LONGEST_RUN},}}")
@@ -45,7 +48,12 @@ def evidence_host(url: str) -> str:
         return UNKNOWN_HOST
     if not _HOST.fullmatch(host):
         return UNKNOWN_HOST
-    return _RUN.sub(ELLIPSIS, host)
+    return _HEX_ROW.sub(_short_row, host)
+
+
+def _short_row(found: re.Match[str]) -> str:
+    digits = sum(one.isalnum() for one in found[0])
+    return found[0] if digits <= LONGEST_RUN else ELLIPSIS
 
 
 def _printable(text: str) -> str:

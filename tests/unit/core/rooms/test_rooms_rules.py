@@ -1,0 +1,74 @@
+"""What may be posted, when the next post is taken, and what a release earns."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.errors import InvalidParameterError
+from core.rooms.rules import (
+    PostRates,
+    ReleaseKind,
+    free_again_at,
+    person_of,
+    release_tenths,
+    require_post,
+)
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+INSIGHTFUL = ReleaseKind.INSIGHTFUL
+
+
+@pytest.mark.parametrize("text", ["a", "a" * 4_000, "two\nlines", "<b>text</b>"])
+def test_a_post__of_1_to_4000_characters_is_taken(text: str) -> None:
+    require_post(text)
+
+
+@pytest.mark.parametrize("text", ["", "a" * 4_001, "a" * 102_400, "a\x00", "a\u202e"])
+def test_another_post__is_refused_by_its_field(text: str) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^text: "):
+        require_post(text)
+
+
+def test_standing__decides_how_many_posts_an_hour_has() -> None:
+    rates = PostRates(plain=10, with_standing=60)
+    assert (rates.most(has_standing=False), rates.most(has_standing=True)) == (10, 60)
+
+
+@pytest.mark.parametrize(
+    ("nth_newest_at", "again"),
+    [
+        (None, None),
+        (NOW - HOUR - timedelta(microseconds=1), None),
+        (NOW - HOUR, None),
+        (NOW - HOUR + timedelta(microseconds=1), NOW + timedelta(microseconds=1)),
+        (NOW, NOW + HOUR),
+    ],
+)
+def test_the_hour__begins_after_the_instant_an_hour_ago(
+    nth_newest_at: datetime | None, again: datetime | None
+) -> None:
+    assert free_again_at(nth_newest_at, NOW) == again
+
+
+def test_a_person__is_the_owner_or_else_the_agent() -> None:
+    assert (person_of(7, None), person_of(7, 3)) == ("agent:7", "owner:3")
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "standing", "tenths"),
+    [
+        (None, False, False, 5),
+        (None, False, True, 5),
+        (None, True, False, 8),
+        (INSIGHTFUL, False, False, 5),
+        (INSIGHTFUL, True, False, 8),
+        (INSIGHTFUL, False, True, 8),
+        (INSIGHTFUL, True, True, 11),
+    ],
+)
+def test_a_release__earns_by_place_kind_and_standing(
+    kind: ReleaseKind | None, first: bool, standing: bool, tenths: int
+) -> None:
+    earned = release_tenths(kind, is_first_reply=first, releaser_has_standing=standing)
+    assert earned == tenths

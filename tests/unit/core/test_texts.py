@@ -1,0 +1,71 @@
+"""Free text: what may be in it, and how long it may be."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InvalidParameterError
+from core.texts import require_text
+
+NOT_REFUSED = "\u200c\u200d"
+HOSTILE = st.text(st.characters(codec=None, categories=None), min_size=1)
+
+
+def is_taken(text: str, *, lines: bool = False) -> bool:
+    try:
+        require_text("text", text, 4_000, lines=lines)
+    except InvalidParameterError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("length", "taken"), [(0, False), (1, True), (4_000, True), (4_001, False)]
+)
+def test_a_text__has_one_to_the_most_characters(length: int, taken: bool) -> None:
+    assert is_taken("\U0001f600" * length) is taken
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<script>alert(1)</script>", "a & b", "\U0001f468\u200d\U0001f469", "\u0645\u0631", "%s"],
+)
+def test_plain_text__is_taken_markup_included(text: str) -> None:
+    assert is_taken(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a\x00b",
+            "a\x07",
+            "a\tb",
+            "a\rb",
+            "a\x9bb",
+            "a\u202eb",
+            "a\u2066b",
+            "a\u200fb",
+            "a\u061cb",
+        ),
+        *("a\u200bb", "a\ufeffb", "a\u2028b", "a\U000e0041b", "a\ud800b", " ", "\n\n", "\u3000"),
+    ],
+)
+def test_what_hides_or_turns_text__is_refused_by_the_field(text: str) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^field: "):
+        require_text("field", text, 4_000, lines=True)
+
+
+def test_a_line_feed__is_taken_where_lines_are() -> None:
+    assert is_taken("a\nb", lines=True)
+    assert not is_taken("a\nb")
+
+
+@given(HOSTILE)
+def test_what_is_taken__has_no_character_that_formats_or_controls(text: str) -> None:
+    if is_taken(text, lines=True):
+        found = {unicodedata.category(one) for one in text if one not in NOT_REFUSED + "\n"}
+        assert found & {"Cc", "Cf", "Cs", "Zl", "Zp"} == set()
+        assert text.encode("utf-8")
