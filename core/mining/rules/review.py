@@ -104,6 +104,12 @@ class DuplicateEntryError(MandateError):
 class OwnSubmissionError(MandateError):
     """The reviewer's wallet owns the agent that submitted."""
 
+    def __init__(self, entry_id: int, agent_id: int) -> None:
+        super().__init__(
+            f"Entry {entry_id} was submitted by agent {agent_id}, which your wallet owns; another "
+            "operator decides it."
+        )
+
 
 class SubmissionsUsedUpError(MandateError):
     """Who submits had as many submissions as a UTC day allows. `whose` says of whom they count."""
