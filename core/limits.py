@@ -108,6 +108,14 @@ class CallerLimits(BaseModel):
     open_listings: int = count(20, "listings of an agent that are not withdrawn", 1)
     listings_in_24_hours: int = count(20, "listings that an agent makes in 24 hours", 1)
 
+    # The task market and the Rooms
+    task_claim_hours: int = count(
+        24, "how long a claim that holds its task waits for a proof", 1, 720
+    )
+    bond_credits: int = count(
+        20, "bond of a task claim or a Rooms post without standing, from defense level 2 on", 1
+    )
+
     # Payouts, credits a UTC day; GET /prices shows them
     payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")
     payout_credits_per_person_per_day: int = count(

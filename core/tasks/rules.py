@@ -110,6 +110,35 @@ class ReviewEvent(StrEnum):
     REVERSED = "reversed"
 
 
+class TaskFault(StrEnum):
+    """Why the market refuses, by the names that callers get."""
+
+    OWN_SUBJECT = "own_subject"
+    ALREADY_CLAIMED = "already_claimed"
+    ALREADY_SUBMITTED = "already_submitted"
+    TASK_CLOSED = "task_closed"
+    NOT_CLAIMED = "not_claimed"
+    CLAIM_EXPIRED = "claim_expired"
+    WRONG_STATUS = "wrong_status"
+
+
+class TaskRefusedError(MandateError):
+    """The text is one sentence."""
+
+    def __init__(self, fault: TaskFault, says: str) -> None:
+        super().__init__(says)
+        self.fault = fault
+
+
+class UnknownTaskError(MandateError):
+    """No task or claim has this id. `what`: which of the two."""
+
+    def __init__(self, what: str, id_: int) -> None:
+        super().__init__(f"There is no {what} {id_}.")
+        self.what = what
+        self.id = id_
+
+
 class WrongMoveError(MandateError):
     """A move that the state does not allow."""
 
