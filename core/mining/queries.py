@@ -120,9 +120,7 @@ def set_status(
     entry.reason_code = None if reason is None else reason.value
 
 
-def entries_of(
-    session: Session, submission_ids: Sequence[int]
-) -> Mapping[int, list[MiningEntry]]:
+def entries_of(session: Session, submission_ids: Sequence[int]) -> Mapping[int, list[MiningEntry]]:
     """By submission, in the order in which they were sent."""
     query = select(MiningEntry).where(MiningEntry.submission_id.in_(submission_ids))
     found: dict[int, list[MiningEntry]] = {id_: [] for id_ in submission_ids}

@@ -145,9 +145,7 @@ def _require_room(
         raise SubmissionsUsedUpError(bounds.of_address, "The agents of your network address")
 
 
-def _require_new(
-    session: WriteSession, listing_id: int, entries: Sequence[CheckedEntry]
-) -> None:
+def _require_new(session: WriteSession, listing_id: int, entries: Sequence[CheckedEntry]) -> None:
     for place, one in enumerate(entries):
         if queries.is_pending(session, listing_id, one.field.name, one.value, one.chain):
             raise DuplicateEntryError(place, one.field.name)

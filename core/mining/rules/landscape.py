@@ -43,7 +43,9 @@ def percent_text(filled: int, slots: int) -> str | None:
     return f"{tenths // 10}.{tenths % 10}"
 
 
-def by_group(of_field: Mapping[str, int], groups: Mapping[str, FieldGroup]) -> dict[FieldGroup, int]:
+def by_group(
+    of_field: Mapping[str, int], groups: Mapping[str, FieldGroup]
+) -> dict[FieldGroup, int]:
     """Sums of fields' figures. `groups`: of each field."""
     sums = dict.fromkeys(FieldGroup, 0)
     for name, figure in of_field.items():

@@ -136,8 +136,8 @@ def _require_one_each(entries: Sequence[SentEntry]) -> None:
     for place, one in enumerate(entries):
         if one.field_name in names:
             raise InvalidParameterError(
-                f"entries.{place}.field_name", "name each field once; send another value of it in "
-                "a submission of its own"
+                f"entries.{place}.field_name",
+                "name each field once; send another value of it in a submission of its own",
             )
         names.add(one.field_name)
 
@@ -155,9 +155,7 @@ def _field(
                 "field_name", f"write a field of this listing: {', '.join(applicable)}"
             )
         if field.name in facts:
-            raise InvalidParameterError(
-                "field_name", "leave it out; this field is filled already"
-            )
+            raise InvalidParameterError("field_name", "leave it out; this field is filled already")
         return field
 
 
