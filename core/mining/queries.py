@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -105,7 +105,7 @@ def pending_fields(session: Session, listing_id: int) -> frozenset[str]:
     return frozenset(session.scalars(query.distinct()))
 
 
-def _pending(listing_id: int, field_name: str) -> tuple[object, ...]:
+def _pending(listing_id: int, field_name: str) -> tuple[ColumnElement[bool], ...]:
     return (
         MiningEntry.listing_id == listing_id,
         MiningEntry.field_name == field_name,

@@ -98,7 +98,7 @@ def approve(
     awarded = awards.award(
         session, entry.agent_id, Source.MINING, ref_of(entry.id), tenths, limits, now
     )
-    row = _row(held, FeedKind.MINE_APPROVED, now, tenths=tenths, credits=awarded.credits)
+    row = _row(held, FeedKind.MINE_APPROVED, now, tenths=tenths, its_credits=awarded.credits)
     feed.note(session, row)
     market.review_ended(session, entry.id, Truth.MATCH, limits, now)
     gold = queries.gold_among(session, [one.id for one in ended])
@@ -162,7 +162,7 @@ def reverse(
     back = awards.reverse(session, ref_of(entry.id), note, now)
     assert back is not None, "an approved entry was paid for"
     taken = back.withdrawn_credits + back.owed_credits
-    feed.note(session, _row(held, FeedKind.MINE_REVERSED, now, tenths=tenths, credits=taken))
+    feed.note(session, _row(held, FeedKind.MINE_REVERSED, now, tenths=tenths, its_credits=taken))
     market.review_reversed(session, entry.id, now)
     return TakenBack(back.withdrawn_credits, back.owed_credits)
 
@@ -176,9 +176,9 @@ def _hold(session: WriteSession, entry_id: int, reviewer: MiningReviewer | None)
     listing = lock_listing(session, listing_id)
     entry = queries.lock_entry(session, entry_id)
     submitter = identity.find_account(session, entry.agent_id)
-    if reviewer is not None and submitter is not None:
-        if submitter.owner_id == reviewer.account_id:
-            raise OwnSubmissionError(entry.id, entry.agent_id)
+    owner_id = None if submitter is None else submitter.owner_id
+    if reviewer is not None and owner_id == reviewer.account_id:
+        raise OwnSubmissionError(entry.id, entry.agent_id)
     return _Held(entry, listing.token_id)
 
 
@@ -270,7 +270,7 @@ def _row(
     kind: FeedKind,
     now: datetime,
     tenths: int | None = None,
-    credits: int | None = None,
+    its_credits: int | None = None,
 ) -> FeedRow:
     entry = held.entry
     return FeedRow(
@@ -283,6 +283,6 @@ def _row(
         shown_value=redact_value(entry.value),
         evidence_host=evidence_host(entry.evidence_url),
         tenths=tenths,
-        credits=credits,
+        credits=its_credits,
         task_id=entry.task_id,
     )

@@ -160,7 +160,7 @@ def _methods(session: Session, account_ids: Collection[int]) -> dict[str, int]:
         )
         .group_by(MiningReview.method)
     )
-    return dict(session.execute(query).all())
+    return {method or "": count for method, count in session.execute(query)}
 
 
 def _waiting_for_pay(session: Session, account_ids: Collection[int]) -> int:
