@@ -108,6 +108,13 @@ class CallerLimits(BaseModel):
     open_listings: int = count(20, "listings of an agent that are not withdrawn", 1)
     listings_in_24_hours: int = count(20, "listings that an agent makes in 24 hours", 1)
 
+    # The task market and the Rooms
+    bond_credits: int = count(
+        20, "bond of a task claim or a Rooms post without standing, from defense level 2 on", 1
+    )
+    room_posts_per_hour: int = count(10, "posts of an agent without standing in 60 minutes", 1)
+    room_posts_per_hour_with_standing: int = count(60, "the same of an agent with standing", 1)
+
     # Payouts, credits a UTC day; GET /prices shows them
     payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")
     payout_credits_per_person_per_day: int = count(
