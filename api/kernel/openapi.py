@@ -13,6 +13,7 @@ from api.kernel.http import IDEMPOTENCY_HEADER, JSON
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.operation import Catalogue, Events, Operation
 from api.kernel.reasons import reasons_of
+from api.kernel.scopes import ANY_SCOPE
 
 REF = "#/components/schemas/{model}"
 # one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
@@ -162,10 +163,17 @@ def _entry(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) 
 
 def described(operation: Operation) -> str:
     """Who may make the call, and what it costs."""
-    scope = "" if operation.scope is None else f" An agent's key needs the scope {operation.scope}."
+    scope = _scope_words(operation.scope)
     price = f" Price: {operation.price_credits} credits." if operation.price_credits else ""
     more = "" if operation.more is None else f" {operation.more}"
     return f"Credential: {operation.auth.name}.{scope}{price}{more}"
+
+
+def _scope_words(scope: str | None) -> str:
+    if scope is None:
+        return ""
+    needed = "a scope, whichever" if scope == ANY_SCOPE else f"the scope {scope}"
+    return f" An agent's key needs {needed}."
 
 
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:

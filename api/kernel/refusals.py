@@ -165,6 +165,14 @@ REASONS: Mapping[str, Reason] = {
         ("identity.link", "identity.wallet_status"),
         "No wallet is linked to your account; link your own wallet first.",
     ),
+    "account_locked": Reason(
+        403,
+        False,
+        "agent",
+        ("safety.notices", "safety.violations"),
+        "A case is open against your account; answer it by its deadline, and call again once it is "
+        "closed.",
+    ),
     "not_authorized": Reason(403, False, "service", (), "not authorized"),
     "unknown_route": Reason(404, False, "caller", ()),
     "method_not_allowed": Reason(405, False, "caller", ()),

@@ -1,26 +1,26 @@
-"""All writes of rooms: rooms, summaries, posts and releases. Nothing here commits, and whether a call
-may be made is decided by whoever makes it.
+"""Rooms are opened, and messages added to them. Nothing here commits, and whether a call may be made
+is decided by whoever makes it.
 
 Laws
 - Locks are taken in one order: the author's account, its credits, the bond, the room's row. The room
   is held last and for the insert alone, so that nobody's credits keep a room waiting.
-- A release is decided by the insert of its row: of two at once the second waits for it and finds it.
-  What it pays is awarded after that (core.earn.ledger.awards takes its lock then).
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
-from core.rooms.rules import BOND_KEPT, MessageKind, ReleaseKind
-from core.rooms.tables import Room, RoomBond, RoomEntry, RoomMessage, RoomRelease
+from core.rooms.rules import MessageKind
+from core.rooms.tables import Room, RoomEntry, RoomMessage
 
-FEE_KEY = "rooms_first_post"  # of the price, and of the one posting an account that pays it
+ENTRY_FEE = (
+    "rooms_first_post"  # the price's key, and that of the posting that pays it, once an account
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +33,6 @@ class NewPost:
     reply_to: int | None = None
     is_reply_to_another: bool = False
     bond_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """`is_new`: this call wrote it."""
-
-    message_id: int
-    released_by: int
-    kind: ReleaseKind | None
-    tenths: int
-    released_at: datetime
-    is_new: bool
 
 
 def open_room(session: WriteSession, token_id: str, now: datetime) -> int:
@@ -124,87 +112,6 @@ def enter(session: WriteSession, account_id: int, fee_credits: int, now: datetim
     The account is held by the caller. Errors: NotEnoughCreditsError.
     """
     if fee_credits:
-        credit_ledger.spend(session, account_id, fee_credits, FEE_KEY, {"for": FEE_KEY}, now)
+        credit_ledger.spend(session, account_id, fee_credits, ENTRY_FEE, {"for": ENTRY_FEE}, now)
     session.add(RoomEntry(account_id=account_id, fee_credits=fee_credits, entered_at=now))
     session.flush()
-
-
-# Bonds
-
-
-def hold_bond(session: WriteSession, account_id: int, amount: int, now: datetime) -> int:
-    """Lock a bond for one post, of earned or converted credit. Errors: NotEnoughCreditsError."""
-    bond = RoomBond(account_id=account_id, credits=amount, held_at=now, due_at=now + BOND_KEPT)
-    session.add(bond)
-    session.flush()
-    credit_ledger.hold(session, account_id, amount, _bond_key(bond.id), {"for": "room_post"}, now)
-    return bond.id
-
-
-def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
-    """Return at most `limit` bonds that are due and that no open case names. How many were."""
-    due = (
-        select(RoomBond)
-        .where(RoomBond.returned_at.is_(None), RoomBond.case_id.is_(None), RoomBond.due_at <= now)
-        .order_by(RoomBond.due_at, RoomBond.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    bonds = session.scalars(due).all()
-    for bond in sorted(bonds, key=lambda one: (one.account_id, one.id)):
-        credit_ledger.release(session, bond.account_id, _bond_key(bond.id), now)
-        bond.returned_at = now
-    session.flush()
-    return len(bonds)
-
-
-def name_in_case(session: WriteSession, bond_id: int, case_id: int) -> bool:
-    """Keep a bond until the case is closed; False: it was returned, or another case names it."""
-    statement = update(RoomBond).where(
-        RoomBond.id == bond_id, RoomBond.returned_at.is_(None), RoomBond.case_id.is_(None)
-    )
-    kept = session.execute(statement.values(case_id=case_id).returning(RoomBond.id))
-    return kept.scalar_one_or_none() is not None
-
-
-def free_of_case(session: WriteSession, case_id: int) -> None:
-    """The case is closed: what it kept is returned when it is due."""
-    session.execute(update(RoomBond).where(RoomBond.case_id == case_id).values(case_id=None))
-
-
-def _bond_key(bond_id: int) -> str:
-    return f"room_bond:{bond_id}"
-
-
-# Releases
-
-
-def release(
-    session: WriteSession,
-    message_id: int,
-    released_by: int,
-    kind: ReleaseKind | None,
-    tenths: int,
-    now: datetime,
-) -> Release:
-    """Release a post, once: the release that stands, whoever made it."""
-    values = {
-        "message_id": message_id,
-        "released_by": released_by,
-        "kind": None if kind is None else kind.value,
-        "tenths": tenths,
-        "released_at": now,
-    }
-    made = insert(RoomRelease).values(values).on_conflict_do_nothing()
-    is_new = (
-        session.execute(made.returning(RoomRelease.message_id)).scalar_one_or_none() is not None
-    )
-    row = session.get_one(RoomRelease, message_id)
-    return Release(
-        message_id=message_id,
-        released_by=row.released_by,
-        kind=None if row.kind is None else ReleaseKind(row.kind),
-        tenths=row.tenths,
-        released_at=row.released_at,
-        is_new=is_new,
-    )

@@ -34,6 +34,8 @@ from core.times import exact_instant_text
 SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
 SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
 SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
+BOND_OF = "credits a Rooms post or task claim without standing, from defense level 2 on"
+POSTS_OF = "posts an agent in 60 minutes"
 ENFORCED: Final = "enforced"
 
 
@@ -126,6 +128,14 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                     "rooms_payout_person_cap",
                     limits.rooms_payout_credits_per_person_per_day,
                     "credits a person and UTC day",
+                ),
+                _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
+                _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
+                _limit(
+                    "rooms_posts_with_standing",
+                    limits.room_posts_per_hour_with_standing,
+                    POSTS_OF,
+                    ENFORCED,
                 ),
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),

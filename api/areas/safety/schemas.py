@@ -77,6 +77,10 @@ class OpenCase(Command):
     deadline: Annotated[
         Instant, Field(description="until when the agent may explain; later than now")
     ]
+    message_id: Annotated[int, Field(ge=1), WHOLE] | None = Field(
+        default=None,
+        description="a post of the agent's in a room: its bond is kept until the case is closed",
+    )
 
 
 class CloseCase(Command):

@@ -29,6 +29,8 @@ from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from core.errors import InvalidParameterError
 from core.identity import queries as identity
+from core.rooms import bonds
+from core.rooms.views import find_message
 from core.safety import queries as safety
 from core.safety.tables import Notice, ViolationCase
 from core.times import instant_text, instant_text_or_none
@@ -119,7 +121,8 @@ def _status(case: ViolationCase) -> CaseStatus:
 def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer[Case]:
     """Lock the agent's account.
 
-    Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past.
+    Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past, or a
+    post whose bond cannot be kept.
     """
     if command.deadline <= call.now:
         raise InvalidParameterError("deadline", "name a time later than now")
@@ -145,7 +148,25 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
         opened_at=call.now,
         opened_by=caller.account_id,
     )
-    return Answer(_case(safety.open_case(call.db, case)), 201)
+    safety.open_case(call.db, case)
+    if command.message_id is not None:
+        _keep_bond(call, command.message_id, case)
+    return Answer(_case(case), 201)
+
+
+def _keep_bond(call: WriteCall, message_id: int, case: ViolationCase) -> None:
+    """Errors: InvalidParameterError."""
+    message = find_message(call.db, message_id)
+    if message is None or message.author_id != case.agent_id:
+        raise InvalidParameterError(
+            "message_id", f"name a post of agent {case.agent_id}, or leave it out"
+        )
+    if message.bond_id is None or not bonds.name_in_case(call.db, message.bond_id, case.id):
+        raise InvalidParameterError(
+            "message_id",
+            "no bond of this post can be kept: there is none, it was returned, or another case "
+            "keeps it; leave message_id out",
+        )
 
 
 def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer[Case]:
@@ -155,6 +176,7 @@ def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> A
         raise Refusal("not_found", f"There is no case {command.id}.", next_calls=("safety.board",))
     if case.closed_at is None:
         safety.close_case(call.db, case, caller.account_id, call.now)
+        bonds.free_of_case(call.db, case.id)
     return Answer(_case(case))
 
 

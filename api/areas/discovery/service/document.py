@@ -18,6 +18,7 @@ from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
+from api.kernel.scopes import may
 from api.kernel.tool import Profile
 from core.credits.rules.prices import PUBLISHED_OF_PLANS, PUBLISHED_OF_TIERS
 from core.mandate.rules.refusals import NOT_SEEN
@@ -81,10 +82,8 @@ def _call(operation: Operation, caller: Caller) -> CatalogCall:
 def _is_allowed(operation: Operation, caller: Caller) -> bool:
     match caller:
         case AgentCaller():
-            has_scope = (
-                operation.scope is None or caller.scopes is None or operation.scope in caller.scopes
-            )
-            return has_scope and (operation.auth.is_free or Credential.KEY in operation.auth.takes)
+            takes_key = operation.auth.is_free or Credential.KEY in operation.auth.takes
+            return takes_key and may(caller.scopes, operation.scope)
         case OwnerCaller():
             return operation.auth.is_free or operation.auth.takes_owner
     return operation.auth.is_free
