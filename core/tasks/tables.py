@@ -30,6 +30,7 @@ IS_HELD = text("is_exclusive and stage in ('claimed', 'submitted')")
 MAY_LAPSE = text("is_exclusive and stage = 'claimed'")
 AWAITS_A_VERDICT = text("is_exclusive and stage = 'submitted'")
 IS_UNPROVEN = text("stage = 'claimed'")
+IS_RECORDED = text("stage = 'points_recorded'")
 
 
 class Task(Base):
@@ -103,6 +104,7 @@ class TaskClaim(Base):
         Index("uq_task_claim_held", "task_id", unique=True, postgresql_where=IS_HELD),
         Index("ix_task_claim_task_id_id", "task_id", "id", postgresql_where=STANDS),
         Index("ix_task_claim_unproven", "task_id", "agent_id", postgresql_where=IS_UNPROVEN),
+        Index("ix_task_claim_recorded", "task_id", postgresql_where=IS_RECORDED),
         Index("ix_task_claim_agent_id_id", "agent_id", "id"),
         Index("ix_task_claim_agent_id_stage", "agent_id", "stage"),
         Index("ix_task_claim_expires_at", "expires_at", postgresql_where=MAY_LAPSE),

@@ -132,6 +132,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("is_exclusive and stage = 'claimed'"),
     )
     op.create_index(
+        "ix_task_claim_recorded",
+        "task_claim",
+        ["task_id"],
+        unique=False,
+        postgresql_where=sa.text("stage = 'points_recorded'"),
+    )
+    op.create_index(
         "ix_task_claim_task_id_id",
         "task_claim",
         ["task_id", "id"],
