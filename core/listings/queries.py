@@ -1,9 +1,9 @@
 """Reads and writes of listings. Nothing here commits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -59,11 +59,17 @@ def add_listings(
         ).all()
     )
     if added:
-        count = insert(ListingCount).values(exchange=exchange, listings=added)
+        simulated = added if is_simulated else 0
+        count = insert(ListingCount).values(
+            exchange=exchange, listings=added, simulated=simulated
+        )
         session.execute(
             count.on_conflict_do_update(
                 index_elements=[ListingCount.exchange],
-                set_={"listings": ListingCount.listings + count.excluded.listings},
+                set_={
+                    "listings": ListingCount.listings + added,
+                    "simulated": ListingCount.simulated + simulated,
+                },
             )
         )
     return added
@@ -72,3 +78,12 @@ def add_listings(
 def counts(session: Session) -> Mapping[str, int]:
     """Listings of each exchange that has any."""
     return dict(session.execute(select(ListingCount.exchange, ListingCount.listings)).all())
+
+
+def simulated_count(session: Session) -> int:
+    return session.scalar(select(func.coalesce(func.sum(ListingCount.simulated), 0))) or 0
+
+
+def listings_of(session: Session, ids: Collection[int]) -> Mapping[int, ExchangeListing]:
+    query = select(ExchangeListing).where(ExchangeListing.id.in_(ids))
+    return {one.id: one for one in session.scalars(query)}

@@ -27,9 +27,10 @@ class ExchangeListing(Base):
 
 
 class ListingCount(Base):
-    """Kept by whoever adds listings, in the same transaction."""
+    """Kept by whoever adds listings, in the same transaction. `simulated`: of the `listings`."""
 
     __tablename__ = "listing_count"
 
     exchange: Mapped[str] = mapped_column(Text, primary_key=True)
     listings: Mapped[int]
+    simulated: Mapped[int]

@@ -177,10 +177,10 @@ def figures(session: Session) -> Mapping[str, int]:
     return dict(session.execute(select(MiningFigure.name, MiningFigure.n)).all())
 
 
-def facts_since(session: Session, after: datetime) -> int:
-    """Facts that stand and were approved later than that (exclusive)."""
-    query = select(func.count()).where(MiningFact.approved_at > after)
-    return session.scalar(query) or 0
+def facts_since(session: Session, after: datetime) -> Mapping[str, int]:
+    """By field the facts that stand and were approved later than that (exclusive)."""
+    query = select(MiningFact.field_name, func.count()).where(MiningFact.approved_at > after)
+    return dict(session.execute(query.group_by(MiningFact.field_name)).all())
 
 
 def _has_facts(session: Session, listing_id: int) -> bool:

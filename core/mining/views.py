@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Row, Select, exists, func, select
+from sqlalchemy import Row, Select, func, select
 from sqlalchemy.orm import Session
 
+from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnQueue
+from core.earn.waiting import count_waiting
 from core.identity.tables import Account
 from core.listings import queries as listings
 from core.listings.tables import ExchangeListing
@@ -125,26 +127,24 @@ def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningRe
 
 
 def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str, int]:
-    """How many entries of these accounts stand at each stage.
+    """How many entries of these accounts have come to each stage.
 
-    `submitted`: wait for a review; `verified`: approved, and of these by what its record says;
-    `points_recorded` and `paid`: approved whose pay waits in part, or is all paid.
+    submitted: wait for a review. reproduced, re_observed: approved, by what the record of the review
+    says; no_record_on_file: approved without one. points_recorded: all that are approved; paid: of
+    these those that are wholly paid. rejected.
     """
     mine = MiningEntry.agent_id.in_(account_ids)
     counted = select(MiningEntry.status, func.count()).where(mine).group_by(MiningEntry.status)
     by_status: dict[str, int] = dict(session.execute(counted).all())
     approved = by_status.get(EntryStatus.APPROVED, 0)
     by_method = _methods(session, account_ids)
-    waits = _waiting_for_pay(session, account_ids)
-    recorded = sum(by_method.values())
     return {
         "submitted": by_status.get(EntryStatus.PENDING, 0),
-        "verified": approved,
-        "verified_reproduced": by_method.get(ReviewMethod.REPRODUCED, 0),
-        "verified_re_observed": by_method.get(ReviewMethod.RE_OBSERVED, 0),
-        "verified_no_record": approved - recorded,
-        "points_recorded": waits,
-        "paid": approved - waits,
+        "reproduced": by_method.get(ReviewMethod.REPRODUCED, 0),
+        "re_observed": by_method.get(ReviewMethod.RE_OBSERVED, 0),
+        "no_record_on_file": approved - sum(by_method.values()),
+        "points_recorded": approved,
+        "paid": approved - count_waiting(session, account_ids, (Source.MINING,)),
         "rejected": by_status.get(EntryStatus.REJECTED, 0),
     }
 
@@ -163,33 +163,20 @@ def _methods(session: Session, account_ids: Collection[int]) -> dict[str, int]:
     return {method or "": count for method, count in session.execute(query)}
 
 
-def _waiting_for_pay(session: Session, account_ids: Collection[int]) -> int:
-    waits = (
-        exists()
-        .where(EarnQueue.award_id == EarnAward.id)
-        .where(EarnAward.ref == func.concat("mining:entry:", MiningEntry.id))
-    )
-    query = select(func.count()).where(
-        MiningEntry.agent_id.in_(account_ids),
-        MiningEntry.status == EntryStatus.APPROVED.value,
-        waits,
-    )
-    return session.scalar(query) or 0
-
-
 def landscape(session: Session, now: datetime) -> LandscapeFigures:
     """From figures that are kept: what it costs does not grow with listings."""
     counts, figures = listings.counts(session), queries.figures(session)
-    filled = {name: figures.get(queries.filled(name), 0) for name in FIELDS}
-    of_group = by_group(filled, {name: field.group for name, field in FIELDS.items()})
+    filled = by_group({name: figures.get(queries.filled(name), 0) for name in FIELDS})
+    new = by_group(queries.facts_since(session, now - FACTS_WINDOW))
     tokens = sum(counts.values())
     return LandscapeFigures(
         groups=tuple(
-            GroupFigures(group, slots_of(group, counts), of_group[group]) for group in FieldGroup
+            GroupFigures(group, slots_of(group, counts), filled[group], new[group])
+            for group in FieldGroup
         ),
         tokens=tokens,
+        simulated=listings.simulated_count(session),
         tokens_zero_facts=tokens - figures.get(queries.LISTINGS_WITH_FACTS, 0),
-        facts_24h=queries.facts_since(session, now - FACTS_WINDOW),
     )
 
 

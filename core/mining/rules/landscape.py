@@ -9,7 +9,7 @@ Law: the figures of the groups sum to those of the whole.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.mining.rules.registry import FieldGroup
+from core.mining.rules.registry import FIELDS, FieldGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,17 @@ class GroupFigures:
     group: FieldGroup
     slots: int
     filled: int
+    facts_24h: int
 
 
 @dataclass(frozen=True, slots=True)
 class LandscapeFigures:
+    """`simulated`: of the `tokens`."""
+
     groups: tuple[GroupFigures, ...]
     tokens: int
+    simulated: int
     tokens_zero_facts: int
-    facts_24h: int
 
     @property
     def slots(self) -> int:
@@ -33,6 +36,10 @@ class LandscapeFigures:
     @property
     def filled(self) -> int:
         return sum(one.filled for one in self.groups)
+
+    @property
+    def facts_24h(self) -> int:
+        return sum(one.facts_24h for one in self.groups)
 
 
 def percent_text(filled: int, slots: int) -> str | None:
@@ -43,11 +50,9 @@ def percent_text(filled: int, slots: int) -> str | None:
     return f"{tenths // 10}.{tenths % 10}"
 
 
-def by_group(
-    of_field: Mapping[str, int], groups: Mapping[str, FieldGroup]
-) -> dict[FieldGroup, int]:
-    """Sums of fields' figures. `groups`: of each field."""
+def by_group(of_field: Mapping[str, int]) -> dict[FieldGroup, int]:
+    """Sums of fields' figures."""
     sums = dict.fromkeys(FieldGroup, 0)
     for name, figure in of_field.items():
-        sums[groups[name]] += figure
+        sums[FIELDS[name].group] += figure
     return sums

@@ -52,6 +52,7 @@ def upgrade() -> None:
         "listing_count",
         sa.Column("exchange", sa.Text(), nullable=False),
         sa.Column("listings", sa.BigInteger(), nullable=False),
+        sa.Column("simulated", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("exchange", name=op.f("pk_listing_count")),
     )
     op.create_table(
