@@ -60,9 +60,7 @@ def add_listings(
     )
     if added:
         simulated = added if is_simulated else 0
-        count = insert(ListingCount).values(
-            exchange=exchange, listings=added, simulated=simulated
-        )
+        count = insert(ListingCount).values(exchange=exchange, listings=added, simulated=simulated)
         session.execute(
             count.on_conflict_do_update(
                 index_elements=[ListingCount.exchange],

@@ -69,6 +69,7 @@ class RedactedEntry:
 class MiningReward:
     """What an approved entry pays; `queued_credits` is what of it still waits."""
 
+    submission_id: int
     entry_id: int
     token_id: str
     field_name: str
@@ -108,6 +109,7 @@ def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningRe
     """Of entries whose approval stands, newest first."""
     query = (
         select(
+            MiningEntry.submission_id,
             MiningEntry.id,
             ExchangeListing.token_id,
             MiningEntry.field_name,

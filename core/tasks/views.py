@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import BigInteger, ColumnElement, any_, cast, func, literal_column, select
+from sqlalchemy import BigInteger, ColumnElement, and_, any_, cast, func, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -172,11 +172,23 @@ def holds_open_claim(session: Session, task_id: int, agent_ids: Collection[int])
 
 def proofs_shown(session: Session, task: Task) -> list[ShownProof]:
     """The first proofs, in the order of receipt."""
+    return _proofs(session, task, TaskProof.task_id == task.id)
+
+
+def own_proof(session: Session, task: Task, agent_id: int) -> ShownProof | None:
+    """The agent's own."""
+    mine = _proofs(
+        session, task, and_(TaskProof.task_id == task.id, TaskProof.agent_id == agent_id)
+    )
+    return mine[0] if mine else None
+
+
+def _proofs(session: Session, task: Task, which: ColumnElement[bool]) -> list[ShownProof]:
     query = (
         select(TaskProof, Account.name, TaskClaim.stage, TaskClaim.tenths)
         .join(Account, Account.id == TaskProof.agent_id)
         .join(TaskClaim, TaskClaim.id == TaskProof.claim_id)
-        .where(TaskProof.task_id == task.id)
+        .where(which)
         .order_by(TaskProof.id)
         .limit(PROOFS_SHOWN)
     )

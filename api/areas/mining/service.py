@@ -40,6 +40,7 @@ from core.identity import queries as identity
 from core.identity.operators import operator_name
 from core.listings import queries as listings
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path, token_id
+from core.listings.tables import ExchangeListing
 from core.mining import queries, reviews, submissions, views
 from core.mining.rules.landscape import percent_text
 from core.mining.rules.registry import FIELDS, FieldGroup, MinableField, SentEntry, fields_of
@@ -59,6 +60,7 @@ from core.mining.rules.review import (
     submission_status,
 )
 from core.mining.submissions import SubmissionBounds, Submitter
+from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
 from core.texts import require_text
 from core.times import instant_text, instant_text_or_none, next_day
 
@@ -224,7 +226,7 @@ def own_submissions(
     return Answer(OwnSubmissions(submissions=_own(call, shown), next_cursor=next_cursor))
 
 
-def _own(call: Call, shown: Sequence[Any]) -> list[OwnSubmission]:
+def _own(call: Call, shown: Sequence[MiningSubmission]) -> list[OwnSubmission]:
     entries = queries.entries_of(call.db, [one.id for one in shown])
     ids = [entry.id for some in entries.values() for entry in some]
     latest = queries.newest_reviews(call.db, ids)
@@ -245,7 +247,7 @@ def _own(call: Call, shown: Sequence[Any]) -> list[OwnSubmission]:
     ]
 
 
-def _entry(entry: Any, review: Any) -> OwnEntry:
+def _entry(entry: MiningEntry, review: MiningReview | None) -> OwnEntry:
     tenths = FIELDS[entry.field_name].tenths
     return OwnEntry(
         entry_id=entry.id,
@@ -262,7 +264,7 @@ def _entry(entry: Any, review: Any) -> OwnEntry:
     )
 
 
-def _review(review: Any) -> EntryReview:
+def _review(review: MiningReview) -> EntryReview:
     return EntryReview(
         verdict=review.verdict,
         reviewed_by=review.operator,
@@ -315,7 +317,9 @@ def reject(call: WriteCall, caller: OperatorCaller, command: RejectEntry) -> Ans
     return Answer(ReviewedEntry(**_reviewed(command.id, entry, reviewer)))
 
 
-def reverse(call: WriteCall, caller: OperatorCaller, command: ReverseEntry) -> Answer[ReversedEntry]:
+def reverse(
+    call: WriteCall, caller: OperatorCaller, command: ReverseEntry
+) -> Answer[ReversedEntry]:
     """Errors: InvalidParameterError; Refusal not_found, wrong_status, conflict_of_interest."""
     require_text("reason", command.reason, TEXT_CHARACTERS_MOST)
     entry = _named_entry(call, command.id, command.entry_id)
@@ -346,7 +350,7 @@ def _reviewer(call: WriteCall, caller: OperatorCaller) -> MiningReviewer:
     return MiningReviewer(caller.account_id, operator_name(call.db, caller.account_id))
 
 
-def _named_entry(call: WriteCall, submission_id: int, entry_id: int | None) -> Any:
+def _named_entry(call: WriteCall, submission_id: int, entry_id: int | None) -> MiningEntry:
     """Errors: InvalidParameterError; Refusal not_found."""
     found = queries.entries_of(call.db, [submission_id])[submission_id]
     if not found:
@@ -362,7 +366,7 @@ def _named_entry(call: WriteCall, submission_id: int, entry_id: int | None) -> A
     return named
 
 
-def _reviewed(submission_id: int, entry: Any, reviewer: MiningReviewer) -> dict[str, Any]:
+def _reviewed(submission_id: int, entry: MiningEntry, reviewer: MiningReviewer) -> dict[str, Any]:
     return {
         "submission_id": submission_id,
         "entry_id": entry.id,
@@ -373,7 +377,7 @@ def _reviewed(submission_id: int, entry: Any, reviewer: MiningReviewer) -> dict[
     }
 
 
-def _listing(call: Call, exchange: str, symbol: Symbol) -> Any:
+def _listing(call: Call, exchange: str, symbol: Symbol) -> ExchangeListing:
     """Errors: Refusal not_found."""
     found = listings.find_listing(call.db, exchange, symbol)
     if found is None:

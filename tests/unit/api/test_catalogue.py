@@ -18,7 +18,7 @@ from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 111
+PENDING = 90
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -82,6 +82,7 @@ WIDENED = {
     "GET /me/notices": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /me/violations": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /playbooks/{pb}/{path}": auth.ANYBODY_OR_KEY_OR_OWNER,
+    "GET /tasks/{id}": auth.ANYBODY_OR_KEY_OR_OWNER,  # docs/tasks.md#what-is-shown
 }
 
 

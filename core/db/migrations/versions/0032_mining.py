@@ -127,7 +127,8 @@ def upgrade() -> None:
             "(reviewed_at is null) = (status = 'pending')", name=op.f("ck_mining_entry_reviewed_at")
         ),
         sa.CheckConstraint(
-            "reason_code in ('value_wrong', 'evidence_insufficient', 'out_of_date', 'not_allowed', 'superseded', 'reversed')",
+            "reason_code in ('value_wrong', 'evidence_insufficient', 'out_of_date', 'not_allowed', "
+            "'superseded', 'reversed')",
             name=op.f("ck_mining_entry_reason_code"),
         ),
         sa.CheckConstraint(
@@ -209,7 +210,8 @@ def upgrade() -> None:
         sa.Column("note", sa.Text(), nullable=True),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint(
-            "(verdict = 'approved') = (method is not null and source is not null and observed_at is not null and observed_result is not null)",
+            "(verdict = 'approved') = (method is not null and source is not null and "
+            "observed_at is not null and observed_result is not null)",
             name=op.f("ck_mining_review_record"),
         ),
         sa.CheckConstraint(
