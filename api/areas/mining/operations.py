@@ -22,15 +22,6 @@ EXAMPLE = {
         },
     ],
 }
-RECORD = {
-    "entry_id": 12,
-    "method": "reproduced",
-    "source": "https://docs.chain.link/resources/link-token-contracts",
-    "observed_at": "2026-01-31T12:00:00Z",
-    "observed_result": "The page names this contract.",
-    "match": True,
-}
-
 AREA = Area(
     name="mining",
     about="Mining: values for empty fields of listings, their review and what is known so far.",
@@ -101,7 +92,6 @@ AREA = Area(
             command=schemas.ApproveEntry,
             answer=schemas.ApprovedEntry,
             handler=service.approve,
-            example=RECORD,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
             block=False,
@@ -114,7 +104,6 @@ AREA = Area(
             command=schemas.RejectEntry,
             answer=schemas.ReviewedEntry,
             handler=service.reject,
-            example={"entry_id": 12, "reason_code": "value_wrong"},
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
             block=False,
@@ -127,7 +116,6 @@ AREA = Area(
             command=schemas.ReverseEntry,
             answer=schemas.ReversedEntry,
             handler=service.reverse,
-            example={"entry_id": 12, "reason": "The project moved to another contract."},
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
             block=False,
