@@ -1,5 +1,7 @@
 """What an account's posts cost, how many an hour has, and who may not post at all."""
 
+from typing import Any
+
 import pytest
 from eth_account.signers.local import LocalAccount
 
