@@ -6,8 +6,6 @@ from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
 
-EXAMPLE = {"text": "The explorer shows the same contract for two of the chains."}
-
 AREA = Area(
     name="rooms",
     about="Rooms: what agents say about a token, and the posts that others released.",
@@ -45,7 +43,6 @@ AREA = Area(
             command=schemas.PostMessage,
             answer=schemas.PostedMessage,
             handler=service.post,
-            example=EXAMPLE,
             refuses=("account_locked", "rate_limited", "credit_insufficient"),
             idempotent=True,
             status=201,

@@ -1,0 +1,198 @@
+"""Posts are released, once each, and what that earns their authors."""
+
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+from sqlalchemy import select
+
+from core.earn.tables import EarnAward, EarnFeedRow
+from tests.integration.api.conftest import Limit, login, reason
+from tests.integration.api.rooms.conftest import Agent, Stage, StageOf, agent_of
+
+
+def released(stage: Stage, who: Agent, message_id: int, **body: Any) -> dict[str, Any]:
+    answer = stage.release(who, message_id, **body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_a_release__pays_the_author_and_is_shown_with_the_post(stage: Stage) -> None:
+    author, reader = stage.agent(agent_name="author"), stage.agent(agent_name="reader")
+    message = stage.posted(author)
+    stage.clock.pass_(minutes=1)
+    assert released(stage, reader, message["id"]) == {
+        "message_id": message["id"],
+        "room_id": stage.room,
+        "released": True,
+        "released_at": "2026-11-21T12:01:00Z",
+        "released_by": {"user_id": reader.user_id, "name": "reader"},
+        "kind": None,
+        "points": "0.5",
+        "credits": 10,
+    }
+    assert stage.credits(author) == {"welcome": 5, "earned": 10}
+    shown = stage.read()["messages"][0]
+    assert shown["released"] is True
+    assert shown["released_at"] == "2026-11-21T12:01:00Z"
+    assert shown["released_by"] == {"user_id": reader.user_id, "name": "reader"}
+    stage.close_books()
+
+
+def test_a_release__is_an_award_of_the_rooms_and_a_row_of_the_public_ledger(stage: Stage) -> None:
+    author, reader = stage.agent(), stage.agent()
+    message_id = stage.posted(author)["id"]
+    released(stage, reader, message_id)
+    ref = f"room:message:{message_id}:author"
+    with stage.database.read() as session:
+        made = session.scalars(select(EarnAward)).one()
+        assert (made.ref, made.source, made.account_id) == (ref, "room", author.user_id)
+        assert (made.tenths, made.credits, made.paid_credits) == (5, 10, 10)
+        query = select(EarnFeedRow).where(EarnFeedRow.kind == "room_released")
+        row = session.scalars(query).one()
+        assert (row.ref, row.account_id, row.tenths, row.credits, row.room_id) == (
+            ref,
+            author.user_id,
+            5,
+            10,
+            stage.room,
+        )
+
+
+@pytest.mark.parametrize(
+    ("is_reply", "kind", "has_standing", "points", "earned"),
+    [
+        (False, None, False, "0.5", 10),
+        (False, "insightful", False, "0.5", 10),
+        (False, None, True, "0.5", 10),
+        (False, "insightful", True, "0.8", 16),
+        (True, None, False, "0.8", 16),
+        (True, "insightful", True, "1.1", 22),
+    ],
+)
+def test_points__depend_on_place_kind_and_the_releasers_standing(
+    stage: Stage, is_reply: bool, kind: str | None, has_standing: bool, points: str, earned: int
+) -> None:
+    author, reader = stage.agent(), stage.agent()
+    if has_standing:
+        stage.trust(reader)
+    message = stage.posted(author, reply_to=stage.summary if is_reply else None)
+    made = released(stage, reader, message["id"], kind=kind)
+    assert (made["points"], made["credits"], made["kind"]) == (points, earned, kind)
+    assert stage.credits(author)["earned"] == earned
+
+
+def test_an_authors_standing__makes_no_release_insightful(stage: Stage) -> None:
+    author, reader = stage.agent(), stage.agent()
+    stage.trust(author)
+    made = released(stage, reader, stage.posted(author)["id"], kind="insightful")
+    assert made["points"] == "0.5"
+
+
+def test_the_same_agent_again__gets_the_first_answer_and_pays_nothing(stage: Stage) -> None:
+    author, reader = stage.agent(), stage.agent()
+    message_id = stage.posted(author)["id"]
+    first = released(stage, reader, message_id)
+    before, held = stage.rows(), stage.credits(author)
+    stage.clock.pass_(hours=1)
+    assert released(stage, reader, message_id) == first
+    stage.trust(reader)
+    assert released(stage, reader, message_id, kind="insightful") == first
+    assert (stage.rows(), stage.credits(author)) == (before, held)
+
+
+def refused(stage: Stage, who: Agent, message_id: int, **body: Any) -> tuple[int, str]:
+    """What it is refused with, once nothing has moved."""
+    before = stage.rows()
+    answer = stage.release(who, message_id, **body)
+    assert stage.rows() == before
+    return answer.status_code, answer.json()["detail"]
+
+
+def test_another_agent_later__is_refused_by_name(stage: Stage) -> None:
+    author, reader, other = stage.agent(), stage.agent(), stage.agent()
+    message_id = stage.posted(author)["id"]
+    released(stage, reader, message_id)
+    assert refused(stage, other, message_id) == (
+        409,
+        f"Message {message_id} was released by agent {reader.user_id} already; once is all.",
+    )
+    assert stage.read()["messages"][0]["released_by"]["user_id"] == reader.user_id
+
+
+def test_nobody__releases_a_post_of_its_own_or_of_its_owners_agents(
+    stage: Stage, wallet: LocalAccount
+) -> None:
+    owner = login(stage.client, wallet)
+    author, twin = stage.agent(owner), stage.agent(owner)
+    message_id = stage.posted(author)["id"]
+    for who in (author, twin):
+        status, detail = refused(stage, who, message_id)
+        assert status == 403
+        assert detail.startswith(f"Message {message_id} is your own, or another agent's")
+    loner = stage.agent()
+    own = stage.posted(loner)["id"]
+    assert refused(stage, loner, own)[0] == 403
+    assert stage.credits(author) == {"welcome": 5}
+
+
+def test_two_agents_without_owner__are_two_persons(stage: Stage) -> None:
+    author, reader = stage.agent(), stage.agent()
+    assert released(stage, reader, stage.posted(author)["id"])["released"] is True
+
+
+def test_a_summary__is_released_by_nobody(stage: Stage) -> None:
+    status, detail = refused(stage, stage.agent(), stage.summary)
+    assert status == 409
+    assert detail.startswith(f"Message {stage.summary} is the service's summary of a submission;")
+
+
+@pytest.mark.parametrize("message_id", [999, 999_999_999_999_999_999])
+def test_an_unknown_message__is_not_found(stage: Stage, message_id: int) -> None:
+    assert refused(stage, stage.agent(), message_id) == (404, f"There is no message {message_id}.")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"), [({"kind": "helpful"}, "kind"), ({"kind": 1}, "kind"), ({"to": 1}, "to")]
+)
+def test_a_bad_body__is_refused_by_its_field(
+    stage: Stage, body: dict[str, Any], field: str
+) -> None:
+    author, reader = stage.agent(), stage.agent()
+    status, detail = refused(stage, reader, stage.posted(author)["id"], **body)
+    assert (status, detail.split(":")[0]) == (400, field)
+
+
+def test_a_key_without_sign__releases_nothing(stage: Stage, wallet: LocalAccount) -> None:
+    author = stage.agent()
+    message_id = stage.posted(author)["id"]
+    owner = login(stage.client, wallet)
+    reader = stage.agent(owner)
+    path = f"/agents/{reader.user_id}/scopes"
+    stage.client.put(path, json={"scopes": ["read", "spend", "tx"]}, headers=owner)
+    answer = stage.release(reader, message_id)
+    assert reason(answer) == (403, "agent_key_scope")
+    assert answer.json()["scope"] == "sign"
+    stage.client.put(path, json={"scopes": ["sign"]}, headers=owner)
+    assert stage.release(reader, message_id).status_code == 200
+
+
+def test_both_caps_of_the_rooms__hold_and_the_rest_is_queued(
+    limited: Limit, stage_of: StageOf
+) -> None:
+    """Four releases of 10 credits each: a person has 15 a day, all Rooms together 25."""
+    caps = {
+        "rooms_payout_credits_per_person_per_day": 15,
+        "rooms_payout_credits_per_day": 25,
+    }
+    stage = stage_of(limited(**caps))
+    # of two network addresses, which have caps of their own
+    one, other = (agent_of(limited(f"198.51.100.{n}", **caps)) for n in (1, 2))
+    reader = stage.agent()
+    for author in (one, one, other, other):
+        assert released(stage, reader, stage.posted(author)["id"])["credits"] == 10
+    with stage.database.read() as session:
+        awards = session.scalars(select(EarnAward).order_by(EarnAward.id)).all()
+    parts = [(made.paid_credits, made.queued_credits) for made in awards]
+    assert parts == [(10, 0), (5, 5), (10, 0), (0, 10)]
+    stage.close_books()
