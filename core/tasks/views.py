@@ -17,7 +17,7 @@ from core.earn.waiting import count_waiting, waiting_of
 from core.identity.tables import Account
 from core.tasks.holding import is_overdue, ref_of_claim, ref_of_proof
 from core.tasks.queries import holding_claim
-from core.tasks.rules import ClaimStage, TaskState, is_exclusive
+from core.tasks.rules import ClaimStage, TaskState, furthest, is_exclusive
 from core.tasks.tables import Task, TaskClaim, TaskProof
 
 PARTICIPANTS_SHOWN: Final = 5
@@ -98,10 +98,12 @@ def furthest_of(session: Session, task: Task, state: TaskState) -> ClaimStage:
         return furthest_of_open(task)
     if state is TaskState.HELD:
         return ClaimStage.CLAIMED if task.open_claims else ClaimStage.SUBMITTED
+    stages = [ClaimStage.SUBMITTED] if task.proofs else []
     refs = _recorded_refs(session, task)
-    if not refs:
-        return ClaimStage.SUBMITTED if task.proofs else ClaimStage.OPEN
-    return ClaimStage.PAID if refs - waiting_of(session, refs) else ClaimStage.POINTS_RECORDED
+    if refs:
+        is_paid = bool(refs - waiting_of(session, refs))
+        stages.append(ClaimStage.PAID if is_paid else ClaimStage.POINTS_RECORDED)
+    return furthest(stages)
 
 
 def _recorded_refs(session: Session, task: Task) -> frozenset[str]:

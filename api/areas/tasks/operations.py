@@ -115,7 +115,6 @@ AREA = Area(
             command=schemas.GiveVerdict,
             answer=schemas.ClaimBody,
             handler=service.give_verdict,
-            example={"verdict": "verified", "note": "Compared with the notice; it is complete."},
             refuses=("conflict_of_interest", "wrong_status"),
             block=False,
             idempotent=True,
