@@ -211,13 +211,13 @@ def gold_among(session: Session, entry_ids: Sequence[int]) -> frozenset[int]:
     return frozenset(session.scalars(query))
 
 
-def pending_gold(session: Session, limit: int) -> list[tuple[MiningGold, MiningEntry]]:
+def pending_gold(session: Session, limit: int) -> list[MiningGold]:
     """Those that nobody decided, the oldest first."""
     query = (
-        select(MiningGold, MiningEntry)
+        select(MiningGold)
         .join(MiningEntry, MiningEntry.id == MiningGold.entry_id)
         .where(MiningEntry.status == EntryStatus.PENDING.value)
         .order_by(MiningGold.entry_id)
         .limit(limit)
     )
-    return [(gold, entry) for gold, entry in session.execute(query)]
+    return list(session.scalars(query))
