@@ -10,7 +10,8 @@ from core.listings.queries import add_listings
 from core.listings.rules import EXCHANGES, Exchange, Symbol
 
 BASES: Final = (
-    ["BTC", "ETH", "SOL", "XRP", "DOGE", "ADA", "LINK", "UNI", "AAVE", "ARB", "OP", "POL", "AVAX", "NEAR", "APT", "SUI", "TRX", "TON", "LTC", "STRK"]
+    *("BTC", "ETH", "SOL", "XRP", "DOGE", "ADA", "LINK", "UNI", "AAVE", "ARB"),
+    *("OP", "POL", "AVAX", "NEAR", "APT", "SUI", "TRX", "TON", "LTC", "STRK"),
 )
 QUOTES: Final = {"KR": "KRW", "US": "USD"}
 

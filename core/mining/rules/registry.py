@@ -123,6 +123,8 @@ def checked(
     """
     applicable = {one.name: one for one in fields_of(exchange)}
     _require_one_each(entries)
+    for place, one in enumerate(entries):
+        require_text(f"entries.{place}.field_value", one.field_value, VALUE_CHARACTERS_MOST)
     found = [_field(applicable, facts, place, one) for place, one in enumerate(entries)]
     stated = _stated_chain(facts, entries)
     return tuple(
@@ -172,7 +174,6 @@ def _entry(
     base: str, stated: TokenChain | None, field: MinableField, place: int, sent: SentEntry
 ) -> CheckedEntry:
     with fields_in(f"entries.{place}"):
-        require_text("field_value", sent.field_value, VALUE_CHARACTERS_MOST)
         value, chain = _value(base, stated, field, sent.field_value)
         require_https("evidence_url", sent.evidence_url)
         return CheckedEntry(field, value, chain, sent.evidence_url)

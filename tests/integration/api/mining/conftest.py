@@ -116,8 +116,7 @@ class Mine:
     def rows(self) -> dict[str, int]:
         with self.database.read() as session:
             return {
-                table: session.scalar(text(f"select count(*) from {table}"))
-                or 0
+                table: session.scalar(text(f"select count(*) from {table}")) or 0
                 for table in TABLES
             }
 

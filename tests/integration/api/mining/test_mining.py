@@ -195,7 +195,7 @@ def test_bad_input__is_refused_by_name_with_nothing_written_and_nothing_charged(
         ("binance/LINK-USDT", 400, "symbol: write LINK_USDT; in a path"),
         ("binance/link_usdt", 400, "symbol: write LINK_USDT"),
         ("binance/NONE_USDT", 404, "symbol: the service has no listing binance_none_usdt"),
-        ("binance/%00", 400, "symbol: "),
+        ("binance/LINK%E2%80%AE_USDT", 400, "symbol: write a pair as"),
     ],
 )
 def test_a_listing_that_is_misnamed__is_refused(
