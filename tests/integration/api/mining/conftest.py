@@ -15,6 +15,7 @@ from api.kernel.limits import Limits
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
+from core.earn.rules.payout import PayoutLimits
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, nonce_for, sign
@@ -170,8 +171,6 @@ def operators_wallet() -> LocalAccount:
 @pytest.fixture
 def place(database: Database) -> Any:
     """What a slow job works with."""
-    from core.earn.rules.payout import PayoutLimits
-
     return SimpleNamespace(database=database, fence=lambda session: None, payouts=PayoutLimits())
 
 
@@ -185,7 +184,7 @@ def signed_in(
         own = replace(
             deps,
             limits=Limits(),
-            operator_addresses=frozenset({operators_wallet.address}),
+            operator_addresses=frozenset({operators_wallet.address.lower()}),
         )
         client = AppClient(create_app(own), base_url=BASE_URL)
         message = nonce_for(client, operators_wallet, "login")
