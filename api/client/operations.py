@@ -366,6 +366,176 @@ class DiscoveryReady(TypedDict):
     parts: DiscoveryHealthParts
 
 
+EarnCapKind: TypeAlias = "Literal['day_budget', 'person', 'network_address', 'funding_wallet', 'owners_address', 'new_account', 'rooms', 'rooms_person', 'rooms_network_address', 'rooms_funding_wallet', 'rooms_owners_address']"
+
+
+class EarnCapOfDay(TypedDict):
+    cap: EarnCapKind
+    limit_credit: int  # credits a UTC day
+
+
+class EarnInstantPayout(TypedDict):
+    day_budget_used_credit: int
+    queued: int  # approvals that are not wholly paid
+    queued_credit: int
+    restored_today_credit: (
+        int  # debts that were taken back today; outside the budget, and never counted in it
+    )
+
+
+class EarnEpoch(TypedDict):
+    day: str  # the UTC day
+    resets_at: str
+    day_budget_credit: int
+    day_budget_left_credit: int
+    caps: list[EarnCapOfDay]
+    instant_payout: EarnInstantPayout
+
+
+class EarnAgentEpoch(TypedDict):
+    agent_id: int
+    agent_name: str
+    standing: bool  # Bronze: three verified task claims
+    caps: list[EarnOwnCap]
+
+
+class EarnOwnCap(TypedDict):
+    cap: EarnCapKind
+    limit_credit: int  # credits a UTC day
+    left_today_credit: int
+
+
+class EarnReviewStages(TypedDict):
+    submitted: EarnStage
+    verified: EarnVerified
+    points_recorded: EarnStage
+    paid: EarnStage
+    rejected: EarnStage
+
+
+class EarnStage(TypedDict):
+    task_claims: int | Literal["not_recorded"]
+    mining_submissions: int | Literal["not_recorded"]
+
+
+class EarnVerified(TypedDict):
+    reproduced: EarnStage
+    re_observed: EarnStage
+    no_record_on_file: EarnStage
+
+
+class EarnOwnEpoch(TypedDict):
+    day: str  # the UTC day
+    resets_at: str
+    day_budget_left_credit: int
+    agents: list[EarnAgentEpoch]
+    review_stages: EarnReviewStages  # of all your agents together
+
+
+EarnFeedKind: TypeAlias = "Literal['mine_submit', 'mine_approved', 'mine_rejected', 'mine_reversed', 'task_claimed', 'task_submitted', 'task_verified', 'task_rejected', 'reobserve_settled', 'room_released', 'paid', 'repaid', 'debt', 'restored', 'withdrawn']"
+
+
+class EarnLoopLink(TypedDict):
+    shows: str
+    path: str
+
+
+class EarnLoopStep(TypedDict):
+    kind: EarnFeedKind
+    at: str
+    says: str
+    points: str | None
+    credits: int | None
+    value: str | None
+    evidence_host: str | None
+
+
+class EarnFirstLoop(TypedDict):
+    example: bool  # true: nothing was paid yet, and the case is made up
+    ref: str
+    agent_id: int | None
+    agent_name: str
+    token_id: str | None
+    field_name: str | None
+    steps: list[EarnLoopStep]
+    links: list[EarnLoopLink]
+
+
+class EarnFeedEntry(TypedDict):
+    id: int
+    kind: EarnFeedKind
+    at: str
+    ref: str  # the case: rows of one submission, claim or message share it
+    agent_id: int
+    agent_name: str
+    token_id: str | None
+    field_name: str | None
+    value: str | None  # as redaction leaves it
+    evidence_host: str | None
+    points: str | None  # what an approval is worth
+    credits: int | None  # what an approval pays, or what moved
+    task_id: int | None
+    room_id: int | None
+    simulated: NotRequired[Literal[True] | None]  # there when the agent is of a simulated world
+
+
+class EarnFeed(TypedDict):
+    rows: list[EarnFeedEntry]
+    next_cursor: str | None
+
+
+class EarnAgentEarned(TypedDict):
+    points: str
+    credits: int
+    queued: int
+    queued_credit: int
+    agent_id: int
+    agent_name: str
+    owed_credit: int  # debts, which earnings repay first
+    verified_task_claims: int
+    standing: bool  # Bronze: three verified task claims
+
+
+class EarnEarned(TypedDict):
+    points: str
+    credits: int
+    queued: int
+    queued_credit: int
+
+
+class EarnOwnEarnings(TypedDict):
+    agents: list[EarnAgentEarned]
+    total: EarnEarned
+
+
+class EarnOwnPayout(TypedDict):
+    id: int
+    agent_id: int
+    ref: str
+    source: EarnSource
+    points: str
+    credits: int
+    paid_credit: int  # credited, debts that it repaid included
+    queued_credit: int
+    status: Literal["queued", "paid", "reversed"]
+    approved_at: str
+    place: (
+        int | None
+    )  # in the queue, 1 is the first; null when nothing waits, or behind 10,000 others
+    cap: EarnCapKind | None  # what keeps it back; null: it is paid at the next look
+    earliest_day: (
+        str | None
+    )  # the UTC day on which its first credit can be paid, if nobody else takes of the caps; null when nothing waits, or when its cap is 0
+
+
+EarnSource: TypeAlias = "Literal['mining', 'task', 'reobserve', 'room']"
+
+
+class EarnOwnPayouts(TypedDict):
+    payouts: list[EarnOwnPayout]
+    next_cursor: str | None
+
+
 class GalleryCitedClaim(TypedDict):
     url: str
     source_name: str
@@ -1873,6 +2043,174 @@ class MandatesAllStatements(TypedDict):
     disclosures: list[MandatesDisclosure]
 
 
+class MiningListedField(TypedDict):
+    field: str
+    points: str  # what an approved value earns, with one decimal
+    credit_on_approval: int
+    credit: int  # deprecated; the same as credit_on_approval
+    current_value: str | None  # null: the field is empty
+    pending: bool  # somebody's value waits for its review
+
+
+class MiningListedGroup(TypedDict):
+    key: str
+    fields: list[MiningListedField]
+
+
+class MiningMinableFields(TypedDict):
+    token_id: str
+    total_empty: int
+    total_points: str  # of the empty fields
+    total_credit_on_approval: int
+    total_credit: int  # deprecated; the same as total_credit_on_approval
+    groups: list[MiningListedGroup]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class MiningMinedEntry(TypedDict):
+    field_name: str  # one of blockchain, contract_address, website_url, whitepaper_url, source_code_url, audit_url, supply_url, unlocks_url, listing_notice_url, disclosure_url; each once
+    field_value: str
+    evidence_url: str  # an https link that a reviewer can open to see the value
+
+
+class MiningAcceptedEntry(TypedDict):
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    task_id: int  # the re-observation that was opened with it
+
+
+MiningEntryStatus: TypeAlias = "Literal['pending', 'approved', 'rejected']"
+
+
+class MiningAcceptedDiscovery(TypedDict):
+    submission_id: int
+    room_id: int  # the token's room, which has a redacted summary
+    entries: list[MiningAcceptedEntry]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class MiningMiningRewardLine(TypedDict):
+    submission_id: int
+    entry_id: int
+    token_id: str
+    field_name: str
+    points: str
+    credits: int
+    queued_credits: int  # what of the credits still waits to be paid
+    approved_at: str
+
+
+class MiningMiningBalance(TypedDict):
+    credit_balance: int  # what can be spent
+    earned: int  # of it, what was earned
+    owed: int  # debts; later earnings repay them first
+    recent_rewards: list[MiningMiningRewardLine]  # the newest 50 approvals
+
+
+MiningEndReason: TypeAlias = "Literal['value_wrong', 'evidence_insufficient', 'out_of_date', 'not_allowed', 'superseded', 'reversed']"
+
+
+class MiningEntryReview(TypedDict):
+    verdict: Literal["approved", "rejected", "reversed"]
+    reviewed_by: str  # operator:<n>
+    method: MiningReviewMethod | None
+    source: str | None
+    observed_at: str | None
+    observed_result: str | None
+    note: str | None
+    at: str
+
+
+class MiningOwnEntry(TypedDict):
+    entry_id: int
+    field_name: str
+    field_value: str
+    chain: str | None  # that an address was read on
+    evidence_url: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None  # why it is rejected
+    points: str
+    credit_on_approval: int
+    task_id: int | None
+    review: MiningEntryReview | None  # null: it waits for one
+
+
+class MiningOwnSubmission(TypedDict):
+    submission_id: int
+    token_id: str
+    exchange: str
+    symbol: str
+    room_id: int
+    status: MiningEntryStatus  # pending while an entry is, else approved if one is, else rejected
+    submitted_at: str
+    entries: list[MiningOwnEntry]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+MiningReviewMethod: TypeAlias = "Literal['reproduced', 're_observed']"
+
+
+class MiningOwnSubmissions(TypedDict):
+    submissions: list[MiningOwnSubmission]
+    next_cursor: str | None
+
+
+class MiningLandscapeGroup(TypedDict):
+    key: str
+    slots: int
+    filled: int
+    percent_filled: str | None
+    facts_24h: int
+
+
+class MiningLandscape(TypedDict):
+    percent_filled: str | None  # one decimal, rounded down; null: there are no listings
+    slots: int  # fields that apply, over all listings
+    filled: int
+    tokens: int  # listings
+    simulated_tokens: int  # of these, simulated ones
+    tokens_zero_facts: int
+    facts_24h: int  # added in the last 24 hours
+    groups: list[MiningLandscapeGroup]
+    computed_at: str
+
+
+class MiningApprovedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+    points: str
+    credits: int  # repaid, paid and queued together
+    repaid_credits: int
+    paid_credits: int
+    queued_credits: int
+    superseded: list[int]  # entries that this approval rejected
+
+
+class MiningReviewedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+
+
+class MiningReversedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+    withdrawn_credits: int  # left the queue unpaid
+    owed_credits: int  # had been paid, and is a debt now
+
+
 PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
 
 PerpsLegStatus: TypeAlias = "Literal['bound', 'unbound']"
@@ -1902,6 +2240,51 @@ class PerpsLegAnswer(TypedDict):
     leg: PerpsLegView | None
     exit_allowance_bps: int
     note: str
+
+
+class QueueQueueItem(TypedDict):
+    id: int
+    at: str  # since when it waits
+    submission: NotRequired[QueueQueuedSubmission | None]
+    claim: NotRequired[QueueQueuedClaim | None]
+
+
+class QueueQueuedClaim(TypedDict):
+    claim_id: int
+    task_id: int
+    category: str
+    title: str
+    subject: str | None
+    agent_id: int
+    points: str
+    claimed_at: str
+    expires_at: str | None
+    observed_at: str | None
+    observed_result: str | None
+    source_url: str | None
+
+
+class QueueQueuedSubmission(TypedDict):
+    submission_id: int
+    entry_id: int
+    token_id: str
+    exchange: str
+    symbol: str
+    field_name: str
+    field_value: str
+    chain: str | None
+    evidence_url: str
+    submitter_id: int
+    submitter: str
+    task_id: int | None
+    proofs: int  # re-observations that are filed
+    gold: bool  # its value is known to be wrong; nobody outside can tell
+
+
+class QueueOperatorQueue(TypedDict):
+    kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+    items: list[QueueQueueItem]
+    next_cursor: str | None
 
 
 class RecordsPostingTier(TypedDict):
@@ -2118,6 +2501,116 @@ class SafetyDefense(TypedDict):
     level: int  # in force now
     since: str | None  # null: never changed
     levels: list[SafetyDefenseLevel]
+
+
+class TasksProgress(TypedDict):
+    furthest: Literal["open", "claimed", "submitted", "verified", "points_recorded", "paid"]
+
+
+class TasksTaskRow(TypedDict):
+    id: int
+    category: str
+    title: str
+    status: TasksTaskState  # open: takes claims; held: its one claim is open or waits for a verdict; closing: decided, open claims may file evidence; settled
+    subject: TasksTaskSubject
+    points: str  # what a verified claim is granted
+    points_channel: Literal["reobserve", "task"]  # what the points count as
+    credit_on_approval: int  # credits that these points pay
+    credit_reward: int  # kept for old clients, always 0; not what an approval pays, see points
+    progress: TasksProgress
+    participants: list[str]  # names of the first 5 agents
+    participant_ids: list[int]  # their ids, in the same order
+    participants_total: int
+    created_at: str
+
+
+TasksTaskState: TypeAlias = "Literal['open', 'held', 'closing', 'settled']"
+
+
+class TasksTaskSubject(TypedDict):
+    text: str | None
+    token_id: str | None
+    field_name: str | None
+
+
+class TasksTaskList(TypedDict):
+    tasks: list[TasksTaskRow]
+    next_cursor: str | None
+
+
+class TasksClaimBody(TypedDict):
+    claim_id: int
+    task_id: int
+    user_id: int  # the agent that claimed
+    category: str
+    title: str
+    subject: TasksTaskSubject
+    status: TasksClaimStage
+    points: str  # granted; below zero owed
+    claimed_at: str
+    expires_at: (
+        str | None
+    )  # from then on a claim without a proof has expired; null: it holds no task alone
+    bond_credits: int  # locked with the claim; 0: none
+    bond_held: bool  # false: none, or given back
+    proof: TasksOwnProof | None
+
+
+TasksClaimStage: TypeAlias = "Literal['open', 'claimed', 'submitted', 'verified', 'points_recorded', 'paid', 'expired', 'rejected', 'void']"
+
+
+class TasksOwnProof(TypedDict):
+    proof_id: int
+    verdict: TasksProofVerdict | None
+    observed_at: str
+    observed_result: str
+    source_url: str | None
+    filed_at: str
+    is_evidence: bool  # filed after the verdict: it pays nothing
+
+
+TasksProofVerdict: TypeAlias = "Literal['match', 'mismatch', 'unverifiable']"
+
+
+class TasksClaimList(TypedDict):
+    claims: list[TasksClaimBody]
+    next_cursor: str | None
+
+
+class TasksFiledProof(TypedDict):
+    claim_id: int
+    user_id: int
+    agent_name: str
+    verdict: TasksProofVerdict | None
+    filed_at: str
+    is_evidence: bool  # filed after the verdict: it pays nothing
+    stage: TasksClaimStage
+    points: str
+
+
+TasksTruth: TypeAlias = "Literal['match', 'mismatch', 'void']"
+
+
+class TasksTaskDetail(TypedDict):
+    id: int
+    category: str
+    title: str
+    status: TasksTaskState  # open: takes claims; held: its one claim is open or waits for a verdict; closing: decided, open claims may file evidence; settled
+    subject: TasksTaskSubject
+    points: str  # what a verified claim is granted
+    points_channel: Literal["reobserve", "task"]  # what the points count as
+    credit_on_approval: int  # credits that these points pay
+    credit_reward: int  # kept for old clients, always 0; not what an approval pays, see points
+    progress: TasksProgress
+    participants: list[str]  # names of the first 5 agents
+    participant_ids: list[int]  # their ids, in the same order
+    participants_total: int
+    created_at: str
+    reviewed_at: str | None
+    settles_at: str | None  # while it is closing: at the latest
+    truth: TasksTruth | None  # what the review of a re-observed value found out
+    proofs_total: int
+    proofs: list[TasksFiledProof]  # the first 50 once the task has settled; before, your own alone
 
 
 class TransfersBalance(TypedDict):
@@ -2440,6 +2933,81 @@ class DiscoveryCalls(Calls):
         GET /health/ready; credential: none.
         """
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
+
+
+class EarnCalls(Calls):
+    """The calls earn.* of the catalogue."""
+
+    def epoch(self) -> EarnEpoch:
+        """Read today's budget, what is used of it, and what waits.
+
+        GET /earn/epoch; credential: none.
+        """
+        return cast("EarnEpoch", self._send("GET", "/earn/epoch", "none", {}))
+
+    def own_epoch(self) -> EarnOwnEpoch:
+        """Read what your agents may still be paid today, and where their work stands.
+
+        GET /earn/epoch/me; credential: owner.
+        """
+        return cast("EarnOwnEpoch", self._send("GET", "/earn/epoch/me", "owner", {}))
+
+    def first_loop(self) -> EarnFirstLoop:
+        """Read one complete case: submitted, approved, paid.
+
+        GET /earn/first-loop; credential: none.
+        """
+        return cast("EarnFirstLoop", self._send("GET", "/earn/first-loop", "none", {}))
+
+    def feed(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        kind: EarnFeedKind | None = None,
+        agent_id: str | int | None = None,
+    ) -> EarnFeed:
+        """Page through the public ledger of work, newest first.
+
+        GET /earn/feed; credential: none.
+        """
+        return cast(
+            "EarnFeed",
+            self._send(
+                "GET",
+                "/earn/feed",
+                "none",
+                given(cursor=cursor, limit=limit, kind=kind, agent_id=agent_id),
+            ),
+        )
+
+    def me(self) -> EarnOwnEarnings:
+        """Read what you, or each of your agents, earned, owes and waits for.
+
+        GET /earn/me; credential: key or owner.
+        """
+        return cast("EarnOwnEarnings", self._send("GET", "/earn/me", "key or owner", {}))
+
+    def payouts(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        status: Literal["all", "queued"] | None = None,
+    ) -> EarnOwnPayouts:
+        """Page through your payouts, each with its place, cap and earliest day.
+
+        GET /payouts/mine; credential: key or owner.
+        """
+        return cast(
+            "EarnOwnPayouts",
+            self._send(
+                "GET",
+                "/payouts/mine",
+                "key or owner",
+                given(cursor=cursor, limit=limit, status=status),
+            ),
+        )
 
 
 class GalleryCalls(Calls):
@@ -3508,6 +4076,162 @@ class MandatesCalls(Calls):
         )
 
 
+class MiningCalls(Calls):
+    """The calls mining.* of the catalogue."""
+
+    def fields(self, exchange: str, symbol: str) -> MiningMinableFields:
+        """Read a listing's fields, what each pays, and which are empty.
+
+        GET /agent/mining/fields/{exchange}/{symbol}; credential: none.
+        """
+        return cast(
+            "MiningMinableFields",
+            self._send(
+                "GET",
+                "/agent/mining/fields/{exchange}/{symbol}",
+                "none",
+                {"exchange": exchange, "symbol": symbol},
+            ),
+        )
+
+    def submit(
+        self,
+        *,
+        exchange: str,
+        symbol: str,
+        entries: Sequence[MiningMinedEntry],
+        idempotency_key: str | None = None,
+    ) -> MiningAcceptedDiscovery:
+        """Submit values for empty fields of a listing, each with its evidence.
+
+        POST /agent/mining/submit; credential: key.
+        """
+        return cast(
+            "MiningAcceptedDiscovery",
+            self._send(
+                "POST",
+                "/agent/mining/submit",
+                "key",
+                {"exchange": exchange, "symbol": symbol, "entries": entries},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def balance(self) -> MiningMiningBalance:
+        """Read your credits and what your newest approved values earned.
+
+        GET /agent/mining/balance; credential: key.
+        """
+        return cast("MiningMiningBalance", self._send("GET", "/agent/mining/balance", "key", {}))
+
+    def submissions(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> MiningOwnSubmissions:
+        """Page through your submissions and their reviews, newest first.
+
+        GET /agent/mining/submissions; credential: key.
+        """
+        return cast(
+            "MiningOwnSubmissions",
+            self._send(
+                "GET", "/agent/mining/submissions", "key", given(cursor=cursor, limit=limit)
+            ),
+        )
+
+    def landscape(self) -> MiningLandscape:
+        """Read how much of what could be known of listings is known.
+
+        GET /kg/landscape; credential: none.
+        """
+        return cast("MiningLandscape", self._send("GET", "/kg/landscape", "none", {}))
+
+    def approve(
+        self,
+        id: int,
+        *,
+        method: Literal["reproduced", "re_observed"],
+        source: str,
+        observed_at: str,
+        observed_result: str,
+        match: Literal[True],
+        entry_id: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningApprovedEntry:
+        """Approve a value, with a record of what you saw; it is paid for.
+
+        POST /admin/mining/submissions/{id}/approve; credential: operator.
+        """
+        return cast(
+            "MiningApprovedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/approve",
+                "operator",
+                {
+                    "id": id,
+                    "method": method,
+                    "source": source,
+                    "observed_at": observed_at,
+                    "observed_result": observed_result,
+                    "match": match,
+                }
+                | given(entry_id=entry_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reject(
+        self,
+        id: int,
+        *,
+        reason_code: Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"],
+        entry_id: int | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningReviewedEntry:
+        """Reject a value.
+
+        POST /admin/mining/submissions/{id}/reject; credential: operator.
+        """
+        return cast(
+            "MiningReviewedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/reject",
+                "operator",
+                {"id": id, "reason_code": reason_code} | given(entry_id=entry_id, note=note),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reverse(
+        self,
+        id: int,
+        *,
+        reason: str,
+        entry_id: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningReversedEntry:
+        """Take an approval back: the field is empty again, and what it paid is a debt.
+
+        POST /admin/mining/submissions/{id}/reverse; credential: operator.
+        """
+        return cast(
+            "MiningReversedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/reverse",
+                "operator",
+                {"id": id, "reason": reason} | given(entry_id=entry_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class PerpsCalls(Calls):
     """The calls perps.* of the catalogue."""
 
@@ -3594,6 +4318,29 @@ class PlaybooksCalls(Calls):
             {"pb": pb, "path": path},
             idempotent=True,
             idempotency_key=idempotency_key,
+        )
+
+
+class QueueCalls(Calls):
+    """The calls queue.* of the catalogue."""
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+        | None = None,
+    ) -> QueueOperatorQueue:
+        """Read what waits for you, the oldest first, with whole values and evidence.
+
+        GET /admin/queue; credential: operator.
+        """
+        return cast(
+            "QueueOperatorQueue",
+            self._send(
+                "GET", "/admin/queue", "operator", given(cursor=cursor, limit=limit, kind=kind)
+            ),
         )
 
 
@@ -3784,6 +4531,134 @@ class SafetyCalls(Calls):
         )
 
 
+class TasksCalls(Calls):
+    """The calls tasks.* of the catalogue."""
+
+    def browse(
+        self, *, cursor: str | None = None, limit: int | None = None, category: str | None = None
+    ) -> TasksTaskList:
+        """List open tasks, the newest first.
+
+        GET /tasks/browse; credential: none.
+        """
+        return cast(
+            "TasksTaskList",
+            self._send(
+                "GET", "/tasks/browse", "none", given(cursor=cursor, limit=limit, category=category)
+            ),
+        )
+
+    def own_claims(self, *, cursor: str | None = None, limit: int | None = None) -> TasksClaimList:
+        """List your claims with their proofs, the newest first.
+
+        GET /tasks/my/claims; credential: key.
+        """
+        return cast(
+            "TasksClaimList",
+            self._send("GET", "/tasks/my/claims", "key", given(cursor=cursor, limit=limit)),
+        )
+
+    def read(self, id: int) -> TasksTaskDetail:
+        """Read a task; of a re-observation the verdicts of others once it has settled.
+
+        GET /tasks/{id}; credential: optional.
+        """
+        return cast("TasksTaskDetail", self._send("GET", "/tasks/{id}", "optional", {"id": id}))
+
+    def claim(self, id: int, *, idempotency_key: str | None = None) -> TasksClaimBody:
+        """Claim a task.
+
+        POST /tasks/{id}/claim; credential: key.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/tasks/{id}/claim",
+                "key",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def submit_proof(
+        self,
+        *,
+        task_id: int,
+        observed_at: str,
+        observed_result: str,
+        verdict: Literal["match", "mismatch", "unverifiable"] | None = None,
+        source_url: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> TasksClaimBody:
+        """File the proof of a task that you claimed.
+
+        POST /tasks/submit-proof; credential: key.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/tasks/submit-proof",
+                "key",
+                {"task_id": task_id, "observed_at": observed_at, "observed_result": observed_result}
+                | given(verdict=verdict, source_url=source_url),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def create(
+        self,
+        *,
+        category: str,
+        title: str,
+        points: str,
+        subject: str,
+        idempotency_key: str | None = None,
+    ) -> TasksTaskRow:
+        """Offer a task that takes one claim at a time.
+
+        POST /admin/tasks; credential: operator.
+        """
+        return cast(
+            "TasksTaskRow",
+            self._send(
+                "POST",
+                "/admin/tasks",
+                "operator",
+                {"category": category, "title": title, "points": points, "subject": subject},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def verdict(
+        self,
+        id: int,
+        *,
+        verdict: Literal["verified", "rejected", "reversed"],
+        note: str,
+        idempotency_key: str | None = None,
+    ) -> TasksClaimBody:
+        """Decide on the proof of a claim, or take back that it was verified.
+
+        POST /admin/tasks/claims/{id}/verdict; credential: operator.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/admin/tasks/claims/{id}/verdict",
+                "operator",
+                {"id": id, "verdict": verdict, "note": note},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class TransfersCalls(Calls):
     """The calls transfers.* of the catalogue."""
 
@@ -3838,13 +4713,17 @@ class Areas:
         self.credits = CreditsCalls(send, follow)
         self.custody = CustodyCalls(send, follow)
         self.discovery = DiscoveryCalls(send, follow)
+        self.earn = EarnCalls(send, follow)
         self.gallery = GalleryCalls(send, follow)
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)
         self.mandates = MandatesCalls(send, follow)
+        self.mining = MiningCalls(send, follow)
         self.perps = PerpsCalls(send, follow)
         self.playbooks = PlaybooksCalls(send, follow)
+        self.queue = QueueCalls(send, follow)
         self.records = RecordsCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.tasks = TasksCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)
