@@ -11,12 +11,14 @@ figure is no law.
 """
 
 import json
+import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+import structlog
 from sqlalchemy import func, select
 
 from core.credits.ledger.writer import load_balance
@@ -44,7 +46,7 @@ from core.mining.submissions import SubmissionBounds, Submitted, Submitter
 from tests.bench.sybils import Place, place
 
 AGENTS: Final = 30
-TASKS: Final = 10
+TASKS: Final = 5
 GOLD_IN: Final = 5
 URL: Final = "https://bench.example/"
 KEY: Final = "X-SVC-User-Key"
@@ -215,6 +217,7 @@ class Attack:
 def report() -> dict[str, int]:
     """Print what each way earns on its first day; the figures."""
     figures: dict[str, int] = {"sybil_agents": AGENTS}
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with place() as where:
         for way, earned in _ways(where):
             figures |= earned.figures(way)

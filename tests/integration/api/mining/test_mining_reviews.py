@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from core.credits.ledger.writer import trial_balance, verify
 from core.db.engine import Database
 from core.earn.tables import EarnFeedRow
+from core.identity.tables import OperatorNumber
 from core.mining import gold, queries
 from core.mining.tables import MiningReview
 from keeper.areas import mining as job
@@ -264,11 +265,14 @@ def test_the_owner_of_the_submitter__decides_nothing_about_it(
             json={"reason_code": "value_wrong"},
             headers=headers,
         )
-        assert decided.json()["reviewed_by"] == "operator:1"
-    mine.approve(made)
+        by = decided.json()["reviewed_by"]
+    approved = mine.approve(made)
     with database.read() as session:
-        names = session.scalars(select(MiningReview.operator).order_by(MiningReview.id))
-        assert [*names] == ["operator:1", "operator:2"]
+        names = [*session.scalars(select(MiningReview.operator).order_by(MiningReview.id))]
+        numbers = {f"operator:{n}" for n in session.scalars(select(OperatorNumber.number))}
+    assert names == [by, approved["reviewed_by"]]
+    assert set(names) == numbers
+    assert len(numbers) == 2
 
 
 def test_agents_and_owners__decide_nothing(mine: Mine, agent: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def test_the_tools__answer_what_their_routes_answer(mine: Mine) -> None:
     body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN]}
     path, once = "/agent/mining/submit", {"Idempotency-Key": "once"}
     sent = mine.client.post(path, json=body, headers=who | once)
-    again = call(mine.client, "submit_discovery", who | once, **body)
+    again = call(mine.client, "submit_discovery", who, idempotency_key="once", **body)
     assert again["structuredContent"] == sent.json()
     assert mine.rows()["mining_submission"] == 1
     for refused in (body, body | {"exchange": "Binance"}, body | {"entries": [entry("colour")]}):
