@@ -16,7 +16,7 @@ Laws
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any
@@ -28,6 +28,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leadership import LeadershipLostError
+from core.earn.rules.payout import PayoutLimits
 from core.errors import MandateError, OutsideError, text_of
 from core.jobs import queries as rows
 from core.mandate.chain.reader import VaultReader
@@ -62,7 +63,7 @@ class JobPlace:
     """What the jobs of contexts work with.
 
     `fence`: of the leader's epoch, to be called first in each writing transaction. `perps`: None
-    while the perpetuals leg is off.
+    while the perpetuals leg is off. `payouts`: the caps of what approved work is paid.
     """
 
     database: Database
@@ -71,6 +72,7 @@ class JobPlace:
     mark_retention_days: int
     intent_retention_days: int
     perps: PerpsVenue | None = None
+    payouts: PayoutLimits = field(default_factory=PayoutLimits)
 
 
 class Schedule:

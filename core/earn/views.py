@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import BigInteger, any_, cast, func, select
+from sqlalchemy import BigInteger, any_, cast, exists, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 
@@ -10,21 +10,38 @@ from core.earn.rules.payout import Payee
 from core.earn.rules.points import STANDING_CLAIMS
 from core.earn.tables import EarnStanding
 from core.identity.tables import Account
+from core.transfers.ledger.writer import DEPOSIT
+from core.transfers.tables import TransferEntry
 
 
 def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee]:
     """By account, in one statement."""
-    owner = aliased(Account)
+    owner, reversal = aliased(Account), aliased(TransferEntry)
+    funder = (
+        select(TransferEntry.payload["from"].astext.label("sender"))
+        .where(
+            TransferEntry.account_id == Account.id,
+            TransferEntry.kind == DEPOSIT,
+            TransferEntry.reverses_id.is_(None),
+            ~exists().where(reversal.reverses_id == TransferEntry.id),
+            Account.owner_id.is_(None),
+        )
+        .order_by(TransferEntry.seq)
+        .limit(1)
+        .lateral("funder")
+    )
     query = (
         select(
             Account.id,
             Account.owner_id,
             Account.registered_from,
             owner.registered_from.label("owner_from"),
+            func.lower(funder.c.sender).label("funder"),
             func.coalesce(EarnStanding.verified_claims, 0).label("claims"),
         )
         .outerjoin(owner, owner.id == Account.owner_id)
         .outerjoin(EarnStanding, EarnStanding.account_id == Account.id)
+        .outerjoin(funder, true())
         .where(Account.id == any_(cast(list(account_ids), ARRAY(BigInteger))))
     )
     return {
@@ -32,6 +49,7 @@ def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee
             account_id=row.id,
             owner_id=row.owner_id,
             address=row.registered_from if row.owner_id is None else row.owner_from,
+            funder=row.funder,
             has_standing=row.claims >= STANDING_CLAIMS,
         )
         for row in session.execute(query)

@@ -5,7 +5,7 @@ Kept are
   first of each UTC day, its newest, and the one that each intent was decided from;
 - first answers to idempotency keys for IDEMPOTENCY_DAYS;
 - sign-in texts until they expire;
-- what counts in one UTC day alone (gas of requests, free reads), and signatures of the guard, for
+- what counts in one UTC day alone (gas of requests, free reads, payouts), and signatures of the guard, for
   COUNTS_DAYS;
 - intents that ended, their attempts, and requests of the API with all that they led to, for
   `intent_retention_days`; of these every stop for ever, each vault's newest mark that the chain
@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 from core.credits.queries import drop_free_reads
 from core.custody.queries import has_transfer
 from core.db.engine import Database, WriteSession
+from core.earn.queries import drop_paid_days
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
 from core.jobs import queries as job_runs
@@ -42,7 +43,7 @@ BATCH = 5_000
 MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
-DROPS_OF_DAYS = (drop_gas_days, drop_free_reads)
+DROPS_OF_DAYS = (drop_gas_days, drop_free_reads, drop_paid_days)
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 

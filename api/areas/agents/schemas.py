@@ -6,13 +6,12 @@ from pydantic import AfterValidator, Field
 
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.review_stages import Figure, NotRecorded, ReviewStages
 
 LongText = Annotated[str, Field(min_length=1, max_length=4_000)]
 Line = Annotated[str, Field(min_length=1, max_length=500)]
 Declared = LongText | Annotated[list[Line], Field(max_length=50)]
 Scope = Literal["read", "spend", "service", "sign", "tx"]
-NotRecorded = Literal["not_recorded"]
-Figure = int | NotRecorded
 Standing = Literal["active", "locked"]
 
 
@@ -200,27 +199,6 @@ class VerifiedRecord(AnswerBody):
     )
     reputation: Figure
     tiers: Tiers
-
-
-class Stage(AnswerBody):
-    """Task market claims and mining submissions are counted apart on every line."""
-
-    task_claims: Figure
-    mining_submissions: Figure
-
-
-class Verified(AnswerBody):
-    reproduced: Stage
-    re_observed: Stage
-    no_record_on_file: Stage
-
-
-class ReviewStages(AnswerBody):
-    submitted: Stage
-    verified: Verified
-    points_recorded: Stage
-    paid: Stage
-    rejected: Stage
 
 
 class Dashboard(AnswerBody):

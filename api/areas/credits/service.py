@@ -14,6 +14,7 @@ from api.areas.credits.schemas import (
     PriceList,
 )
 from api.kernel.caller import AgentCaller, Nobody
+from api.kernel.limits import Limits
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
 from api.kernel.payments.metering import free_reads_of
@@ -116,32 +117,60 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                     "credits, once an unowned agent or an owner",
                     ENFORCED,
                 ),
-                _limit(
-                    "new_account_payout_cap",
-                    limits.new_account_payout_credits_per_day,
-                    "credits a UTC day",
-                ),
-                _limit(
-                    "rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"
-                ),
-                _limit(
-                    "rooms_payout_person_cap",
-                    limits.rooms_payout_credits_per_person_per_day,
-                    "credits a person and UTC day",
-                ),
-                _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
-                _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
-                _limit(
-                    "rooms_posts_with_standing",
-                    limits.room_posts_per_hour_with_standing,
-                    POSTS_OF,
-                    ENFORCED,
-                ),
+                *_payout_caps(limits),
+                *_posts_and_bond(limits),
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
             ],
         )
     )
+
+
+def _payout_caps(limits: Limits) -> list[LimitEntry]:
+    """What keeps approved work waiting (docs/payouts.md)."""
+    caps = (
+        ("payout_budget", limits.payout_credits_per_day, "credits a UTC day"),
+        (
+            "person_payout_cap",
+            limits.payout_credits_per_person_per_day,
+            "credits a person and UTC day",
+        ),
+        (
+            "owners_of_address_payout_cap",
+            limits.payout_credits_per_owners_address_per_day,
+            "credits a UTC day that all owners of a network address share",
+        ),
+        (
+            "new_account_payout_cap",
+            limits.new_account_payout_credits_per_day,
+            "credits a UTC day",
+        ),
+        ("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"),
+        (
+            "rooms_payout_person_cap",
+            limits.rooms_payout_credits_per_person_per_day,
+            "credits a person and UTC day",
+        ),
+        (
+            "rooms_owners_of_address_payout_cap",
+            limits.rooms_payout_credits_per_owners_address_per_day,
+            "credits a UTC day that all owners of a network address share",
+        ),
+    )
+    return [_limit(key, most, unit, ENFORCED) for key, most, unit in caps]
+
+
+def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
+    return [
+        _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
+        _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
+        _limit(
+            "rooms_posts_with_standing",
+            limits.room_posts_per_hour_with_standing,
+            POSTS_OF,
+            ENFORCED,
+        ),
+    ]
 
 
 def _price(price: Price) -> PriceEntry:

@@ -16,7 +16,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
-from sqlalchemy import Row, Table, exists, func, insert, literal, select, union_all, update
+from sqlalchemy import (
+    BigInteger,
+    Row,
+    Table,
+    any_,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy import cast as cast_sql
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.credits.ledger.spend import spend_at_once
@@ -331,6 +345,14 @@ def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
     head = session.execute(select(HEAD).where(HEAD.c.account_id == account_id)).one_or_none()
     return Credits() if head is None else balance_of(head)
+
+
+def owed_of(session: Session, account_ids: Collection[int]) -> dict[int, int]:
+    """By account what it owes; zero before the first posting."""
+    wanted = any_(cast_sql(list(account_ids), ARRAY(BigInteger)))
+    query = select(HEAD.c.account_id, HEAD.c.owed).where(HEAD.c.account_id == wanted)
+    found = {row.account_id: row.owed for row in session.execute(query)}
+    return dict.fromkeys(account_ids, 0) | found
 
 
 def verify(session: Session, account_id: int) -> list[str]:

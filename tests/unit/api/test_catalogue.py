@@ -18,7 +18,7 @@ from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 111
+PENDING = 105
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -81,6 +81,8 @@ WIDENED = {
     "POST /auth/agent/connect": auth.ANYBODY_OR_OWNER,
     "GET /me/notices": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /me/violations": auth.BY_KEY_OWNER_OR_BEARER,
+    "GET /earn/me": auth.BY_KEY_OR_OWNER,
+    "GET /payouts/mine": auth.BY_KEY_OR_OWNER,
     "GET /playbooks/{pb}/{path}": auth.ANYBODY_OR_KEY_OR_OWNER,
 }
 

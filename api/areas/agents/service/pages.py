@@ -3,27 +3,22 @@
 Law: a figure of an area that records nothing is the text not_recorded, never zero.
 """
 
-from typing import Final
-
 from api.areas.agents.schemas import (
     Contributions,
     CreditBuckets,
     Dashboard,
     Fleet,
     FleetAgent,
-    NotRecorded,
-    ReviewStages,
     Scopes,
     SetScopes,
-    Stage,
     Standing,
     Tiers,
-    Verified,
     VerifiedRecord,
 )
 from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
+from api.kernel.review_stages import NOT_RECORDED, review_stages
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
 from core.hexes import address_or_none
@@ -34,8 +29,6 @@ from core.mandate import queries as mandates
 from core.money import usdc_text_or_none
 from core.safety import queries as safety
 from core.times import instant_text, instant_text_or_none
-
-NOT_RECORDED: Final[NotRecorded] = "not_recorded"
 
 # The key
 
@@ -128,25 +121,14 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
 
 
 def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
-    """Neither task market nor mining records any stage of a review yet
-    (docs/identity.md#status-and-dashboard).
-    """
     agent = _account(call, caller)
-    stage = Stage(task_claims=NOT_RECORDED, mining_submissions=NOT_RECORDED)
-    verified = Verified(reproduced=stage, re_observed=stage, no_record_on_file=stage)
     return Answer(
         Dashboard(
             user_id=agent.id,
             status=_standing(call, agent),
             credit_balance=credit_ledger.load_balance(call.db, agent.id).available,
             mandates=mandates.count_by_status(call.db, agent.id),
-            review_stages=ReviewStages(
-                submitted=stage,
-                verified=verified,
-                points_recorded=stage,
-                paid=stage,
-                rejected=stage,
-            ),
+            review_stages=review_stages(call.db, [agent.id]),
         )
     )
 

@@ -1,0 +1,76 @@
+"""The operations of the area earn: the day's budget, the public ledger of work, and one's own
+payouts.
+"""
+
+from api.areas.earn import schemas
+from api.areas.earn.service import day, ledger, own
+from api.kernel.auth import ANYBODY, BY_KEY_OR_OWNER, BY_OWNER
+from api.kernel.operation import Area, NoInput, Read
+
+AREA = Area(
+    name="earn",
+    about="What approved work pays: the day's budget, the public ledger, your payouts.",
+    operations=(
+        Read(
+            key="earn.epoch",
+            path="/earn/epoch",
+            auth=ANYBODY,
+            summary="Read today's budget, what is used of it, and what waits.",
+            command=NoInput,
+            answer=schemas.Epoch,
+            handler=day.epoch,
+            block=False,
+        ),
+        Read(
+            key="earn.own_epoch",
+            path="/earn/epoch/me",
+            auth=BY_OWNER,
+            summary="Read what your agents may still be paid today, and where their work stands.",
+            command=NoInput,
+            answer=schemas.OwnEpoch,
+            handler=day.own_epoch,
+            block=False,
+        ),
+        Read(
+            key="earn.first_loop",
+            path="/earn/first-loop",
+            auth=ANYBODY,
+            summary="Read one complete case: submitted, approved, paid.",
+            command=NoInput,
+            answer=schemas.FirstLoop,
+            handler=ledger.first_loop,
+            block=False,
+        ),
+        Read(
+            key="earn.feed",
+            path="/earn/feed",
+            auth=ANYBODY,
+            summary="Page through the public ledger of work, newest first.",
+            command=schemas.FeedQuery,
+            answer=schemas.Feed,
+            handler=ledger.feed_page,
+            block=False,
+        ),
+        Read(
+            key="earn.me",
+            path="/earn/me",
+            auth=BY_KEY_OR_OWNER,
+            summary="Read what you, or each of your agents, earned, owes and waits for.",
+            command=NoInput,
+            answer=schemas.OwnEarnings,
+            handler=own.earnings,
+            block=False,
+        ),
+        Read(
+            key="earn.payouts",
+            path="/payouts/mine",
+            auth=BY_KEY_OR_OWNER,
+            summary="Page through your payouts, each with its place, cap and earliest day.",
+            command=schemas.PayoutsQuery,
+            answer=schemas.OwnPayouts,
+            handler=own.payouts,
+            block=False,
+        ),
+    ),
+    capabilities=("earn",),
+)

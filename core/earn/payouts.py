@@ -1,0 +1,221 @@
+"""An account's own approved work: what became of each award, and what each waits for."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from sqlalchemy import BigInteger, any_, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import Session
+
+from core.db.arrays import table_of
+from core.earn import queries, views
+from core.earn.rules.payout import (
+    Cap,
+    CapKind,
+    Item,
+    Payee,
+    PayoutLimits,
+    Wait,
+    budget_of,
+    caps_of,
+    waits_of,
+)
+from core.earn.tables import EarnAward, EarnQueue, EarnReversal
+
+PLACES: Final = 10_000  # of the queue are counted; whoever stands behind them has no number
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """An award as it is now. `left_credits` and `not_before` (a UTC day) of what waits."""
+
+    award_id: int
+    account_id: int
+    ref: str
+    source: str
+    tenths: int
+    credits: int
+    left_credits: int
+    not_before: date | None
+    is_room: bool
+    withdrawn_credits: int | None  # None: it was not reversed
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """`place`: in the queue, 1 is the first; None: behind PLACES others. `cap`: what it waits for;
+    None: it is paid at the next look. `earliest`: the UTC day on which its first credit can be
+    paid, if nobody else takes of the caps; None: its cap is 0.
+    """
+
+    place: int | None
+    cap: CapKind | None
+    earliest: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earnings:
+    """Credits of awards that stand: all of them, and what of them still waits."""
+
+    tenths: int = 0
+    credits: int = 0
+    queued: int = 0
+    queued_credits: int = 0
+
+
+def payouts_before(
+    session: Session,
+    account_ids: Collection[int],
+    before: int | None,
+    limit: int,
+    *,
+    queued_only: bool,
+) -> list[Payout]:
+    """Newest first, below the award's id `before`; None starts at the newest."""
+    mine = any_(cast(list(account_ids), ARRAY(BigInteger)))
+    query = (
+        select(EarnAward, EarnQueue, EarnReversal.withdrawn_credits)
+        .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
+        .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
+        .where(EarnAward.account_id == mine, EarnAward.kind == "award")
+    )
+    if queued_only:
+        query = query.where(EarnQueue.account_id == mine)
+    if before is not None:
+        query = query.where(EarnAward.id < before)
+    rows = session.execute(query.order_by(EarnAward.id.desc()).limit(limit))
+    return [_payout(award, queue, withdrawn) for award, queue, withdrawn in rows]
+
+
+def waiting_of(
+    session: Session, payouts: Sequence[Payout], limits: PayoutLimits, today: date
+) -> dict[int, Waiting]:
+    """By award, of those of one page (as `payouts_before` answers it) that wait."""
+    items = defaultdict[int, list[Item]](list)
+    for one in reversed(payouts):
+        if one.left_credits:
+            item = Item(one.award_id, one.account_id, one.is_room, one.left_credits)
+            items[one.account_id].append(item)
+    if not items:
+        return {}
+    not_before = {one.award_id: one.not_before for one in payouts}
+    places = _places(session, [item.award_id for some in items.values() for item in some])
+    waits = _waits(session, items, limits, today)
+    return {
+        award_id: Waiting(
+            places.get(award_id), wait.cap, _earliest(wait, not_before[award_id], today)
+        )
+        for award_id, wait in waits.items()
+    }
+
+
+def earnings_of(session: Session, account_ids: Collection[int]) -> dict[int, Earnings]:
+    """By account; of one without awards zeros."""
+    mine = any_(cast(list(account_ids), ARRAY(BigInteger)))
+    stands = (
+        select(
+            EarnAward.account_id,
+            func.sum(EarnAward.tenths),
+            func.sum(EarnAward.credits),
+            func.count(EarnQueue.award_id),
+            func.coalesce(func.sum(EarnQueue.left_credits), 0),
+        )
+        .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
+        .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
+        .where(EarnAward.account_id == mine, EarnAward.kind == "award", EarnReversal.id.is_(None))
+        .group_by(EarnAward.account_id)
+    )
+    found = {row[0]: Earnings(*map(int, row[1:])) for row in session.execute(stands)}
+    return {account_id: found.get(account_id, Earnings()) for account_id in account_ids}
+
+
+def caps_today(
+    session: Session, payees: Mapping[int, Payee], limits: PayoutLimits, today: date
+) -> dict[int, list[tuple[Cap, int]]]:
+    """By account its caps, the Rooms' included, each with what is left of it today."""
+    caps = {id_: caps_of(payee, is_room=True, limits=limits) for id_, payee in payees.items()}
+    names = {cap.name for some in caps.values() for cap in some}
+    used = queries.used_on(session, today, names)
+    return {id_: [(cap, cap.room(used)) for cap in some] for id_, some in caps.items()}
+
+
+def _payout(award: EarnAward, queue: EarnQueue | None, withdrawn: int | None) -> Payout:
+    return Payout(
+        award_id=award.id,
+        account_id=award.account_id,
+        ref=award.ref,
+        source=award.source,
+        tenths=award.tenths,
+        credits=award.credits,
+        left_credits=0 if queue is None else queue.left_credits,
+        not_before=None if queue is None else queue.not_before,
+        is_room=award.source == "room",
+        withdrawn_credits=withdrawn,
+        at=award.at,
+    )
+
+
+def _places(session: Session, award_ids: Collection[int]) -> dict[int, int]:
+    """Among the first PLACES of the queue: what it costs does not grow with the rest."""
+    first = select(EarnQueue.award_id).order_by(EarnQueue.award_id).limit(PLACES).subquery()
+    place = func.row_number().over(order_by=first.c.award_id).label("place")
+    numbered = select(first.c.award_id, place).subquery()
+    wanted = any_(cast(list(award_ids), ARRAY(BigInteger)))
+    query = select(numbered.c.award_id, numbered.c.place).where(numbered.c.award_id == wanted)
+    return {row.award_id: row.place for row in session.execute(query)}
+
+
+def _waits(
+    session: Session, items: Mapping[int, Sequence[Item]], limits: PayoutLimits, today: date
+) -> dict[int, Wait]:
+    payees = views.payees_of(session, items)
+    names = {budget_of(limits).name} | {
+        cap.name for payee in payees.values() for cap in caps_of(payee, is_room=True, limits=limits)
+    }
+    used = queries.used_on(session, today, names)
+    ahead = _ahead(session, {account_id: some[0].award_id for account_id, some in items.items()})
+    waits = dict[int, Wait]()
+    for account_id, some in items.items():
+        payee = payees[account_id]
+        all_ahead, rooms_ahead = ahead.get(account_id, (0, 0))
+        outside = {cap.name for cap in caps_of(payee, is_room=False, limits=limits)}
+        before = {
+            cap.name: all_ahead if cap.name in outside else rooms_ahead
+            for cap in caps_of(payee, is_room=True, limits=limits)
+        }
+        found = waits_of(some, payee, used, before, limits)
+        waits |= {item.award_id: wait for item, wait in zip(some, found, strict=True)}
+    return waits
+
+
+def _ahead(session: Session, firsts: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """By account what of its own waits before this award: credits in all, and of Rooms."""
+    asked = table_of(
+        "asked",
+        {
+            "account_id": (BigInteger(), list(firsts)),
+            "award_id": (BigInteger(), list(firsts.values())),
+        },
+    )
+    left = EarnQueue.left_credits
+    query = (
+        select(
+            EarnQueue.account_id,
+            func.sum(left),
+            func.coalesce(func.sum(left).filter(EarnQueue.is_room), 0),
+        )
+        .join(asked, asked.c.account_id == EarnQueue.account_id)
+        .where(EarnQueue.award_id < asked.c.award_id)
+        .group_by(EarnQueue.account_id)
+    )
+    return {row[0]: (int(row[1]), int(row[2])) for row in session.execute(query)}
+
+
+def _earliest(wait: Wait, not_before: date | None, today: date) -> date | None:
+    if wait.days is None:
+        return None
+    return max(today + timedelta(days=wait.days), not_before or today)

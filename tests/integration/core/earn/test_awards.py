@@ -1,0 +1,346 @@
+"""Awards, charges, reversals and the drain in Postgres (docs/payouts.md)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, select
+
+from core.credits.ledger import batch
+from core.credits.ledger import writer as credit_ledger
+from core.credits.ledger.batch import NewPosting
+from core.credits.ledger.writer import CreditOverdraftError
+from core.credits.rules.buckets import Credits
+from core.db.engine import Database, WriteSession
+from core.earn import feed, queries, standing
+from core.earn.ledger import awards
+from core.earn.ledger.awards import Awarded, Reversed, Source
+from core.earn.rules.payout import PayoutLimits
+from core.earn.tables import EarnAward, EarnFeedRow
+from tests.integration.core.earn.people import add_agent, add_owner, fund
+from tests.integration.core.rows import NOW
+
+LIMITS = PayoutLimits()
+TOMORROW = NOW + timedelta(days=1)
+
+
+def give(
+    session: WriteSession,
+    account_id: int,
+    ref: str,
+    tenths: int,
+    limits: PayoutLimits = LIMITS,
+    source: Source = Source.MINING,
+) -> Awarded:
+    return awards.award(session, account_id, source, ref, tenths, limits, NOW)
+
+
+def kinds(session: WriteSession, ref: str) -> list[tuple[str, int | None]]:
+    return [(row.kind, row.credits) for row in feed.rows_of(session, ref, 10)]
+
+
+# Awards
+
+
+def test_award__within_the_caps__is_paid_at_once(write: WriteSession) -> None:
+    account = add_agent(write)
+    made = give(write, account, "mining:entry:1", 15)
+    assert (made.credits, made.repaid_credits, made.paid_credits, made.queued_credits) == (
+        30,
+        0,
+        30,
+        0,
+    )
+    assert credit_ledger.load_balance(write, account) == Credits(earned=30)
+    assert kinds(write, "mining:entry:1") == [("paid", 30)]
+    assert credit_ledger.verify(write, account) == []
+
+
+def test_award__again__is_the_first_answer_and_moves_nothing(write: WriteSession) -> None:
+    account = add_agent(write)
+    first = give(write, account, "mining:entry:1", 15)
+    assert give(write, account, "mining:entry:1", 400) == first
+    assert credit_ledger.load_balance(write, account) == Credits(earned=30)
+
+
+def test_award__above_a_new_accounts_cap__queues_the_rest(write: WriteSession) -> None:
+    account = add_agent(write)
+    made = give(write, account, "mining:entry:1", 130)
+    assert (made.paid_credits, made.queued_credits) == (200, 60)
+    assert queries.totals(write) == (1, 60)
+    assert not awards.drain(write, LIMITS, NOW).paid_credits
+    assert awards.drain(write, LIMITS, TOMORROW).paid_credits == 60
+    assert queries.totals(write) == (0, 0)
+    assert kinds(write, "mining:entry:1") == [("paid", 200), ("paid", 60)]
+
+
+def test_award__repays_a_debt_first(write: WriteSession) -> None:
+    account = add_agent(write)
+    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
+    made = give(write, account, "mining:entry:1", 40)
+    assert (made.repaid_credits, made.paid_credits) == (60, 20)
+    assert credit_ledger.load_balance(write, account) == Credits(earned=20)
+    assert kinds(write, "mining:entry:1") == [("repaid", 60), ("paid", 20)]
+
+
+def test_award__on_a_used_up_budget__still_repays_a_debt(write: WriteSession) -> None:
+    account, none = add_agent(write), PayoutLimits(day_budget=0)
+    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
+    made = give(write, account, "mining:entry:1", 40, none)
+    assert (made.repaid_credits, made.paid_credits, made.queued_credits) == (60, 0, 20)
+
+
+def test_award__behind_a_queue__does_not_overtake_it(write: WriteSession) -> None:
+    first, second = add_agent(write), add_agent(write, "192.0.2.2")
+    give(write, first, "a", 30, PayoutLimits(day_budget=0))
+    made = give(write, second, "b", 30, PayoutLimits(day_budget=80))
+    assert (made.paid_credits, made.queued_credits) == (20, 40)
+    assert credit_ledger.load_balance(write, first) == Credits(earned=60)
+
+
+def test_award__past_one_that_its_cap_stops__is_paid(write: WriteSession) -> None:
+    first, second = add_agent(write), add_agent(write, "192.0.2.2")
+    give(write, first, "a", 150)
+    assert give(write, second, "b", 30).paid_credits == 60
+    assert queries.totals(write) == (1, 100)
+
+
+def test_awards__of_agents_of_one_address__share_a_persons_cap(write: WriteSession) -> None:
+    many = [add_agent(write, has_standing=True) for _ in range(3)]
+    limits = PayoutLimits(person=100)
+    paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
+    assert paid == [60, 40, 0]
+
+
+def test_awards__of_agents_of_one_owner__share_a_persons_cap(write: WriteSession) -> None:
+    owner = add_owner(write)
+    many = [add_agent(write, f"192.0.2.{n}", owner, has_standing=True) for n in range(2)]
+    limits = PayoutLimits(person=100)
+    paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
+    assert paid == [60, 40]
+
+
+def test_awards__of_agents_of_one_funding_wallet__share_a_persons_cap(write: WriteSession) -> None:
+    many = [add_agent(write, f"192.0.2.{n}", has_standing=True) for n in range(3)]
+    limits = PayoutLimits(person=100)
+    for one in many[:2]:
+        fund(write, one, "0x" + "0F" * 20)
+    paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
+    assert paid == [60, 40, 60]
+
+
+# Standing
+
+
+def test_standing__after_three_claims__lifts_the_cap_of_a_new_account_today(
+    write: WriteSession,
+) -> None:
+    account = add_agent(write)
+    give(write, account, "mining:entry:1", 130)
+    for number in range(3):
+        assert not standing.has_standing(write, account)
+        standing.note_verified_claim(write, account, f"task:claim:{number}", NOW)
+        standing.note_verified_claim(write, account, f"task:claim:{number}", NOW)
+    assert standing.has_standing(write, account)
+    assert awards.drain(write, LIMITS, NOW).paid_credits == 60
+
+
+def test_standing__with_a_claim_taken_back__is_gone_once(write: WriteSession) -> None:
+    account = add_agent(write, has_standing=True)
+    for _ in range(2):
+        standing.take_back_verified_claim(write, f"test:{account}:0", NOW)
+    assert standing.verified_claims(write, [account, 5]) == {account: 2, 5: 0}
+
+
+def test_contribution__is_an_approved_submission_that_stands(write: WriteSession) -> None:
+    account = add_agent(write)
+    give(write, account, "task:claim:1", 30, source=Source.TASK)
+    assert not standing.has_contribution(write, account)
+    give(write, account, "mining:entry:1", 30)
+    assert standing.has_contribution(write, account)
+    awards.reverse(write, "mining:entry:1", "copied", NOW)
+    assert not standing.has_contribution(write, account)
+
+
+# Reversals
+
+
+def test_reverse__of_an_award_in_part_paid__takes_the_rest_out_and_owes_what_was_paid(
+    write: WriteSession,
+) -> None:
+    account = add_agent(write)
+    made = give(write, account, "mining:entry:1", 130)
+    found = awards.reverse(write, "mining:entry:1", "copied", NOW)
+    assert found == Reversed(made.award_id, 60, 200, 0)
+    assert awards.reverse(write, "mining:entry:1", "again", NOW) == found
+    assert credit_ledger.load_balance(write, account) == Credits(earned=200, owed=200)
+    assert queries.totals(write) == (0, 0)
+    assert kinds(write, "mining:entry:1") == [("paid", 200), ("withdrawn", 60), ("debt", 200)]
+
+
+def test_reverse__of_a_charge__restores_it_outside_the_budget(write: WriteSession) -> None:
+    account = add_agent(write)
+    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
+    give(write, account, "mining:entry:1", 20)
+    awards.reverse(write, "reobserve:proof:7", "the value was right", NOW)
+    assert credit_ledger.load_balance(write, account) == Credits(earned=40)
+    used = queries.used_on(write, NOW.date(), ["budget", queries.RESTORED])
+    assert used == {queries.RESTORED: 60}
+    assert credit_ledger.trial_balance(write)["service:penalties"] == 0
+
+
+def test_reverse__of_what_there_is_not__is_none(write: WriteSession) -> None:
+    assert awards.reverse(write, "mining:entry:404", "x", NOW) is None
+
+
+# The drain
+
+
+def test_drain__with_a_raised_budget__goes_on_the_same_day(write: WriteSession) -> None:
+    first, second = add_agent(write), add_agent(write, "192.0.2.2")
+    for account, ref in ((first, "a"), (second, "b")):
+        give(write, account, ref, 30, PayoutLimits(day_budget=0))
+    assert awards.drain(write, PayoutLimits(day_budget=70), NOW).paid_credits == 70
+    assert queries.totals(write) == (1, 50)
+    assert awards.drain(write, LIMITS, NOW).paid_credits == 50
+
+
+def test_drain__looks_at_an_item_that_a_cap_stopped_once_a_day(write: WriteSession) -> None:
+    account = add_agent(write)
+    give(write, account, "a", 150)
+    assert queries.due_items(write, NOW.date(), 10) == []
+    assert [one.item.left for one in queries.due_items(write, TOMORROW.date(), 10)] == [100]
+
+
+def test_due_items__of_several_days__come_in_the_order_of_approvals(write: WriteSession) -> None:
+    none = PayoutLimits(day_budget=0)
+    account, other = add_agent(write), add_agent(write, "192.0.2.2")
+    give(write, account, "a", 150)  # waits for tomorrow
+    give(write, other, "b", 30, none)
+    give(write, account, "c", 30, none)
+    found = queries.due_items(write, TOMORROW.date(), 10)
+    assert [one.ref for one in found] == ["a", "b", "c"]
+    assert [one.ref for one in queries.due_items(write, TOMORROW.date(), 2)] == ["a", "b"]
+
+
+# Two at once
+
+
+def test_awards__of_two_at_once__keep_the_caps_and_both_chains(database: Database) -> None:
+    with database.write() as session:
+        accounts = [add_agent(session) for _ in range(2)]
+
+    def work(number: int) -> None:
+        for step in range(20):
+            with database.write() as session:
+                give(session, accounts[number], f"{number}:{step}", 9)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, range(2)))
+    with database.write() as session:
+        held = [credit_ledger.load_balance(session, one).earned for one in accounts]
+        assert held == [200, 200]
+        assert queries.totals(session)[1] == 2 * (20 * 18 - 200)
+        assert [credit_ledger.verify(session, one) for one in accounts] == [[], []]
+
+
+def test_award__of_one_ref_at_once__is_made_once(database: Database) -> None:
+    with database.write() as session:
+        account = add_agent(session)
+
+    def work(number: int) -> Awarded:
+        with database.write() as session:
+            return give(session, account, "mining:entry:1", 15)
+
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(work, range(8)))
+    assert len(made) == 1
+    with database.write() as session:
+        assert session.scalar(select(func.count()).select_from(EarnAward)) == 1
+        assert credit_ledger.load_balance(session, account).earned == 30
+
+
+def test_drain_and_spends_at_once__do_not_wait_for_one_another_for_ever(
+    database: Database,
+) -> None:
+    with database.write() as session:
+        accounts = [add_agent(session, f"192.0.2.{n}") for n in range(10)]
+        for account in accounts:
+            credit_ledger.convert(session, account, 1_000, "bought", {}, NOW)
+            for step in range(10):
+                give(session, account, f"{account}:{step}", 5, PayoutLimits(day_budget=0))
+
+    def spend(number: int) -> None:
+        for step in range(20):
+            with database.write() as session:
+                account = accounts[(number * 3 + step) % 10]
+                credit_ledger.spend(session, account, 1, f"{number}:{step}", {}, NOW)
+
+    def drain(number: int) -> None:
+        for budget in range(100, 1_100, 100):
+            with database.write() as session:
+                awards.drain(session, PayoutLimits(day_budget=budget), NOW)
+
+    with ThreadPoolExecutor(5) as pool:
+        spends = [pool.submit(spend, number) for number in range(3)]
+        drains = [pool.submit(drain, number) for number in range(2)]
+        for done in (*spends, *drains):
+            done.result(timeout=60)
+    with database.write() as session:
+        balance = credit_ledger.trial_balance(session)
+        assert balance["service:issuance"] == -1_000
+        assert balance["service:sales"] == 60
+        assert [fault for one in accounts for fault in credit_ledger.verify(session, one)] == []
+
+
+# Many postings at once
+
+
+def test_post_all__writes_what_post_writes(write: WriteSession) -> None:
+    one, other = add_agent(write), add_agent(write)
+    credit_ledger.convert(write, one, 50, "bought", {}, NOW)
+    heads = batch.hold(write, [other, one], NOW)
+    new = [
+        NewPosting(
+            account_id=account,
+            kind=credit_ledger.EARN,
+            base_key=key,
+            deltas=Credits(earned=7),
+            counter=credit_ledger.ISSUANCE,
+            payload={"for": key},
+        )
+        for account, key in ((one, "a"), (other, "a"), (one, "b"), (one, "a"))
+    ]
+    assert batch.post_all(write, heads, new, NOW) == {(one, "a"), (other, "a"), (one, "b")}
+    assert batch.post_all(write, heads, new, NOW) == set()
+    assert credit_ledger.load_balance(write, one) == Credits(earned=14, converted=50)
+    assert credit_ledger.earn(write, one, 1, "c", {}, NOW).seq == 4
+    assert [credit_ledger.verify(write, account) for account in (one, other)] == [[], []]
+
+
+def test_post_all__past_what_an_account_has__writes_nothing(write: WriteSession) -> None:
+    one = add_agent(write)
+    heads = batch.hold(write, [one], NOW)
+    spent = NewPosting(
+        account_id=one,
+        kind=credit_ledger.SPEND,
+        base_key="a",
+        deltas=Credits(earned=-1),
+        counter=credit_ledger.SALES,
+        payload={},
+    )
+    with pytest.raises(CreditOverdraftError):
+        batch.post_all(write, heads, [spent], NOW)
+    assert credit_ledger.load_balance(write, one) == Credits()
+
+
+def test_feed__pages_by_kind_and_account(write: WriteSession) -> None:
+    one, other = add_agent(write), add_agent(write, "192.0.2.2")
+    for account, ref in ((one, "a"), (other, "b"), (one, "c")):
+        give(write, account, ref, 5)
+    newest = feed.rows_before(write, None, 2)
+    assert [row.ref for row in newest] == ["c", "b"]
+    assert [row.ref for row in feed.rows_before(write, newest[-1].id, 2)] == ["a"]
+    assert [row.ref for row in feed.rows_before(write, None, 9, account_id=one)] == ["c", "a"]
+    assert feed.rows_before(write, None, 9, kind=feed.FeedKind.DEBT) == []
+    assert write.scalar(select(func.count()).select_from(EarnFeedRow)) == 3

@@ -1,0 +1,110 @@
+"""Random histories of awards, charges, reversals, drains and midnights in Postgres: after each step
+the ledgers are what the model says, and add up.
+
+`HYPOTHESIS_PROFILE=deep` looks at 2,000 histories, otherwise 200 are.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from sqlalchemy import func, select
+
+from core.credits.ledger import writer as credit_ledger
+from core.credits.rules.buckets import BUCKETS
+from core.db.engine import Database, WriteSession
+from core.earn import queries, views
+from core.earn.ledger import awards
+from core.earn.ledger.awards import Source
+from core.earn.rules.feed import FeedKind
+from core.earn.tables import EarnFeedRow, EarnQueue
+from tests.integration.core.earn.people import add_people
+from tests.integration.core.rows import NOW
+from tests.payouts import STEPS, TIGHT, Step, World
+
+EXAMPLES = max(200, settings().max_examples)
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[WriteSession]:
+    with database.write_session() as session:
+        yield session
+        session.rollback()
+
+
+def take(session: WriteSession, step: Step, accounts: list[int], now: datetime) -> None:
+    """The step as the model takes it, by the ledger."""
+    account_id = accounts[step.account % len(accounts)]
+    match step.kind:
+        case "award" | "room":
+            source = Source.ROOM if step.kind == "room" else Source.MINING
+            ref = f"award {step.ref}"
+            awards.award(session, account_id, source, ref, step.tenths, TIGHT, now)
+        case "charge":
+            ref = f"charge {step.ref}"
+            awards.charge(session, account_id, Source.REOBSERVE, ref, step.tenths, now)
+        case "reverse":
+            ref = f"{('award', 'charge')[step.tenths % 2]} {step.ref}"
+            awards.reverse(session, ref, "a test", now)
+        case "drain":
+            awards.drain(session, TIGHT, now)
+
+
+def feed_sums(session: WriteSession) -> dict[str, int]:
+    query = select(EarnFeedRow.kind, func.sum(EarnFeedRow.credits)).group_by(EarnFeedRow.kind)
+    return defaultdict(int, {kind: int(total or 0) for kind, total in session.execute(query)})
+
+
+def faults(session: WriteSession, world: World, now: datetime) -> Iterator[str]:
+    """Where Postgres is not what the model says, or does not add up."""
+    yield from faults_of_accounts(session, world)
+    yield from faults_of_sums(session)
+    rows = session.scalars(select(EarnQueue).order_by(EarnQueue.award_id)).all()
+    left = [row.left_credits for row in rows]
+    if left != [item.left for item, _ in world.queue.values()]:
+        yield f"the queue is {left}"
+    if queries.totals(session) != (len(rows), sum(left)):
+        yield f"the queue's totals are {queries.totals(session)}"
+    used = queries.used_on(session, now.date(), [*world.used[world.day], queries.RESTORED])
+    restored = used.pop(queries.RESTORED, 0)
+    if used != {name: paid for name, paid in world.used[world.day].items() if paid}:
+        yield f"the day's counts are {used}"
+    if restored != world.restored[world.day]:
+        yield f"{restored} were restored today"
+
+
+def faults_of_accounts(session: WriteSession, world: World) -> Iterator[str]:
+    for account_id in world.payees:
+        held = credit_ledger.load_balance(session, account_id)
+        if (held.earned, held.owed) != (world.earned[account_id], world.owed[account_id]):
+            yield f"{account_id} has {held}, not {world.earned[account_id]} earned"
+        if min(getattr(held, bucket) for bucket in BUCKETS) < 0:
+            yield f"{account_id}: a bucket is below zero"
+        yield from credit_ledger.verify(session, account_id)
+
+
+def faults_of_sums(session: WriteSession) -> Iterator[str]:
+    balance, sums = credit_ledger.trial_balance(session), feed_sums(session)
+    if sum(balance.values()) != 0:
+        yield f"the accounts sum to {sum(balance.values())}"
+    if sums[FeedKind.PAID] + sums[FeedKind.REPAID] != -balance.get("service:issuance", 0):
+        yield "the feed's payments are not what the credit ledger issued"
+    if sums[FeedKind.DEBT] - sums[FeedKind.RESTORED] != balance.get("service:penalties", 0):
+        yield "the feed's debts are not the credit ledger's"
+
+
+@pytest.mark.story
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_any_history__is_the_models_and_adds_up(database: Database, history: list[Step]) -> None:
+    with undone(database) as session:
+        accounts = add_people(session)
+        world = World(views.payees_of(session, accounts), TIGHT)
+        for step in history:
+            world.take(step)
+            now = NOW + timedelta(days=world.day)
+            take(session, step, accounts, now)
+            assert [*world.faults(), *faults(session, world, now)] == []
