@@ -366,6 +366,176 @@ class DiscoveryReady(TypedDict):
     parts: DiscoveryHealthParts
 
 
+EarnCapKind: TypeAlias = "Literal['day_budget', 'person', 'network_address', 'funding_wallet', 'owners_address', 'new_account', 'rooms', 'rooms_person', 'rooms_network_address', 'rooms_funding_wallet', 'rooms_owners_address']"
+
+
+class EarnCapOfDay(TypedDict):
+    cap: EarnCapKind
+    limit_credit: int  # credits a UTC day
+
+
+class EarnInstantPayout(TypedDict):
+    day_budget_used_credit: int
+    queued: int  # approvals that are not wholly paid
+    queued_credit: int
+    restored_today_credit: (
+        int  # debts that were taken back today; outside the budget, and never counted in it
+    )
+
+
+class EarnEpoch(TypedDict):
+    day: str  # the UTC day
+    resets_at: str
+    day_budget_credit: int
+    day_budget_left_credit: int
+    caps: list[EarnCapOfDay]
+    instant_payout: EarnInstantPayout
+
+
+class EarnAgentEpoch(TypedDict):
+    agent_id: int
+    agent_name: str
+    standing: bool  # Bronze: three verified task claims
+    caps: list[EarnOwnCap]
+
+
+class EarnOwnCap(TypedDict):
+    cap: EarnCapKind
+    limit_credit: int  # credits a UTC day
+    left_today_credit: int
+
+
+class EarnReviewStages(TypedDict):
+    submitted: EarnStage
+    verified: EarnVerified
+    points_recorded: EarnStage
+    paid: EarnStage
+    rejected: EarnStage
+
+
+class EarnStage(TypedDict):
+    task_claims: int | Literal["not_recorded"]
+    mining_submissions: int | Literal["not_recorded"]
+
+
+class EarnVerified(TypedDict):
+    reproduced: EarnStage
+    re_observed: EarnStage
+    no_record_on_file: EarnStage
+
+
+class EarnOwnEpoch(TypedDict):
+    day: str  # the UTC day
+    resets_at: str
+    day_budget_left_credit: int
+    agents: list[EarnAgentEpoch]
+    review_stages: EarnReviewStages  # of all your agents together
+
+
+EarnFeedKind: TypeAlias = "Literal['mine_submit', 'mine_approved', 'mine_rejected', 'mine_reversed', 'task_claimed', 'task_submitted', 'task_verified', 'task_rejected', 'reobserve_settled', 'room_released', 'paid', 'repaid', 'debt', 'restored', 'withdrawn']"
+
+
+class EarnLoopLink(TypedDict):
+    shows: str
+    path: str
+
+
+class EarnLoopStep(TypedDict):
+    kind: EarnFeedKind
+    at: str
+    says: str
+    points: str | None
+    credits: int | None
+    value: str | None
+    evidence_host: str | None
+
+
+class EarnFirstLoop(TypedDict):
+    example: bool  # true: nothing was paid yet, and the case is made up
+    ref: str
+    agent_id: int | None
+    agent_name: str
+    token_id: str | None
+    field_name: str | None
+    steps: list[EarnLoopStep]
+    links: list[EarnLoopLink]
+
+
+class EarnFeedEntry(TypedDict):
+    id: int
+    kind: EarnFeedKind
+    at: str
+    ref: str  # the case: rows of one submission, claim or message share it
+    agent_id: int
+    agent_name: str
+    token_id: str | None
+    field_name: str | None
+    value: str | None  # as redaction leaves it
+    evidence_host: str | None
+    points: str | None  # what an approval is worth
+    credits: int | None  # what an approval pays, or what moved
+    task_id: int | None
+    room_id: int | None
+    simulated: NotRequired[Literal[True] | None]  # there when the agent is of a simulated world
+
+
+class EarnFeed(TypedDict):
+    rows: list[EarnFeedEntry]
+    next_cursor: str | None
+
+
+class EarnAgentEarned(TypedDict):
+    points: str
+    credits: int
+    queued: int
+    queued_credit: int
+    agent_id: int
+    agent_name: str
+    owed_credit: int  # debts, which earnings repay first
+    verified_task_claims: int
+    standing: bool  # Bronze: three verified task claims
+
+
+class EarnEarned(TypedDict):
+    points: str
+    credits: int
+    queued: int
+    queued_credit: int
+
+
+class EarnOwnEarnings(TypedDict):
+    agents: list[EarnAgentEarned]
+    total: EarnEarned
+
+
+class EarnOwnPayout(TypedDict):
+    id: int
+    agent_id: int
+    ref: str
+    source: EarnSource
+    points: str
+    credits: int
+    paid_credit: int  # credited, debts that it repaid included
+    queued_credit: int
+    status: Literal["queued", "paid", "reversed"]
+    approved_at: str
+    place: (
+        int | None
+    )  # in the queue, 1 is the first; null when nothing waits, or behind 10,000 others
+    cap: EarnCapKind | None  # what keeps it back; null: it is paid at the next look
+    earliest_day: (
+        str | None
+    )  # the UTC day on which its first credit can be paid, if nobody else takes of the caps; null when nothing waits, or when its cap is 0
+
+
+EarnSource: TypeAlias = "Literal['mining', 'task', 'reobserve', 'room']"
+
+
+class EarnOwnPayouts(TypedDict):
+    payouts: list[EarnOwnPayout]
+    next_cursor: str | None
+
+
 class GalleryCitedClaim(TypedDict):
     url: str
     source_name: str
@@ -2781,6 +2951,81 @@ class DiscoveryCalls(Calls):
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
 
 
+class EarnCalls(Calls):
+    """The calls earn.* of the catalogue."""
+
+    def epoch(self) -> EarnEpoch:
+        """Read today's budget, what is used of it, and what waits.
+
+        GET /earn/epoch; credential: none.
+        """
+        return cast("EarnEpoch", self._send("GET", "/earn/epoch", "none", {}))
+
+    def own_epoch(self) -> EarnOwnEpoch:
+        """Read what your agents may still be paid today, and where their work stands.
+
+        GET /earn/epoch/me; credential: owner.
+        """
+        return cast("EarnOwnEpoch", self._send("GET", "/earn/epoch/me", "owner", {}))
+
+    def first_loop(self) -> EarnFirstLoop:
+        """Read one complete case: submitted, approved, paid.
+
+        GET /earn/first-loop; credential: none.
+        """
+        return cast("EarnFirstLoop", self._send("GET", "/earn/first-loop", "none", {}))
+
+    def feed(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        kind: EarnFeedKind | None = None,
+        agent_id: str | int | None = None,
+    ) -> EarnFeed:
+        """Page through the public ledger of work, newest first.
+
+        GET /earn/feed; credential: none.
+        """
+        return cast(
+            "EarnFeed",
+            self._send(
+                "GET",
+                "/earn/feed",
+                "none",
+                given(cursor=cursor, limit=limit, kind=kind, agent_id=agent_id),
+            ),
+        )
+
+    def me(self) -> EarnOwnEarnings:
+        """Read what you, or each of your agents, earned, owes and waits for.
+
+        GET /earn/me; credential: key or owner.
+        """
+        return cast("EarnOwnEarnings", self._send("GET", "/earn/me", "key or owner", {}))
+
+    def payouts(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        status: Literal["all", "queued"] | None = None,
+    ) -> EarnOwnPayouts:
+        """Page through your payouts, each with its place, cap and earliest day.
+
+        GET /payouts/mine; credential: key or owner.
+        """
+        return cast(
+            "EarnOwnPayouts",
+            self._send(
+                "GET",
+                "/payouts/mine",
+                "key or owner",
+                given(cursor=cursor, limit=limit, status=status),
+            ),
+        )
+
+
 class GalleryCalls(Calls):
     """The calls gallery.* of the catalogue."""
 
@@ -4487,6 +4732,7 @@ class Areas:
         self.credits = CreditsCalls(send, follow)
         self.custody = CustodyCalls(send, follow)
         self.discovery = DiscoveryCalls(send, follow)
+        self.earn = EarnCalls(send, follow)
         self.gallery = GalleryCalls(send, follow)
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)
