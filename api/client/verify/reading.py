@@ -173,6 +173,8 @@ def _genesis(first: dict[str, Any], report: Report) -> str:
 def _row(
     number: int, line: dict[str, Any], seq: int, before: str, report: Report
 ) -> LedgerRow | None:
+    if line.get("prev_hash") == before:
+        line["prev_hash"] = before  # the text that the row before keeps
     try:
         row = row_of_line(line)
     except MandateError as error:

@@ -46,8 +46,10 @@ class RowsCheck:
         self.outcomes = outcomes
         self.report = report
         self.reversed_by = {row.reverses_id: row for row in rows if row.reverses_id is not None}
-        self.last_of = {row.base_key: row.seq for row in rows if row.reverses_id is None}
-        self.by_seq = {row.seq: row for row in rows}
+        # for reversals alone
+        listed = rows if self.reversed_by else ()
+        self.last_of = {row.base_key: row.seq for row in listed if row.reverses_id is None}
+        self.by_seq = {row.seq: row for row in listed}
         self.standing: dict[str, LedgerRow] = {}
         self.incarnations: Counter[str] = Counter()
         self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
