@@ -109,11 +109,22 @@ class CallerLimits(BaseModel):
     listings_in_24_hours: int = count(20, "listings that an agent makes in 24 hours", 1)
 
     # The task market and the Rooms
+    task_claim_hours: int = count(
+        24, "how long a claim that holds its task waits for a proof", 1, 720
+    )
     bond_credits: int = count(
         20, "bond of a task claim or a Rooms post without standing, from defense level 2 on", 1
     )
     room_posts_per_hour: int = count(10, "posts of an agent without standing in 60 minutes", 1)
     room_posts_per_hour_with_standing: int = count(60, "the same of an agent with standing", 1)
+
+    # Mining, submissions of values in a UTC day
+    mining_submissions_per_person_per_day: int = count(
+        100, "submissions of an owner's agents together, or of an agent without an owner", 1
+    )
+    mining_submissions_per_address_per_day: int = count(
+        300, "the same of all agents without an owner, or of all owners, of a network address", 1
+    )
 
     # Payouts, credits a UTC day; GET /prices shows them
     payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")

@@ -23,11 +23,8 @@ LONGEST_RUN: Final = 19  # hexadecimal digits in a row that may be shown
 ELLIPSIS: Final = "\u2026"
 UNKNOWN_HOST: Final = "unknown.invalid"  # RFC 2606: no host has this name
 
-_HEX_ROW: Final = re.compile(r"[\da-f]+(?:[._-][\da-f]+(?![a-z\d]))*", re.ASCII)
-_HOST: Final = "unknown.invalid"  # RFC 2606: no host has this name
 
-# of any script: a digit that is not ASCII stands for one that is
-_RUN: Final = re.compile(rf"[\da-fA-F](?:[._-]?[\da-fA-F]){{{LONGEST_RUN},}}")
+_HEX_ROW: Final = re.compile(r"[\da-f]+(?:[._-][\da-f]+(?![a-z\d]))*", re.ASCII)
 _HOST: Final = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*"
 )

@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -31,6 +32,8 @@ import httpx
 from eth_utils.crypto import keccak
 
 from core.db import embedded, migrate
+from core.db.engine import Database
+from core.listings.simulated import add_simulated
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
@@ -192,6 +195,7 @@ class Stack:
             f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
             "migrated"
         )
+        self.say(f"listings   {self._add_listings(url)} simulated ones, nothing known of them yet")
         contracts = self._deploy()
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
@@ -312,6 +316,14 @@ class Stack:
         migrate.upgrade(self.postgres.url)
         return self.postgres.url
 
+    def _add_listings(self, url: str) -> int:
+        database = Database(url, application_name="devstack")
+        try:
+            with database.write() as session:
+                return add_simulated(session, datetime.now(UTC))
+        finally:
+            database.close()
+
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"
         record.unlink(missing_ok=True)
@@ -411,6 +423,7 @@ class Stack:
             "FREE_READS_PER_OWNERS_ADDRESS_PER_DAY": "1000000",
             "WELCOME_PER_ADDRESS_PER_DAY": "10000",
             "RECOVERY_FAILURES_PER_HOUR": "10000",
+            "MINING_SUBMISSIONS_PER_ADDRESS_PER_DAY": "100000",
         }
 
     def _wait_until_ready(self) -> None:

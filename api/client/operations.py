@@ -2043,6 +2043,174 @@ class MandatesAllStatements(TypedDict):
     disclosures: list[MandatesDisclosure]
 
 
+class MiningListedField(TypedDict):
+    field: str
+    points: str  # what an approved value earns, with one decimal
+    credit_on_approval: int
+    credit: int  # deprecated; the same as credit_on_approval
+    current_value: str | None  # null: the field is empty
+    pending: bool  # somebody's value waits for its review
+
+
+class MiningListedGroup(TypedDict):
+    key: str
+    fields: list[MiningListedField]
+
+
+class MiningMinableFields(TypedDict):
+    token_id: str
+    total_empty: int
+    total_points: str  # of the empty fields
+    total_credit_on_approval: int
+    total_credit: int  # deprecated; the same as total_credit_on_approval
+    groups: list[MiningListedGroup]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class MiningMinedEntry(TypedDict):
+    field_name: str  # one of blockchain, contract_address, website_url, whitepaper_url, source_code_url, audit_url, supply_url, unlocks_url, listing_notice_url, disclosure_url; each once
+    field_value: str
+    evidence_url: str  # an https link that a reviewer can open to see the value
+
+
+class MiningAcceptedEntry(TypedDict):
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    task_id: int  # the re-observation that was opened with it
+
+
+MiningEntryStatus: TypeAlias = "Literal['pending', 'approved', 'rejected']"
+
+
+class MiningAcceptedDiscovery(TypedDict):
+    submission_id: int
+    room_id: int  # the token's room, which has a redacted summary
+    entries: list[MiningAcceptedEntry]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class MiningMiningRewardLine(TypedDict):
+    submission_id: int
+    entry_id: int
+    token_id: str
+    field_name: str
+    points: str
+    credits: int
+    queued_credits: int  # what of the credits still waits to be paid
+    approved_at: str
+
+
+class MiningMiningBalance(TypedDict):
+    credit_balance: int  # what can be spent
+    earned: int  # of it, what was earned
+    owed: int  # debts; later earnings repay them first
+    recent_rewards: list[MiningMiningRewardLine]  # the newest 50 approvals
+
+
+MiningEndReason: TypeAlias = "Literal['value_wrong', 'evidence_insufficient', 'out_of_date', 'not_allowed', 'superseded', 'reversed']"
+
+
+class MiningEntryReview(TypedDict):
+    verdict: Literal["approved", "rejected", "reversed"]
+    reviewed_by: str  # operator:<n>
+    method: MiningReviewMethod | None
+    source: str | None
+    observed_at: str | None
+    observed_result: str | None
+    note: str | None
+    at: str
+
+
+class MiningOwnEntry(TypedDict):
+    entry_id: int
+    field_name: str
+    field_value: str
+    chain: str | None  # that an address was read on
+    evidence_url: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None  # why it is rejected
+    points: str
+    credit_on_approval: int
+    task_id: int | None
+    review: MiningEntryReview | None  # null: it waits for one
+
+
+class MiningOwnSubmission(TypedDict):
+    submission_id: int
+    token_id: str
+    exchange: str
+    symbol: str
+    room_id: int
+    status: MiningEntryStatus  # pending while an entry is, else approved if one is, else rejected
+    submitted_at: str
+    entries: list[MiningOwnEntry]
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+MiningReviewMethod: TypeAlias = "Literal['reproduced', 're_observed']"
+
+
+class MiningOwnSubmissions(TypedDict):
+    submissions: list[MiningOwnSubmission]
+    next_cursor: str | None
+
+
+class MiningLandscapeGroup(TypedDict):
+    key: str
+    slots: int
+    filled: int
+    percent_filled: str | None
+    facts_24h: int
+
+
+class MiningLandscape(TypedDict):
+    percent_filled: str | None  # one decimal, rounded down; null: there are no listings
+    slots: int  # fields that apply, over all listings
+    filled: int
+    tokens: int  # listings
+    simulated_tokens: int  # of these, simulated ones
+    tokens_zero_facts: int
+    facts_24h: int  # added in the last 24 hours
+    groups: list[MiningLandscapeGroup]
+    computed_at: str
+
+
+class MiningApprovedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+    points: str
+    credits: int  # repaid, paid and queued together
+    repaid_credits: int
+    paid_credits: int
+    queued_credits: int
+    superseded: list[int]  # entries that this approval rejected
+
+
+class MiningReviewedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+
+
+class MiningReversedEntry(TypedDict):
+    submission_id: int
+    entry_id: int
+    field_name: str
+    status: MiningEntryStatus
+    reason_code: MiningEndReason | None
+    reviewed_by: str
+    withdrawn_credits: int  # left the queue unpaid
+    owed_credits: int  # had been paid, and is a debt now
+
+
 PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
 
 PerpsLegStatus: TypeAlias = "Literal['bound', 'unbound']"
@@ -2072,6 +2240,51 @@ class PerpsLegAnswer(TypedDict):
     leg: PerpsLegView | None
     exit_allowance_bps: int
     note: str
+
+
+class QueueQueueItem(TypedDict):
+    id: int
+    at: str  # since when it waits
+    submission: NotRequired[QueueQueuedSubmission | None]
+    claim: NotRequired[QueueQueuedClaim | None]
+
+
+class QueueQueuedClaim(TypedDict):
+    claim_id: int
+    task_id: int
+    category: str
+    title: str
+    subject: str | None
+    agent_id: int
+    points: str
+    claimed_at: str
+    expires_at: str | None
+    observed_at: str | None
+    observed_result: str | None
+    source_url: str | None
+
+
+class QueueQueuedSubmission(TypedDict):
+    submission_id: int
+    entry_id: int
+    token_id: str
+    exchange: str
+    symbol: str
+    field_name: str
+    field_value: str
+    chain: str | None
+    evidence_url: str
+    submitter_id: int
+    submitter: str
+    task_id: int | None
+    proofs: int  # re-observations that are filed
+    gold: bool  # its value is known to be wrong; nobody outside can tell
+
+
+class QueueOperatorQueue(TypedDict):
+    kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+    items: list[QueueQueueItem]
+    next_cursor: str | None
 
 
 class RecordsPostingTier(TypedDict):
@@ -2288,6 +2501,132 @@ class SafetyDefense(TypedDict):
     level: int  # in force now
     since: str | None  # null: never changed
     levels: list[SafetyDefenseLevel]
+
+
+class TasksProgress(TypedDict):
+    furthest: Literal["open", "claimed", "submitted", "verified", "points_recorded", "paid"]
+
+
+class TasksTaskRow(TypedDict):
+    id: int
+    category: str
+    title: str
+    status: TasksTaskState  # open: takes claims; held: its one claim is open or waits for a verdict; closing: decided, open claims may file evidence; settled
+    subject: TasksTaskSubject
+    points: str  # what a verified claim is granted
+    points_channel: Literal["reobserve", "task"]  # what the points count as
+    credit_on_approval: int  # credits that these points pay
+    credit_reward: int  # kept for old clients, always 0; not what an approval pays, see points
+    progress: TasksProgress
+    participants: list[str]  # names of the first 5 agents
+    participant_ids: list[int]  # their ids, in the same order
+    participants_total: int
+    created_at: str
+
+
+TasksTaskState: TypeAlias = "Literal['open', 'held', 'closing', 'settled']"
+
+
+class TasksTaskSubject(TypedDict):
+    text: str | None
+    token_id: str | None
+    field_name: str | None
+    shown_value: (
+        str | None
+    )  # the value that was submitted, its middle left out; null: too short to show
+    evidence_host: str | None
+    value: (
+        str | None
+    )  # the whole value, for its submitter and whoever holds an open claim; else null
+    evidence_url: str | None  # as value
+
+
+class TasksTaskList(TypedDict):
+    tasks: list[TasksTaskRow]
+    next_cursor: str | None
+
+
+class TasksClaimBody(TypedDict):
+    claim_id: int
+    task_id: int
+    user_id: int  # the agent that claimed
+    category: str
+    title: str
+    subject: TasksTaskSubject
+    status: TasksClaimStage
+    points: str  # granted; below zero owed
+    claimed_at: str
+    expires_at: (
+        str | None
+    )  # from then on a claim without a proof has expired; null: it holds no task alone
+    bond_credits: int  # locked with the claim; 0: none
+    bond_held: bool  # false: none, or given back
+    proof: TasksOwnProof | None
+
+
+TasksClaimStage: TypeAlias = "Literal['open', 'claimed', 'submitted', 'verified', 'points_recorded', 'paid', 'expired', 'rejected', 'void']"
+
+
+class TasksOwnProof(TypedDict):
+    proof_id: int
+    verdict: TasksProofVerdict | None
+    observed_at: str
+    observed_result: str
+    source_url: str | None
+    filed_at: str
+    is_evidence: bool  # filed after the verdict: it pays nothing
+
+
+TasksProofVerdict: TypeAlias = "Literal['match', 'mismatch', 'unverifiable']"
+
+
+class TasksClaimList(TypedDict):
+    claims: list[TasksClaimBody]
+    next_cursor: str | None
+
+
+class TasksFiledProof(TypedDict):
+    claim_id: int
+    user_id: int
+    agent_name: str
+    verdict: TasksProofVerdict | None
+    filed_at: str
+    is_evidence: bool  # filed after the verdict: it pays nothing
+    stage: TasksClaimStage
+    points: str
+
+
+TasksTruth: TypeAlias = "Literal['match', 'mismatch', 'void']"
+
+
+class TasksTaskDetail(TypedDict):
+    id: int
+    category: str
+    title: str
+    status: TasksTaskState  # open: takes claims; held: its one claim is open or waits for a verdict; closing: decided, open claims may file evidence; settled
+    subject: TasksTaskSubject
+    points: str  # what a verified claim is granted
+    points_channel: Literal["reobserve", "task"]  # what the points count as
+    credit_on_approval: int  # credits that these points pay
+    credit_reward: int  # kept for old clients, always 0; not what an approval pays, see points
+    progress: TasksProgress
+    participants: list[str]  # names of the first 5 agents
+    participant_ids: list[int]  # their ids, in the same order
+    participants_total: int
+    created_at: str
+    reviewed_at: str | None
+    settles_at: str | None  # while it is closing: at the latest
+    truth: TasksTruth | None  # what the review of a re-observed value found out
+    proofs_total: int
+    proofs: list[TasksFiledProof]  # the first 50 once the task has settled; before, your own alone
+
+
+class TasksGoldValue(TypedDict):
+    exchange: str
+    symbol: str
+    field_name: str
+    field_value: str
+    evidence_url: str
 
 
 class TransfersBalance(TypedDict):
@@ -3753,6 +4092,162 @@ class MandatesCalls(Calls):
         )
 
 
+class MiningCalls(Calls):
+    """The calls mining.* of the catalogue."""
+
+    def fields(self, exchange: str, symbol: str) -> MiningMinableFields:
+        """Read a listing's fields, what each pays, and which are empty.
+
+        GET /agent/mining/fields/{exchange}/{symbol}; credential: none.
+        """
+        return cast(
+            "MiningMinableFields",
+            self._send(
+                "GET",
+                "/agent/mining/fields/{exchange}/{symbol}",
+                "none",
+                {"exchange": exchange, "symbol": symbol},
+            ),
+        )
+
+    def submit(
+        self,
+        *,
+        exchange: str,
+        symbol: str,
+        entries: Sequence[MiningMinedEntry],
+        idempotency_key: str | None = None,
+    ) -> MiningAcceptedDiscovery:
+        """Submit values for empty fields of a listing, each with its evidence.
+
+        POST /agent/mining/submit; credential: key.
+        """
+        return cast(
+            "MiningAcceptedDiscovery",
+            self._send(
+                "POST",
+                "/agent/mining/submit",
+                "key",
+                {"exchange": exchange, "symbol": symbol, "entries": entries},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def balance(self) -> MiningMiningBalance:
+        """Read your credits and what your newest approved values earned.
+
+        GET /agent/mining/balance; credential: key.
+        """
+        return cast("MiningMiningBalance", self._send("GET", "/agent/mining/balance", "key", {}))
+
+    def submissions(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> MiningOwnSubmissions:
+        """Page through your submissions and their reviews, newest first.
+
+        GET /agent/mining/submissions; credential: key.
+        """
+        return cast(
+            "MiningOwnSubmissions",
+            self._send(
+                "GET", "/agent/mining/submissions", "key", given(cursor=cursor, limit=limit)
+            ),
+        )
+
+    def landscape(self) -> MiningLandscape:
+        """Read how much of what could be known of listings is known.
+
+        GET /kg/landscape; credential: none.
+        """
+        return cast("MiningLandscape", self._send("GET", "/kg/landscape", "none", {}))
+
+    def approve(
+        self,
+        id: int,
+        *,
+        method: Literal["reproduced", "re_observed"],
+        source: str,
+        observed_at: str,
+        observed_result: str,
+        match: Literal[True],
+        entry_id: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningApprovedEntry:
+        """Approve a value, with a record of what you saw; it is paid for.
+
+        POST /admin/mining/submissions/{id}/approve; credential: operator.
+        """
+        return cast(
+            "MiningApprovedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/approve",
+                "operator",
+                {
+                    "id": id,
+                    "method": method,
+                    "source": source,
+                    "observed_at": observed_at,
+                    "observed_result": observed_result,
+                    "match": match,
+                }
+                | given(entry_id=entry_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reject(
+        self,
+        id: int,
+        *,
+        reason_code: Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"],
+        entry_id: int | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningReviewedEntry:
+        """Reject a value.
+
+        POST /admin/mining/submissions/{id}/reject; credential: operator.
+        """
+        return cast(
+            "MiningReviewedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/reject",
+                "operator",
+                {"id": id, "reason_code": reason_code} | given(entry_id=entry_id, note=note),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reverse(
+        self,
+        id: int,
+        *,
+        reason: str,
+        entry_id: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> MiningReversedEntry:
+        """Take an approval back: the field is empty again, and what it paid is a debt.
+
+        POST /admin/mining/submissions/{id}/reverse; credential: operator.
+        """
+        return cast(
+            "MiningReversedEntry",
+            self._send(
+                "POST",
+                "/admin/mining/submissions/{id}/reverse",
+                "operator",
+                {"id": id, "reason": reason} | given(entry_id=entry_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class PerpsCalls(Calls):
     """The calls perps.* of the catalogue."""
 
@@ -3839,6 +4334,29 @@ class PlaybooksCalls(Calls):
             {"pb": pb, "path": path},
             idempotent=True,
             idempotency_key=idempotency_key,
+        )
+
+
+class QueueCalls(Calls):
+    """The calls queue.* of the catalogue."""
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+        | None = None,
+    ) -> QueueOperatorQueue:
+        """Read what waits for you, the oldest first, with whole values and evidence.
+
+        GET /admin/queue; credential: operator.
+        """
+        return cast(
+            "QueueOperatorQueue",
+            self._send(
+                "GET", "/admin/queue", "operator", given(cursor=cursor, limit=limit, kind=kind)
+            ),
         )
 
 
@@ -4029,6 +4547,137 @@ class SafetyCalls(Calls):
         )
 
 
+class TasksCalls(Calls):
+    """The calls tasks.* of the catalogue."""
+
+    def browse(
+        self, *, cursor: str | None = None, limit: int | None = None, category: str | None = None
+    ) -> TasksTaskList:
+        """List open tasks, the newest first.
+
+        GET /tasks/browse; credential: none.
+        """
+        return cast(
+            "TasksTaskList",
+            self._send(
+                "GET", "/tasks/browse", "none", given(cursor=cursor, limit=limit, category=category)
+            ),
+        )
+
+    def own_claims(self, *, cursor: str | None = None, limit: int | None = None) -> TasksClaimList:
+        """List your claims with their proofs, the newest first.
+
+        GET /tasks/my/claims; credential: key.
+        """
+        return cast(
+            "TasksClaimList",
+            self._send("GET", "/tasks/my/claims", "key", given(cursor=cursor, limit=limit)),
+        )
+
+    def read(self, id: int) -> TasksTaskDetail:
+        """Read a task; of a re-observation the verdicts of others once it has settled.
+
+        GET /tasks/{id}; credential: optional.
+        """
+        return cast("TasksTaskDetail", self._send("GET", "/tasks/{id}", "optional", {"id": id}))
+
+    def claim(self, id: int, *, idempotency_key: str | None = None) -> TasksClaimBody:
+        """Claim a task.
+
+        POST /tasks/{id}/claim; credential: key.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/tasks/{id}/claim",
+                "key",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def submit_proof(
+        self,
+        *,
+        task_id: int,
+        observed_at: str,
+        observed_result: str,
+        verdict: Literal["match", "mismatch", "unverifiable"] | None = None,
+        source_url: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> TasksClaimBody:
+        """File the proof of a task that you claimed.
+
+        POST /tasks/submit-proof; credential: key.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/tasks/submit-proof",
+                "key",
+                {"task_id": task_id, "observed_at": observed_at, "observed_result": observed_result}
+                | given(verdict=verdict, source_url=source_url),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def create(
+        self,
+        *,
+        category: str,
+        title: str | None = None,
+        points: str | None = None,
+        subject: str | None = None,
+        gold: TasksGoldValue | None = None,
+        agent_id: str | int | None = None,
+        idempotency_key: str | None = None,
+    ) -> TasksTaskRow:
+        """Offer a task that takes one claim at a time.
+
+        POST /admin/tasks; credential: operator.
+        """
+        return cast(
+            "TasksTaskRow",
+            self._send(
+                "POST",
+                "/admin/tasks",
+                "operator",
+                {"category": category}
+                | given(title=title, points=points, subject=subject, gold=gold, agent_id=agent_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def verdict(
+        self,
+        id: int,
+        *,
+        verdict: Literal["verified", "rejected", "reversed"],
+        note: str,
+        idempotency_key: str | None = None,
+    ) -> TasksClaimBody:
+        """Decide on the proof of a claim, or take back that it was verified.
+
+        POST /admin/tasks/claims/{id}/verdict; credential: operator.
+        """
+        return cast(
+            "TasksClaimBody",
+            self._send(
+                "POST",
+                "/admin/tasks/claims/{id}/verdict",
+                "operator",
+                {"id": id, "verdict": verdict, "note": note},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class TransfersCalls(Calls):
     """The calls transfers.* of the catalogue."""
 
@@ -4088,9 +4737,12 @@ class Areas:
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)
         self.mandates = MandatesCalls(send, follow)
+        self.mining = MiningCalls(send, follow)
         self.perps = PerpsCalls(send, follow)
         self.playbooks = PlaybooksCalls(send, follow)
+        self.queue = QueueCalls(send, follow)
         self.records = RecordsCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.tasks = TasksCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)

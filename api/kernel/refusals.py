@@ -174,6 +174,13 @@ REASONS: Mapping[str, Reason] = {
         "closed.",
     ),
     "not_authorized": Reason(403, False, "service", (), "not authorized"),
+    "conflict_of_interest": Reason(
+        403,
+        False,
+        "service",
+        (),
+        "Your wallet owns agent 1001; another operator decides on its work.",
+    ),
     "unknown_route": Reason(404, False, "caller", ()),
     "method_not_allowed": Reason(405, False, "caller", ()),
     "body_too_large": Reason(

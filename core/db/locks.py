@@ -55,6 +55,7 @@ class LockClass(StrEnum):
     RECOVERY = "recovery"
     REGISTRATION = "registration"
     SIGN_IN = "sign_in"
+    MINING = "mining"
 
 
 @dataclass(frozen=True, slots=True)

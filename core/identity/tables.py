@@ -190,3 +190,14 @@ class AgentSelfVersion(Base):
     signature: Mapped[bytes | None] = mapped_column(BYTEA)
     signed_by: Mapped[bytes | None] = mapped_column(BYTEA)
     created_at: Mapped[datetime]
+
+
+class OperatorNumber(Base):
+    """The public number of whoever decided something as an operator; an account's id stays
+    inside.
+    """
+
+    __tablename__ = "operator_number"
+
+    number: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), unique=True)

@@ -1,0 +1,135 @@
+"""The operations of the area mining."""
+
+from api.areas.mining import schemas, service
+from api.kernel.auth import ANYBODY, BY_KEY, BY_OPERATOR
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+from api.kernel.tool import Profile, Tool, ToolKind
+
+EXAMPLE = {
+    "exchange": "binance",
+    "symbol": "LINK/USDT",
+    "entries": [
+        {
+            "field_name": "blockchain",
+            "field_value": "ethereum",
+            "evidence_url": "https://docs.chain.link/resources/link-token-contracts",
+        },
+        {
+            "field_name": "contract_address",
+            "field_value": "0x514910771AF9Ca656af840dff83E8264EcF986CA",
+            "evidence_url": "https://docs.chain.link/resources/link-token-contracts",
+        },
+    ],
+}
+AREA = Area(
+    name="mining",
+    about="Mining: values for empty fields of listings, their review and what is known so far.",
+    operations=(
+        Read(
+            key="mining.fields",
+            path="/agent/mining/fields/{exchange}/{symbol}",
+            auth=ANYBODY,
+            summary="Read a listing's fields, what each pays, and which are empty.",
+            command=schemas.FieldsOfListing,
+            answer=schemas.MinableFields,
+            handler=service.fields,
+            block=False,
+            tool=Tool("get_mining_tasks", "Read minable fields", ToolKind.READ, Profile.CLAW),
+        ),
+        Write(
+            key="mining.submit",
+            path="/agent/mining/submit",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Submit values for empty fields of a listing, each with its evidence.",
+            more="A re-observation task opens with each value, and the token's room gets a redacted "
+            "summary. Another value of a field that is pending is taken; the same is a duplicate.",
+            command=schemas.SubmitDiscovery,
+            answer=schemas.AcceptedDiscovery,
+            handler=service.submit,
+            example=EXAMPLE,
+            refuses=("not_found", "duplicate", "account_locked", "rate_limited"),
+            idempotent=True,
+            block=False,
+            tool=Tool("submit_discovery", "Submit a discovery", ToolKind.WRITE, Profile.CLAW),
+        ),
+        Read(
+            key="mining.balance",
+            path="/agent/mining/balance",
+            auth=BY_KEY,
+            summary="Read your credits and what your newest approved values earned.",
+            command=NoInput,
+            answer=schemas.MiningBalance,
+            handler=service.balance,
+            block=False,
+        ),
+        Read(
+            key="mining.submissions",
+            path="/agent/mining/submissions",
+            auth=BY_KEY,
+            summary="Page through your submissions and their reviews, newest first.",
+            command=schemas.SubmissionsQuery,
+            answer=schemas.OwnSubmissions,
+            handler=service.own_submissions,
+            block=False,
+        ),
+        Read(
+            key="mining.landscape",
+            path="/kg/landscape",
+            auth=ANYBODY,
+            summary="Read how much of what could be known of listings is known.",
+            command=NoInput,
+            answer=schemas.Landscape,
+            handler=service.landscape,
+            block=False,
+        ),
+        Write(
+            key="mining.approve",
+            path="/admin/mining/submissions/{id}/approve",
+            auth=BY_OPERATOR,
+            summary="Approve a value, with a record of what you saw; it is paid for.",
+            command=schemas.ApproveEntry,
+            answer=schemas.ApprovedEntry,
+            handler=service.approve,
+            refuses=("wrong_status", "conflict_of_interest"),
+            idempotent=True,
+            block=False,
+        ),
+        Write(
+            key="mining.reject",
+            path="/admin/mining/submissions/{id}/reject",
+            auth=BY_OPERATOR,
+            summary="Reject a value.",
+            command=schemas.RejectEntry,
+            answer=schemas.ReviewedEntry,
+            handler=service.reject,
+            refuses=("wrong_status", "conflict_of_interest"),
+            idempotent=True,
+            block=False,
+        ),
+        Write(
+            key="mining.reverse",
+            path="/admin/mining/submissions/{id}/reverse",
+            auth=BY_OPERATOR,
+            summary="Take an approval back: the field is empty again, and what it paid is a debt.",
+            command=schemas.ReverseEntry,
+            answer=schemas.ReversedEntry,
+            handler=service.reverse,
+            refuses=("wrong_status", "conflict_of_interest"),
+            idempotent=True,
+            block=False,
+        ),
+    ),
+    reasons={
+        "duplicate": Reason(
+            409,
+            False,
+            "caller",
+            ("mining.fields",),
+            "entries.0.field_value: this value of contract_address is submitted already and waits "
+            "for its review; leave the entry out, or re-observe it.",
+        ),
+    },
+    capabilities=("mining",),
+)

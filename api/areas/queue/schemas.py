@@ -1,0 +1,67 @@
+"""The command and answer of the operators' queue (docs/mining.md#the-queue)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from api.kernel.operation import AnswerBody
+from api.kernel.pagination import Paged
+
+QueueKind = Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+
+
+class QueueQuery(Paged):
+    """The oldest first."""
+
+    kind: QueueKind = Field(default="submission", description="what waits")
+
+
+class QueuedSubmission(AnswerBody):
+    """An entry that waits for approve or reject, whole."""
+
+    submission_id: int
+    entry_id: int
+    token_id: str
+    exchange: str
+    symbol: str
+    field_name: str
+    field_value: str
+    chain: str | None
+    evidence_url: str
+    submitter_id: int
+    submitter: str
+    task_id: int | None
+    proofs: int = Field(description="re-observations that are filed")
+    gold: bool = Field(description="its value is known to be wrong; nobody outside can tell")
+
+
+class QueuedClaim(AnswerBody):
+    """A claim that holds its task, and the proof that waits for a verdict; null: none is filed."""
+
+    claim_id: int
+    task_id: int
+    category: str
+    title: str
+    subject: str | None
+    agent_id: int
+    points: str
+    claimed_at: str
+    expires_at: str | None
+    observed_at: str | None
+    observed_result: str | None
+    source_url: str | None
+
+
+class QueueItem(AnswerBody):
+    """`submission` or `claim`, by the kind."""
+
+    id: int
+    at: str = Field(description="since when it waits")
+    submission: QueuedSubmission | None = None
+    claim: QueuedClaim | None = None
+
+
+class OperatorQueue(AnswerBody):
+    kind: QueueKind
+    items: list[QueueItem]
+    next_cursor: str | None

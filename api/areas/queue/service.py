@@ -1,0 +1,112 @@
+"""What operators decide on, whole and the oldest first (docs/mining.md#the-queue)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from api.areas.queue.schemas import (
+    OperatorQueue,
+    QueuedClaim,
+    QueuedSubmission,
+    QueueItem,
+    QueueQuery,
+)
+from api.kernel.caller import OperatorCaller
+from api.kernel.operation import Answer, Call, ReadCall
+from api.kernel.pagination import page_of
+from core.earn.rules.points import points_text
+from core.listings.rules import Symbol
+from core.mining import views as mining
+from core.mining.views import WholeEntry
+from core.tasks import views as tasks
+from core.tasks.rules import tenths_on_approval
+from core.tasks.views import ShownClaim
+from core.times import instant_text, instant_text_or_none
+
+Waiting = Callable[[Call, int, int], list[QueueItem]]
+
+
+def waiting(call: ReadCall, caller: OperatorCaller, command: QueueQuery) -> Answer[OperatorQueue]:
+    """A page goes on above the last id of the one before. Nothing waits of a kind that nothing
+    makes yet.
+    """
+    page = page_of(call, "queue.list", command)
+    of_kind = OF_KIND.get(command.kind)
+    found = [] if of_kind is None else of_kind(call, page.before or 0, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda item: item.id)
+    return Answer(OperatorQueue(kind=command.kind, items=shown, next_cursor=next_cursor))
+
+
+def _submissions(call: Call, after: int, limit: int) -> list[QueueItem]:
+    found = mining.waiting(call.db, after, limit)
+    proofs = tasks.proofs_of(call.db, [one.entry_id for one in found])
+    return [
+        QueueItem(
+            id=one.entry_id,
+            at=instant_text(one.submitted_at),
+            submission=_submission(one, proofs[one.entry_id]),
+        )
+        for one in found
+    ]
+
+
+def _submission(one: WholeEntry, proofs: int) -> QueuedSubmission:
+    return QueuedSubmission(
+        submission_id=one.submission_id,
+        entry_id=one.entry_id,
+        token_id=one.token_id,
+        exchange=one.exchange,
+        symbol=Symbol(one.base, one.quote).in_body,
+        field_name=one.field_name,
+        field_value=one.value,
+        chain=one.chain,
+        evidence_url=one.evidence_url,
+        submitter_id=one.submitter_id,
+        submitter=one.submitter_name,
+        task_id=one.task_id,
+        proofs=proofs,
+        gold=one.is_gold,
+    )
+
+
+def _proofs(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return _claims(tasks.waiting_proofs(call.db, after, limit))
+
+
+def _open_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return _claims(tasks.open_claims(call.db, after, limit))
+
+
+def _claims(found: Sequence[ShownClaim]) -> list[QueueItem]:
+    return [
+        QueueItem(
+            id=one.claim.id,
+            at=instant_text(one.claim.claimed_at if one.proof is None else one.proof.received_at),
+            claim=_claim(one),
+        )
+        for one in found
+    ]
+
+
+def _claim(one: ShownClaim) -> QueuedClaim:
+    claim, task, proof = one.claim, one.task, one.proof
+    return QueuedClaim(
+        claim_id=claim.id,
+        task_id=task.id,
+        category=task.category,
+        title=task.title,
+        subject=task.subject,
+        agent_id=claim.agent_id,
+        points=points_text(tenths_on_approval(task.category, task.tenths)),
+        claimed_at=instant_text(claim.claimed_at),
+        expires_at=instant_text_or_none(claim.expires_at),
+        observed_at=None if proof is None else instant_text(proof.observed_at),
+        observed_result=None if proof is None else proof.observed_result,
+        source_url=None if proof is None else proof.source_url,
+    )
+
+
+OF_KIND: Final[Mapping[str, Waiting]] = {
+    "submission": _submissions,
+    "proof": _proofs,
+    "claim": _open_claims,
+}

@@ -1,0 +1,29 @@
+"""Listings for a service that watches no exchange: real tickers, marked as simulated, about which
+nothing is known yet.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from core.db.engine import WriteSession
+from core.listings.queries import add_listings
+from core.listings.rules import EXCHANGES, Exchange, Symbol
+
+BASES: Final = (
+    *("BTC", "ETH", "SOL", "XRP", "DOGE", "ADA", "LINK", "UNI", "AAVE", "ARB"),
+    *("OP", "POL", "AVAX", "NEAR", "APT", "SUI", "TRX", "TON", "LTC", "STRK"),
+)
+QUOTES: Final = {"KR": "KRW", "US": "USD"}
+
+
+def add_simulated(session: WriteSession, now: datetime) -> int:
+    """Each base at each exchange, those that are there left as they are; how many were added."""
+    return sum(
+        add_listings(session, one.id, pairs_of(one), is_simulated=True, now=now)
+        for one in EXCHANGES.values()
+    )
+
+
+def pairs_of(exchange: Exchange) -> list[Symbol]:
+    quote = QUOTES.get(exchange.country or "", "USDT")
+    return [Symbol(base, quote) for base in BASES]

@@ -1,0 +1,223 @@
+"""Reads and plain writes of submissions, entries, facts and figures. Nothing here commits."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from core.db import locks
+from core.db.engine import WriteSession
+from core.db.locks import LockClass
+from core.mining.rules.review import EndReason, EntryStatus
+from core.mining.tables import (
+    MiningEntry,
+    MiningFact,
+    MiningFigure,
+    MiningGold,
+    MiningReview,
+    MiningSubmission,
+)
+
+LISTINGS_WITH_FACTS = "listings_with_facts"
+
+
+def filled(field_name: str) -> str:
+    """The name of the figure of how many listings have a value of this field."""
+    return f"filled:{field_name}"
+
+
+# Submissions
+
+
+def lock_pool(session: WriteSession, pool: str) -> None:
+    """Submissions that count for one pool come one after the other, until the transaction ends."""
+    locks.named(LockClass.MINING, (pool,)).wait(session)
+
+
+def submissions_of_person(session: Session, person: str, since: datetime, most: int) -> int:
+    """How many from `since` on (inclusive); `most` is as far as it counts."""
+    return _count(session, MiningSubmission.person, person, since, most)
+
+
+def submissions_of_pool(session: Session, pool: str, since: datetime, most: int) -> int:
+    """How many from `since` on (inclusive); `most` is as far as it counts."""
+    return _count(session, MiningSubmission.pool, pool, since, most)
+
+
+def _count(
+    session: Session, column: InstrumentedAttribute[str], value: str, since: datetime, most: int
+) -> int:
+    some = (
+        select(MiningSubmission.id)
+        .where(column == value, MiningSubmission.submitted_at >= since)
+        .limit(most)
+    )
+    return session.scalar(select(func.count()).select_from(some.subquery())) or 0
+
+
+def submissions_before(
+    session: Session, agent_id: int, before: int | None, limit: int
+) -> Sequence[MiningSubmission]:
+    """Newest first, below the id `before`; None starts at the newest."""
+    query = select(MiningSubmission).where(MiningSubmission.agent_id == agent_id)
+    if before is not None:
+        query = query.where(MiningSubmission.id < before)
+    return session.scalars(query.order_by(MiningSubmission.id.desc()).limit(limit)).all()
+
+
+# Entries
+
+
+def find_entry(session: Session, submission_id: int, entry_id: int) -> MiningEntry | None:
+    entry = session.get(MiningEntry, entry_id)
+    return entry if entry is not None and entry.submission_id == submission_id else None
+
+
+def lock_entry(session: WriteSession, entry_id: int) -> MiningEntry:
+    """Errors: sqlalchemy.exc.NoResultFound."""
+    return session.get_one(MiningEntry, entry_id, with_for_update=True, populate_existing=True)
+
+
+def is_pending(
+    session: Session, listing_id: int, field_name: str, value: str, chain: str | None
+) -> bool:
+    """Whether somebody's same value of that field waits for its review."""
+    same = exists().where(
+        *_pending(listing_id, field_name),
+        MiningEntry.value == value,
+        MiningEntry.chain.is_not_distinct_from(chain),
+    )
+    return bool(session.scalar(select(same)))
+
+
+def pending_entries(session: Session, listing_id: int, field_name: str) -> Sequence[MiningEntry]:
+    """All values of a field that wait for a review, the oldest first."""
+    query = select(MiningEntry).where(*_pending(listing_id, field_name))
+    return session.scalars(query.order_by(MiningEntry.id)).all()
+
+
+def pending_fields(session: Session, listing_id: int) -> frozenset[str]:
+    query = select(MiningEntry.field_name).where(
+        MiningEntry.listing_id == listing_id, MiningEntry.status == EntryStatus.PENDING.value
+    )
+    return frozenset(session.scalars(query.distinct()))
+
+
+def _pending(listing_id: int, field_name: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        MiningEntry.listing_id == listing_id,
+        MiningEntry.field_name == field_name,
+        MiningEntry.status == EntryStatus.PENDING.value,
+    )
+
+
+def set_status(
+    entry: MiningEntry, status: EntryStatus, reason: EndReason | None, now: datetime
+) -> None:
+    entry.status, entry.reviewed_at = status.value, now
+    entry.reason_code = None if reason is None else reason.value
+
+
+def entries_of(session: Session, submission_ids: Sequence[int]) -> Mapping[int, list[MiningEntry]]:
+    """By submission, in the order in which they were sent."""
+    query = select(MiningEntry).where(MiningEntry.submission_id.in_(submission_ids))
+    found: dict[int, list[MiningEntry]] = {id_: [] for id_ in submission_ids}
+    for entry in session.scalars(query.order_by(MiningEntry.id)):
+        found[entry.submission_id].append(entry)
+    return found
+
+
+def newest_reviews(session: Session, entry_ids: Sequence[int]) -> Mapping[int, MiningReview]:
+    """The latest of each entry that has one."""
+    newest = (
+        select(func.max(MiningReview.id))
+        .where(MiningReview.entry_id.in_(entry_ids))
+        .group_by(MiningReview.entry_id)
+    )
+    found = session.scalars(select(MiningReview).where(MiningReview.id.in_(newest)))
+    return {review.entry_id: review for review in found}
+
+
+# Facts and figures
+
+
+def facts_of(session: Session, listing_id: int) -> Mapping[str, str]:
+    """What the listing's fields hold, by name."""
+    query = select(MiningFact.field_name, MiningFact.value)
+    return dict(session.execute(query.where(MiningFact.listing_id == listing_id)).all())
+
+
+def add_fact(session: WriteSession, entry: MiningEntry, now: datetime) -> None:
+    """The listing's row is held by the caller."""
+    if not _has_facts(session, entry.listing_id):
+        _move(session, LISTINGS_WITH_FACTS, 1)
+    fact = MiningFact(
+        listing_id=entry.listing_id,
+        field_name=entry.field_name,
+        entry_id=entry.id,
+        value=entry.value,
+        approved_at=now,
+    )
+    session.add(fact)
+    session.flush()
+    _move(session, filled(entry.field_name), 1)
+
+
+def drop_fact(session: WriteSession, entry: MiningEntry) -> None:
+    """The listing's row is held by the caller."""
+    session.execute(delete(MiningFact).where(MiningFact.entry_id == entry.id))
+    _move(session, filled(entry.field_name), -1)
+    if not _has_facts(session, entry.listing_id):
+        _move(session, LISTINGS_WITH_FACTS, -1)
+
+
+def figures(session: Session) -> Mapping[str, int]:
+    return dict(session.execute(select(MiningFigure.name, MiningFigure.n)).all())
+
+
+def facts_since(session: Session, after: datetime) -> Mapping[str, int]:
+    """By field the facts that stand and were approved later than that (exclusive)."""
+    query = select(MiningFact.field_name, func.count()).where(MiningFact.approved_at > after)
+    return dict(session.execute(query.group_by(MiningFact.field_name)).all())
+
+
+def _has_facts(session: Session, listing_id: int) -> bool:
+    return bool(session.scalar(select(exists().where(MiningFact.listing_id == listing_id))))
+
+
+def _move(session: WriteSession, name: str, by: int) -> None:
+    figure = update(MiningFigure).where(MiningFigure.name == name)
+    moved = session.execute(figure.values(n=MiningFigure.n + by).returning(MiningFigure.name))
+    if moved.scalar_one_or_none() is None:
+        first = insert(MiningFigure).values(name=name, n=by)
+        session.execute(
+            first.on_conflict_do_update(
+                index_elements=[MiningFigure.name], set_={"n": MiningFigure.n + by}
+            )
+        )
+
+
+# Gold
+
+
+def gold_of(session: Session, entry_id: int) -> MiningGold | None:
+    return session.get(MiningGold, entry_id)
+
+
+def gold_among(session: Session, entry_ids: Sequence[int]) -> frozenset[int]:
+    query = select(MiningGold.entry_id).where(MiningGold.entry_id.in_(entry_ids))
+    return frozenset(session.scalars(query))
+
+
+def pending_gold(session: Session, limit: int) -> list[MiningGold]:
+    """Those that nobody decided, the oldest first."""
+    query = (
+        select(MiningGold)
+        .join(MiningEntry, MiningEntry.id == MiningGold.entry_id)
+        .where(MiningEntry.status == EntryStatus.PENDING.value)
+        .order_by(MiningGold.entry_id)
+        .limit(limit)
+    )
+    return list(session.scalars(query))

@@ -1,0 +1,288 @@
+"""What operators decide of entries, and all that follows from it. Nothing here commits.
+
+    approve   the fact, the pay, the end of the re-observation; conflicting values end as superseded
+    reject    the end of the re-observation: a mismatch for value_wrong, else void
+    reverse   of an approval: the fact goes, the pay is taken back, and so is what re-observers got
+
+Laws
+- The listing is held first, then the tasks of all entries that end, then the turn of payouts: no
+  two reviews wait for each other.
+- Of two decisions on one entry the second finds it decided.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.db.engine import WriteSession
+from core.earn import feed
+from core.earn.feed import FeedKind, FeedRow
+from core.earn.ledger import awards
+from core.earn.ledger.awards import Awarded, Source
+from core.earn.rules.payout import PayoutLimits
+from core.identity import queries as identity
+from core.listings.queries import lock_listing
+from core.mining import queries
+from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS, FIELDS
+from core.mining.rules.review import (
+    EndReason,
+    EntryStatus,
+    EntryStatusError,
+    MiningReviewer,
+    OwnSubmissionError,
+    RejectReason,
+    ReviewRecord,
+    ReviewVerdict,
+)
+from core.mining.submissions import ref_of
+from core.mining.tables import MiningEntry, MiningReview
+from core.redaction import evidence_host, redact_value
+from core.tasks import market
+from core.tasks.rules import Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """`superseded`: ids of the entries that this approval rejected."""
+
+    tenths: int
+    awarded: Awarded
+    superseded: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """`withdrawn_credits` left the queue unpaid; `owed_credits`, what was paid, is a debt now."""
+
+    withdrawn_credits: int
+    owed_credits: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An entry whose listing is held."""
+
+    entry: MiningEntry
+    token_id: str
+
+
+def approve(
+    session: WriteSession,
+    entry_id: int,
+    record: ReviewRecord,
+    reviewer: MiningReviewer,
+    limits: PayoutLimits,
+    now: datetime,
+) -> Approved:
+    """Make the value a fact and pay for it. Errors: EntryStatusError."""
+    held = _hold(session, entry_id, reviewer)
+    entry = held.entry
+    _require(entry, EntryStatus.PENDING, "only a pending one is approved")
+    _require_known_to_be_right(session, entry)
+    ended = _conflicting(session, entry)
+    market.lock_reobservations(session, [entry.id, *(one.id for one in ended)])
+    awards.take_turn(session)
+    queries.set_status(entry, EntryStatus.APPROVED, None, now)
+    _note_review(
+        session,
+        entry,
+        reviewer,
+        now,
+        ReviewVerdict.APPROVED,
+        method=record.method.value,
+        source=record.source,
+        observed_at=record.observed_at,
+        observed_result=record.observed_result,
+    )
+    queries.add_fact(session, entry, now)
+    tenths = FIELDS[entry.field_name].tenths
+    awarded = awards.award(
+        session, entry.agent_id, Source.MINING, ref_of(entry.id), tenths, limits, now
+    )
+    row = _row(held, FeedKind.MINE_APPROVED, now, tenths=tenths, its_credits=awarded.credits)
+    feed.note(session, row)
+    market.review_ended(session, entry.id, Truth.MATCH, limits, now)
+    gold = queries.gold_among(session, [one.id for one in ended])
+    for one in ended:
+        reason = EndReason.VALUE_WRONG if one.id in gold else EndReason.SUPERSEDED
+        _end(session, _Held(one, held.token_id), reason, None, reviewer, limits, now)
+    return Approved(tenths, awarded, tuple(one.id for one in ended))
+
+
+def reject(
+    session: WriteSession,
+    entry_id: int,
+    reason: RejectReason,
+    note: str | None,
+    reviewer: MiningReviewer,
+    limits: PayoutLimits,
+    now: datetime,
+) -> None:
+    """Errors: EntryStatusError."""
+    held = _hold(session, entry_id, reviewer)
+    _require(held.entry, EntryStatus.PENDING, "only a pending one is rejected")
+    _end_alone(session, held, EndReason(reason.value), note, reviewer, limits, now)
+
+
+def reject_gold(
+    session: WriteSession,
+    entry_id: int,
+    reviewer: MiningReviewer,
+    limits: PayoutLimits,
+    now: datetime,
+) -> bool:
+    """Say of a value that was known to be wrong that it is, unless somebody did; whether this did.
+
+    `reviewer`: who submitted it, and knows.
+    """
+    held = _hold(session, entry_id, None)
+    if held.entry.status != EntryStatus.PENDING.value:
+        return False
+    _end_alone(session, held, EndReason.VALUE_WRONG, None, reviewer, limits, now)
+    return True
+
+
+def reverse(
+    session: WriteSession, entry_id: int, note: str, reviewer: MiningReviewer, now: datetime
+) -> TakenBack:
+    """Take an approval back: its field is empty again. Errors: EntryStatusError."""
+    held = _hold(session, entry_id, reviewer)
+    entry = held.entry
+    _require(entry, EntryStatus.APPROVED, "only an approved one is reversed")
+    facts = queries.facts_of(session, entry.listing_id)
+    if entry.field_name == BLOCKCHAIN and CONTRACT_ADDRESS in facts:
+        rule = f"the listing's {CONTRACT_ADDRESS} was read on this chain, so reverse that one first"
+        raise EntryStatusError(entry.id, entry.status, rule)
+    market.lock_reobservations(session, [entry.id])
+    awards.take_turn(session)
+    queries.set_status(entry, EntryStatus.REJECTED, EndReason.REVERSED, now)
+    end = EndReason.REVERSED.value
+    _note_review(session, entry, reviewer, now, ReviewVerdict.REVERSED, reason_code=end, note=note)
+    queries.drop_fact(session, entry)
+    tenths = FIELDS[entry.field_name].tenths
+    back = awards.reverse(session, ref_of(entry.id), note, now)
+    assert back is not None, "an approved entry was paid for"
+    taken = back.withdrawn_credits + back.owed_credits
+    feed.note(session, _row(held, FeedKind.MINE_REVERSED, now, tenths=tenths, its_credits=taken))
+    market.review_reversed(session, entry.id, now)
+    return TakenBack(back.withdrawn_credits, back.owed_credits)
+
+
+def _hold(session: WriteSession, entry_id: int, reviewer: MiningReviewer | None) -> _Held:
+    """The entry's listing, then the entry, each held until the transaction ends.
+
+    Errors: sqlalchemy.exc.NoResultFound; OwnSubmissionError.
+    """
+    listing_id = session.get_one(MiningEntry, entry_id).listing_id
+    listing = lock_listing(session, listing_id)
+    entry = queries.lock_entry(session, entry_id)
+    submitter = identity.find_account(session, entry.agent_id)
+    owner_id = None if submitter is None else submitter.owner_id
+    if reviewer is not None and owner_id == reviewer.account_id:
+        raise OwnSubmissionError(entry.id, entry.agent_id)
+    return _Held(entry, listing.token_id)
+
+
+def _require(entry: MiningEntry, status: EntryStatus, rule: str) -> None:
+    if entry.status != status.value:
+        raise EntryStatusError(entry.id, entry.status, rule)
+
+
+def _require_known_to_be_right(session: WriteSession, entry: MiningEntry) -> None:
+    if queries.gold_of(session, entry.id) is not None:
+        rule = "its value is known to be wrong, and it can only be rejected"
+        raise EntryStatusError(entry.id, entry.status, rule)
+    if entry.chain is None:
+        return
+    stated = queries.facts_of(session, entry.listing_id).get(BLOCKCHAIN)
+    if stated != entry.chain:
+        rule = f"its address was read on {entry.chain}; approve a {BLOCKCHAIN} of the listing first"
+        raise EntryStatusError(entry.id, entry.status, rule)
+
+
+def _conflicting(session: WriteSession, entry: MiningEntry) -> list[MiningEntry]:
+    """Other values of the field, and addresses on chains that an approved chain rules out."""
+    others = [
+        one
+        for one in queries.pending_entries(session, entry.listing_id, entry.field_name)
+        if one.id != entry.id
+    ]
+    if entry.field_name == BLOCKCHAIN:
+        addresses = queries.pending_entries(session, entry.listing_id, CONTRACT_ADDRESS)
+        others += [one for one in addresses if one.chain != entry.value]
+    return others
+
+
+def _end_alone(
+    session: WriteSession,
+    held: _Held,
+    reason: EndReason,
+    note: str | None,
+    reviewer: MiningReviewer,
+    limits: PayoutLimits,
+    now: datetime,
+) -> None:
+    market.lock_reobservations(session, [held.entry.id])
+    awards.take_turn(session)
+    _end(session, held, reason, note, reviewer, limits, now)
+
+
+def _end(
+    session: WriteSession,
+    held: _Held,
+    reason: EndReason,
+    note: str | None,
+    reviewer: MiningReviewer,
+    limits: PayoutLimits,
+    now: datetime,
+) -> None:
+    """Reject an entry, and end its re-observation."""
+    entry = held.entry
+    queries.set_status(entry, EntryStatus.REJECTED, reason, now)
+    verdict = ReviewVerdict.REJECTED
+    _note_review(session, entry, reviewer, now, verdict, reason_code=reason.value, note=note)
+    feed.note(session, _row(held, FeedKind.MINE_REJECTED, now))
+    truth = Truth.MISMATCH if reason is EndReason.VALUE_WRONG else Truth.VOID
+    market.review_ended(session, entry.id, truth, limits, now)
+
+
+def _note_review(
+    session: WriteSession,
+    entry: MiningEntry,
+    reviewer: MiningReviewer,
+    now: datetime,
+    verdict: ReviewVerdict,
+    **says: str | datetime | None,
+) -> None:
+    review = MiningReview(
+        entry_id=entry.id,
+        verdict=verdict.value,
+        reviewer_id=reviewer.account_id,
+        operator=reviewer.operator,
+        at=now,
+        **says,
+    )
+    session.add(review)
+    session.flush()
+
+
+def _row(
+    held: _Held,
+    kind: FeedKind,
+    now: datetime,
+    tenths: int | None = None,
+    its_credits: int | None = None,
+) -> FeedRow:
+    entry = held.entry
+    return FeedRow(
+        kind=kind,
+        account_id=entry.agent_id,
+        ref=ref_of(entry.id),
+        at=now,
+        token_id=held.token_id,
+        field_name=entry.field_name,
+        shown_value=redact_value(entry.value),
+        evidence_host=evidence_host(entry.evidence_url),
+        tenths=tenths,
+        credits=its_credits,
+        task_id=entry.task_id,
+    )

@@ -1,0 +1,136 @@
+"""The life of an entry of a submission (docs/mining.md#review).
+
+    (new) --submit--> pending --approve--> approved --reverse--> rejected
+                         '-----reject------------------------------^
+
+Laws
+- One value of a field is approved; the conflicting ones that are pending are rejected with it, as
+  `superseded`.
+- An approval has a record of what its reviewer saw; a rejection has a reason.
+- What a rejection says of the value is known for `value_wrong` alone: re-observers of any other one
+  are neither right nor wrong.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from core.errors import InvalidParameterError, MandateError
+from core.texts import require_text
+from core.urls import require_https
+
+TEXT_CHARACTERS_MOST: Final = 500
+
+
+class EntryStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class RejectReason(StrEnum):
+    """What a reviewer may say."""
+
+    VALUE_WRONG = "value_wrong"
+    EVIDENCE_INSUFFICIENT = "evidence_insufficient"
+    OUT_OF_DATE = "out_of_date"
+    NOT_ALLOWED = "not_allowed"
+
+
+class EndReason(StrEnum):
+    """Why an entry is rejected: what a reviewer said, or what followed from something else."""
+
+    VALUE_WRONG = "value_wrong"
+    EVIDENCE_INSUFFICIENT = "evidence_insufficient"
+    OUT_OF_DATE = "out_of_date"
+    NOT_ALLOWED = "not_allowed"
+    SUPERSEDED = "superseded"  # another value of the field was approved
+    REVERSED = "reversed"  # it was approved, and the approval was taken back
+
+
+class ReviewMethod(StrEnum):
+    """How a reviewer came to see the value."""
+
+    REPRODUCED = "reproduced"
+    RE_OBSERVED = "re_observed"
+
+
+class ReviewVerdict(StrEnum):
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    REVERSED = "reversed"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRecord:
+    """What the reviewer of an approved value saw, and where."""
+
+    method: ReviewMethod
+    source: str
+    observed_at: datetime
+    observed_result: str
+
+
+@dataclass(frozen=True, slots=True)
+class MiningReviewer:
+    """`operator`: the public name of who decides, operator:<n>."""
+
+    account_id: int
+    operator: str
+
+
+class EntryStatusError(MandateError):
+    """What the entry is does not allow the move; `rule` says what does."""
+
+    def __init__(self, entry_id: int, status: str, rule: str) -> None:
+        super().__init__(f"Entry {entry_id} is {status}; {rule}.")
+        self.entry_id = entry_id
+        self.status = status
+
+
+class DuplicateEntryError(MandateError):
+    """The same value of the field is pending already."""
+
+    def __init__(self, place: int, field_name: str) -> None:
+        super().__init__(
+            f"entries.{place}.field_value: this value of {field_name} is submitted already and "
+            "waits for its review; leave the entry out, or re-observe it."
+        )
+        self.place = place
+        self.field_name = field_name
+
+
+class OwnSubmissionError(MandateError):
+    """The reviewer's wallet owns the agent that submitted."""
+
+    def __init__(self, entry_id: int, agent_id: int) -> None:
+        super().__init__(
+            f"Entry {entry_id} was submitted by agent {agent_id}, which your wallet owns; another "
+            "operator decides it."
+        )
+
+
+class SubmissionsUsedUpError(MandateError):
+    """Who submits had as many submissions as a UTC day allows. `whose` says of whom they count."""
+
+    def __init__(self, most: int, whose: str) -> None:
+        super().__init__(f"{whose} had {most} submissions today, the most in a UTC day")
+        self.most = most
+        self.whose = whose
+
+
+def require_record(record: ReviewRecord, now: datetime) -> None:
+    """Errors: InvalidParameterError."""
+    require_https("source", record.source)
+    require_text("observed_result", record.observed_result, TEXT_CHARACTERS_MOST)
+    if record.observed_at > now:
+        raise InvalidParameterError("observed_at", "write when you looked, a time that is past")
+
+
+def submission_status(entries: list[EntryStatus]) -> EntryStatus:
+    """Pending while an entry is, else approved if one is."""
+    for status in (EntryStatus.PENDING, EntryStatus.APPROVED):
+        if status in entries:
+            return status
+    return EntryStatus.REJECTED

@@ -1,0 +1,194 @@
+"""What agents submit, in one transaction with all that follows from it. Nothing here commits.
+
+    bounds of the day -> the listing is held -> values checked -> no duplicate --> submission and entries,
+    a re-observation task an entry, summaries in the token's room, rows of the public feed
+
+Laws
+- Who submits waits for its own pool, then for the listing: what was checked holds when it is
+  written. Payouts are not waited for.
+- A refusal comes before anything is written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.credits.rules.free_reads import UNKNOWN_ADDRESS
+from core.db.engine import WriteSession
+from core.earn import feed
+from core.earn.feed import FeedKind, FeedRow
+from core.earn.rules.payout import person_of
+from core.listings.queries import lock_listing
+from core.mining import queries
+from core.mining.rules.registry import CheckedEntry, SentEntry, checked
+from core.mining.rules.review import DuplicateEntryError, EntryStatus, SubmissionsUsedUpError
+from core.mining.tables import MiningEntry, MiningSubmission
+from core.redaction import evidence_host, redact_value
+from core.rooms import posts
+from core.tasks import market
+from core.times import start_of_day
+
+
+@dataclass(frozen=True, slots=True)
+class Submitter:
+    """`came_from`: the network address that its owner signed up from, or, without an owner, that it
+    registered from; None: not known.
+    """
+
+    agent_id: int
+    owner_id: int | None
+    came_from: str | None
+
+    @property
+    def person(self) -> str:
+        return person_of(self.agent_id, self.owner_id)
+
+    @property
+    def pool(self) -> str:
+        """Those who share an address: owners among themselves, and agents without one."""
+        kind = "address" if self.owner_id is None else "owners"
+        return f"{kind}:{self.came_from or UNKNOWN_ADDRESS}"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionBounds:
+    """Submissions of a UTC day: of one person, and of all who share an address."""
+
+    of_person: int
+    of_address: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedEntry:
+    entry_id: int
+    field_name: str
+    status: EntryStatus
+    task_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    submission_id: int
+    room_id: int
+    entries: tuple[SubmittedEntry, ...]
+
+
+def submit(
+    session: WriteSession,
+    submitter: Submitter,
+    listing_id: int,
+    sent: Sequence[SentEntry],
+    bounds: SubmissionBounds | None,
+    now: datetime,
+) -> Submitted:
+    """Submit values for a listing. `bounds` None: what the service submits itself is not counted.
+
+    Errors: InvalidParameterError, SubmissionsUsedUpError, DuplicateEntryError.
+    """
+    queries.lock_pool(session, submitter.pool)
+    if bounds is not None:
+        _require_room(session, submitter, bounds, now)
+    listing = lock_listing(session, listing_id)
+    facts = queries.facts_of(session, listing.id)
+    entries = checked(listing.exchange, listing.base, facts, sent)
+    _require_new(session, listing.id, entries)
+    room_id = posts.open_room(session, listing.token_id, now)
+    submission = MiningSubmission(
+        listing_id=listing.id,
+        agent_id=submitter.agent_id,
+        person=submitter.person,
+        pool=submitter.pool,
+        room_id=room_id,
+        submitted_at=now,
+    )
+    session.add(submission)
+    session.flush()
+    rows = [_add(session, submission, submitter, listing.token_id, one, now) for one in entries]
+    for row in rows:
+        text = summary(listing.token_id, row)
+        posts.post_summary(session, room_id, submitter.agent_id, text, row.id, now)
+    feed.note_all(session, [_feed_row(listing.token_id, room_id, row, now) for row in rows])
+    return Submitted(
+        submission.id,
+        room_id,
+        tuple(
+            SubmittedEntry(row.id, row.field_name, EntryStatus(row.status), row.task_id or 0)
+            for row in rows
+        ),
+    )
+
+
+def ref_of(entry_id: int) -> str:
+    """What awards and the feed call the case of an entry."""
+    return f"mining:entry:{entry_id}"
+
+
+def summary(token_id: str, entry: MiningEntry) -> str:
+    """What the token's room is told of an entry, redacted as the feed is."""
+    shown = redact_value(entry.value)
+    said = "a value that is not shown" if shown is None else shown
+    host = evidence_host(entry.evidence_url)
+    return f"Submitted for {token_id}: {entry.field_name} is {said}. Evidence: {host}."
+
+
+def _require_room(
+    session: WriteSession, submitter: Submitter, bounds: SubmissionBounds, now: datetime
+) -> None:
+    since = start_of_day(now)
+    of_person = queries.submissions_of_person(session, submitter.person, since, bounds.of_person)
+    if of_person >= bounds.of_person:
+        raise SubmissionsUsedUpError(
+            bounds.of_person, "This agent" if submitter.owner_id is None else "This owner's agents"
+        )
+    of_pool = queries.submissions_of_pool(session, submitter.pool, since, bounds.of_address)
+    if of_pool >= bounds.of_address:
+        raise SubmissionsUsedUpError(bounds.of_address, "The agents of your network address")
+
+
+def _require_new(session: WriteSession, listing_id: int, entries: Sequence[CheckedEntry]) -> None:
+    for place, one in enumerate(entries):
+        if queries.is_pending(session, listing_id, one.field.name, one.value, one.chain):
+            raise DuplicateEntryError(place, one.field.name)
+
+
+def _add(
+    session: WriteSession,
+    submission: MiningSubmission,
+    submitter: Submitter,
+    token_id: str,
+    one: CheckedEntry,
+    now: datetime,
+) -> MiningEntry:
+    row = MiningEntry(
+        submission_id=submission.id,
+        listing_id=submission.listing_id,
+        agent_id=submitter.agent_id,
+        field_name=one.field.name,
+        value=one.value,
+        chain=one.chain,
+        evidence_url=one.evidence_url,
+        status=EntryStatus.PENDING.value,
+        submitted_at=now,
+    )
+    session.add(row)
+    session.flush()
+    row.task_id = market.open_reobservation(
+        session, row.id, token_id, row.field_name, submitter.agent_id, submitter.person, now
+    )
+    session.flush()
+    return row
+
+
+def _feed_row(token_id: str, room_id: int, entry: MiningEntry, now: datetime) -> FeedRow:
+    return FeedRow(
+        kind=FeedKind.MINE_SUBMIT,
+        account_id=entry.agent_id,
+        ref=ref_of(entry.id),
+        at=now,
+        token_id=token_id,
+        field_name=entry.field_name,
+        shown_value=redact_value(entry.value),
+        evidence_host=evidence_host(entry.evidence_url),
+        task_id=entry.task_id,
+        room_id=room_id,
+    )

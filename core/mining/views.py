@@ -1,0 +1,212 @@
+"""Entries as others show them, whole or redacted, and the figures of the whole."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Row, Select, func, select
+from sqlalchemy.orm import Session
+
+from core.earn.rules.payout import Source
+from core.earn.tables import EarnAward, EarnQueue
+from core.earn.waiting import count_waiting
+from core.identity.tables import Account
+from core.listings import queries as listings
+from core.listings.tables import ExchangeListing
+from core.mining import queries
+from core.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
+from core.mining.rules.registry import FIELDS, FieldGroup, slots_of
+from core.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
+from core.mining.tables import MiningEntry, MiningReview
+from core.redaction import evidence_host, redact_value
+
+FACTS_WINDOW: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeEntry:
+    """An entry as its submitter, reviewers and holders of an open claim on it see it."""
+
+    entry_id: int
+    submission_id: int
+    token_id: str
+    exchange: str
+    base: str
+    quote: str
+    field_name: str
+    value: str
+    chain: str | None
+    evidence_url: str
+    submitter_id: int
+    submitter_name: str
+    status: EntryStatus
+    task_id: int | None
+    submitted_at: datetime
+    is_gold: bool = False
+
+    @property
+    def shown_value(self) -> str | None:
+        return redact_value(self.value)
+
+    @property
+    def shown_host(self) -> str:
+        return evidence_host(self.evidence_url)
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedEntry:
+    """An entry as everybody sees it; `shown_value` None: too short to show a part of."""
+
+    entry_id: int
+    token_id: str
+    field_name: str
+    shown_value: str | None
+    evidence_host: str
+
+
+@dataclass(frozen=True, slots=True)
+class MiningReward:
+    """What an approved entry pays; `queued_credits` is what of it still waits."""
+
+    submission_id: int
+    entry_id: int
+    token_id: str
+    field_name: str
+    tenths: int
+    credits: int
+    queued_credits: int
+    approved_at: datetime
+
+
+def whole_values(session: Session, entry_ids: Collection[int]) -> Mapping[int, WholeEntry]:
+    """By entry; one that does not exist is left out."""
+    if not entry_ids:
+        return {}
+    rows = session.execute(_entries().where(MiningEntry.id.in_(entry_ids)))
+    return {row[0].id: _whole(row) for row in rows}
+
+
+def redacted(session: Session, entry_ids: Collection[int]) -> Mapping[int, RedactedEntry]:
+    """By entry; one that does not exist is left out."""
+    return {
+        id_: RedactedEntry(id_, one.token_id, one.field_name, one.shown_value, one.shown_host)
+        for id_, one in whole_values(session, entry_ids).items()
+    }
+
+
+def waiting(session: Session, after_id: int, limit: int) -> list[WholeEntry]:
+    """Entries that wait for a review, oldest first, beyond that id."""
+    query = _entries().where(
+        MiningEntry.status == EntryStatus.PENDING.value, MiningEntry.id > after_id
+    )
+    rows = session.execute(query.order_by(MiningEntry.id).limit(limit)).all()
+    gold = queries.gold_among(session, [row[0].id for row in rows])
+    return [_whole(row, is_gold=row[0].id in gold) for row in rows]
+
+
+def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningReward]:
+    """Of entries whose approval stands, newest first."""
+    query = (
+        select(
+            MiningEntry.submission_id,
+            MiningEntry.id,
+            ExchangeListing.token_id,
+            MiningEntry.field_name,
+            EarnAward.tenths,
+            EarnAward.credits,
+            func.coalesce(EarnQueue.left_credits, 0),
+            EarnAward.at,
+        )
+        .join(ExchangeListing, ExchangeListing.id == MiningEntry.listing_id)
+        .join(EarnAward, EarnAward.ref == func.concat("mining:entry:", MiningEntry.id))
+        .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
+        .where(MiningEntry.agent_id == agent_id, MiningEntry.status == EntryStatus.APPROVED.value)
+        .order_by(MiningEntry.reviewed_at.desc(), MiningEntry.id.desc())
+        .limit(limit)
+    )
+    return [MiningReward(*row) for row in session.execute(query)]
+
+
+def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str, int]:
+    """How many entries of these accounts have come to each stage.
+
+    submitted: wait for a review. reproduced, re_observed: approved, by what the record of the review
+    says; no_record_on_file: approved without one. points_recorded: all that are approved; paid: of
+    these those that are wholly paid. rejected.
+    """
+    mine = MiningEntry.agent_id.in_(account_ids)
+    counted = select(MiningEntry.status, func.count()).where(mine).group_by(MiningEntry.status)
+    by_status: dict[str, int] = dict(session.execute(counted).all())
+    approved = by_status.get(EntryStatus.APPROVED, 0)
+    by_method = _methods(session, account_ids)
+    return {
+        "submitted": by_status.get(EntryStatus.PENDING, 0),
+        "reproduced": by_method.get(ReviewMethod.REPRODUCED, 0),
+        "re_observed": by_method.get(ReviewMethod.RE_OBSERVED, 0),
+        "no_record_on_file": approved - sum(by_method.values()),
+        "points_recorded": approved,
+        "paid": approved - count_waiting(session, account_ids, (Source.MINING,)),
+        "rejected": by_status.get(EntryStatus.REJECTED, 0),
+    }
+
+
+def _methods(session: Session, account_ids: Collection[int]) -> dict[str, int]:
+    query = (
+        select(MiningReview.method, func.count())
+        .join(MiningEntry, MiningEntry.id == MiningReview.entry_id)
+        .where(
+            MiningEntry.agent_id.in_(account_ids),
+            MiningEntry.status == EntryStatus.APPROVED.value,
+            MiningReview.verdict == ReviewVerdict.APPROVED.value,
+        )
+        .group_by(MiningReview.method)
+    )
+    return {method or "": count for method, count in session.execute(query)}
+
+
+def landscape(session: Session, now: datetime) -> LandscapeFigures:
+    """From figures that are kept: what it costs does not grow with listings."""
+    counts, figures = listings.counts(session), queries.figures(session)
+    filled = by_group({name: figures.get(queries.filled(name), 0) for name in FIELDS})
+    new = by_group(queries.facts_since(session, now - FACTS_WINDOW))
+    tokens = sum(counts.values())
+    return LandscapeFigures(
+        groups=tuple(
+            GroupFigures(group, slots_of(group, counts), filled[group], new[group])
+            for group in FieldGroup
+        ),
+        tokens=tokens,
+        simulated=listings.simulated_count(session),
+        tokens_zero_facts=tokens - figures.get(queries.LISTINGS_WITH_FACTS, 0),
+    )
+
+
+def _entries() -> Select[MiningEntry, ExchangeListing, str]:
+    return (
+        select(MiningEntry, ExchangeListing, Account.name)
+        .join(ExchangeListing, ExchangeListing.id == MiningEntry.listing_id)
+        .join(Account, Account.id == MiningEntry.agent_id)
+    )
+
+
+def _whole(row: Row[MiningEntry, ExchangeListing, str], *, is_gold: bool = False) -> WholeEntry:
+    entry, listing, name = row
+    return WholeEntry(
+        entry_id=entry.id,
+        submission_id=entry.submission_id,
+        token_id=listing.token_id,
+        exchange=listing.exchange,
+        base=listing.base,
+        quote=listing.quote,
+        field_name=entry.field_name,
+        value=entry.value,
+        chain=entry.chain,
+        evidence_url=entry.evidence_url,
+        submitter_id=entry.agent_id,
+        submitter_name=name,
+        status=EntryStatus(entry.status),
+        task_id=entry.task_id,
+        submitted_at=entry.submitted_at,
+        is_gold=is_gold,
+    )

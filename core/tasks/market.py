@@ -1,0 +1,220 @@
+"""New tasks, and the settlement of re-observations (docs/tasks.md): what other contexts call.
+
+Laws
+- As of all moves: core/tasks/holding.py. Whoever reviews several entries at once holds all their
+  tasks first (`lock_reobservations`).
+- What a re-observation pays is decided once, at the end of the review, in its transaction.
+- Nothing here commits.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from core.db.engine import WriteSession
+from core.earn import feed, standing
+from core.earn.feed import FeedKind
+from core.earn.ledger import awards
+from core.earn.rules.payout import PayoutLimits, Source
+from core.tasks import queries
+from core.tasks.holding import give_bonds_back, move, ref_of_proof, row_of, task_of
+from core.tasks.queries import ProvenClaim
+from core.tasks.rules import (
+    CLOSING_FOR,
+    REOBSERVE,
+    REOBSERVE_TENTHS,
+    ClaimMove,
+    ClaimStage,
+    FiledProof,
+    ProofOutcome,
+    ProofVerdict,
+    ReviewEvent,
+    TaskMove,
+    TaskState,
+    Truth,
+    claim_after,
+    is_exclusive,
+    settle,
+    task_after,
+)
+from core.tasks.tables import Task, TaskProof, TaskReview
+
+
+def open_reobservation(
+    session: WriteSession,
+    entry_id: int,
+    token_id: str,
+    field_name: str,
+    submitter_id: int,
+    submitter_person: str,
+    now: datetime,
+) -> int:
+    """The task of a submission's entry, made once; its id."""
+    found = queries.task_of_entry(session, entry_id)
+    if found is not None:
+        return found
+    return _add(
+        session,
+        Task(
+            category=REOBSERVE,
+            title=f"Re-observe {field_name} of {token_id}",
+            tenths=REOBSERVE_TENTHS,
+            entry_id=entry_id,
+            token_id=token_id,
+            field_name=field_name,
+            submitter_id=submitter_id,
+            submitter_person=submitter_person,
+            created_at=now,
+        ),
+    )
+
+
+def create_task(
+    session: WriteSession,
+    category: str,
+    title: str,
+    tenths: int,
+    subject: str,
+    operator_id: int,
+    now: datetime,
+) -> int:
+    """A task of any category but reobserve; its id."""
+    assert is_exclusive(category), "a re-observation is opened with its submission"
+    return _add(
+        session,
+        Task(
+            category=category,
+            title=title,
+            tenths=tenths,
+            subject=subject,
+            created_by=operator_id,
+            created_at=now,
+        ),
+    )
+
+
+def _add(session: WriteSession, task: Task) -> int:
+    task.state = TaskState.OPEN
+    task.open_claims = task.proofs = task.participants = 0
+    session.add(task)
+    session.flush()
+    return task.id
+
+
+# Re-observations and the review of what they look at
+
+
+def lock_reobservations(session: WriteSession, entry_ids: Collection[int]) -> None:
+    """Hold the tasks of all entries that one review decides on, before it pays anything."""
+    for task_id in queries.tasks_of_entries(session, entry_ids):
+        queries.lock_task(session, task_id)
+
+
+def review_ended(
+    session: WriteSession, entry_id: int, truth: Truth, limits: PayoutLimits, now: datetime
+) -> None:
+    """Pay and charge the proofs that were filed before the verdict, once; with no claim open the
+    task settles.
+
+    Errors: UnknownTaskError.
+    """
+    task = task_of(session, entry_id)
+    if task.truth is not None:
+        return
+    proven = queries.counted_proofs(session, task.id)
+    outcomes = settle([_filed(one.proof) for one in proven], truth)
+    if proven:
+        awards.take_turn(session)
+    for one, outcome in zip(proven, outcomes, strict=True):
+        _pay(session, one, outcome, limits, now)
+    rows = [
+        row_of(
+            FeedKind.REOBSERVE_SETTLED,
+            task,
+            one.claim,
+            now,
+            None if outcome.tenths < 0 or outcome.stage is ClaimStage.VOID else outcome.tenths,
+            ref_of_proof(one.proof.id),
+        )
+        for one, outcome in zip(proven, outcomes, strict=True)
+    ]
+    feed.note_all(session, rows)
+    give_bonds_back(session, [one.claim for one in proven], now)
+    for one, outcome in zip(proven, outcomes, strict=True):
+        move(one.claim, outcome.stage, outcome.tenths, now)
+    _close(session, task, truth, now)
+    _add_review(session, task, ReviewEvent.ENDED, truth, outcomes, now)
+
+
+def review_reversed(session: WriteSession, entry_id: int, now: datetime) -> None:
+    """Take back what the end of the review paid and charged, once: what the truth was is not known
+    any more.
+
+    Errors: UnknownTaskError.
+    """
+    task = task_of(session, entry_id)
+    is_reversed = queries.review_event(session, task.id, ReviewEvent.REVERSED) is not None
+    if task.truth is None or is_reversed:
+        return
+    awards.take_turn(session)
+    for one in queries.counted_proofs(session, task.id):
+        if one.claim.stage == ClaimStage.VOID:
+            continue
+        ref = ref_of_proof(one.proof.id)
+        awards.reverse(session, ref, "the review was reversed", now)
+        standing.take_back_verified_claim(session, ref, now)
+        move(one.claim, claim_after(ClaimStage(one.claim.stage), ClaimMove.VOID), 0, now)
+    before, task.truth = Truth(task.truth), Truth.VOID.value
+    _add_review(session, task, ReviewEvent.REVERSED, before, (), now)
+
+
+def _pay(
+    session: WriteSession,
+    proven: ProvenClaim,
+    outcome: ProofOutcome,
+    limits: PayoutLimits,
+    now: datetime,
+) -> None:
+    agent_id, ref = proven.claim.agent_id, ref_of_proof(proven.proof.id)
+    if outcome.tenths > 0:
+        awards.award(session, agent_id, Source.REOBSERVE, ref, outcome.tenths, limits, now)
+    elif outcome.tenths < 0:
+        awards.charge(session, agent_id, Source.REOBSERVE, ref, -outcome.tenths, now)
+    if outcome.stage in (ClaimStage.VERIFIED, ClaimStage.POINTS_RECORDED):
+        standing.note_verified_claim(session, agent_id, ref, now)
+
+
+def _close(session: WriteSession, task: Task, truth: Truth, now: datetime) -> None:
+    task.truth, task.reviewed_at = truth.value, now
+    if task.open_claims:
+        task.state = task_after(TaskState(task.state), TaskMove.CLOSE)
+        task.settles_at = now + CLOSING_FOR
+    else:
+        task.state = task_after(TaskState(task.state), TaskMove.SETTLE)
+    session.flush()
+
+
+def _add_review(
+    session: WriteSession,
+    task: Task,
+    event: ReviewEvent,
+    truth: Truth,
+    outcomes: Sequence[ProofOutcome],
+    now: datetime,
+) -> None:
+    tenths = [outcome.tenths for outcome in outcomes]
+    session.add(
+        TaskReview(
+            task_id=task.id,
+            event=event,
+            truth=truth,
+            granted_tenths=sum(one for one in tenths if one > 0),
+            owed_tenths=-sum(one for one in tenths if one < 0),
+            at=now,
+        )
+    )
+    session.flush()
+
+
+def _filed(proof: TaskProof) -> FiledProof:
+    assert proof.verdict is not None, "a re-observation's proof has one"
+    return FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict))

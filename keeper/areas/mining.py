@@ -1,0 +1,43 @@
+"""The slow job `gold`: says of values that were known to be wrong that they are
+(docs/mining.md#gold).
+
+    pending gold --five proofs are in, or 24 hours are over--> rejected as value_wrong; its re-observers are paid or owe
+
+Law: each entry is a transaction of its own, so that no review waits for more than one.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from core.mining import queries, reviews
+from core.mining.gold import PROOFS
+from core.mining.rules.review import MiningReviewer
+from core.tasks import views as tasks
+from keeper.schedule import Job, JobPlace
+
+EVERY_S: Final = 60
+A_RUN: Final = 1_000
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    return (Job("gold", EVERY_S, lambda now: run(place, now)),)
+
+
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """How many entries were rejected. Errors: LeadershipLostError, the database's."""
+    with place.database.read() as session:
+        pending = queries.pending_gold(session, A_RUN)
+        proofs = tasks.proofs_of(session, [gold.entry_id for gold in pending])
+    due = [
+        (gold.entry_id, MiningReviewer(gold.made_by, gold.operator))
+        for gold in pending
+        if proofs[gold.entry_id] >= PROOFS or gold.rejects_at <= now
+    ]
+    return {"rejected": sum(_reject(place, entry_id, by, now) for entry_id, by in due)}
+
+
+def _reject(place: JobPlace, entry_id: int, reviewer: MiningReviewer, now: datetime) -> bool:
+    with place.database.write() as session:
+        place.fence(session)
+        return reviews.reject_gold(session, entry_id, reviewer, place.payouts, now)

@@ -1,0 +1,35 @@
+"""The slow job `tasks`: what has run out of time in the task market ends (docs/tasks.md#time).
+
+    claim without a proof, of a task that it holds    expires; the task opens again
+    closing task whose 24 hours are over              its open claims expire; it settles
+
+Law: each task is a transaction of its own, so that no caller waits for more than one.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from core.tasks.claims import end_in_time
+from core.tasks.queries import lapsed_tasks, overdue_tasks
+from keeper.schedule import Job, JobPlace
+
+EVERY_S: Final = 60
+A_RUN: Final = 1_000
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    return (Job("tasks", EVERY_S, lambda now: run(place, now)),)
+
+
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """How many tasks moved. Errors: LeadershipLostError, the database's."""
+    with place.database.read() as session:
+        due = [*lapsed_tasks(session, now, A_RUN), *overdue_tasks(session, now, A_RUN)]
+    return {"ended": sum(_end(place, task_id, now) for task_id in due)}
+
+
+def _end(place: JobPlace, task_id: int, now: datetime) -> bool:
+    with place.database.write() as session:
+        place.fence(session)
+        return end_in_time(session, task_id, now)

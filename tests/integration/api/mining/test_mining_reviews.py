@@ -1,0 +1,511 @@
+"""Reviews: what an approval pays, what a rejection says, what a reversal takes back."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+from sqlalchemy import select, text
+from starlette.testclient import TestClient
+
+from core.credits.ledger.writer import trial_balance, verify
+from core.db.engine import Database
+from core.earn.tables import EarnFeedRow
+from core.mining import gold, queries
+from core.mining.tables import MiningReview
+from keeper.areas import mining as job
+from tests.integration.api.conftest import Clock, connect, login
+from tests.integration.api.mining.conftest import (
+    CHAIN,
+    CONTRACT,
+    EVIDENCE,
+    LINK,
+    OTHER,
+    Mine,
+    Rebuild,
+    entry,
+    key,
+    record,
+)
+
+
+@pytest.fixture
+def agent(client: TestClient) -> dict[str, Any]:
+    return connect(client)
+
+
+def kinds(database: Database, agent: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
+    """Rows of the feed of an agent: kind, tenths and credits."""
+    with database.read() as session:
+        query = select(EarnFeedRow).where(EarnFeedRow.account_id == agent["user_id"])
+        rows = session.scalars(query.order_by(EarnFeedRow.id)).all()
+    return [(row.kind, row.tenths, row.credits) for row in rows]
+
+
+def test_an_approval__fills_the_field_and_pays_its_points(
+    mine: Mine, agent: dict[str, Any], database: Database
+) -> None:
+    made = mine.submit(agent, CHAIN, CONTRACT)
+    assert mine.approve(made) == {
+        "submission_id": made["submission_id"],
+        "entry_id": made["entries"][0]["entry_id"],
+        "field_name": "blockchain",
+        "status": "approved",
+        "reason_code": None,
+        "reviewed_by": "operator:1",
+        "points": "2.0",
+        "credits": 40,
+        "repaid_credits": 0,
+        "paid_credits": 40,
+        "queued_credits": 0,
+        "superseded": [],
+    }
+    assert mine.field("blockchain") | {"points": ""} == {
+        "field": "blockchain",
+        "points": "",
+        "credit_on_approval": 40,
+        "credit": 40,
+        "current_value": "ethereum",
+        "pending": False,
+    }
+    assert mine.fields()["total_empty"] == 8
+    assert sorted(kinds(database, agent)[2:]) == [("mine_approved", 20, 40), ("paid", None, 40)]
+    shown = mine.client.get("/agent/mining/balance", headers=key(agent)).json()
+    assert (shown["credit_balance"], shown["earned"], shown["owed"]) == (50, 40, 0)
+    assert shown["recent_rewards"] == [
+        {
+            "submission_id": made["submission_id"],
+            "entry_id": made["entries"][0]["entry_id"],
+            "token_id": "binance_link_usdt",
+            "field_name": "blockchain",
+            "points": "2.0",
+            "credits": 40,
+            "queued_credits": 0,
+            "approved_at": "2026-11-21T12:00:00Z",
+        }
+    ]
+
+
+def test_what_a_cap_stops__is_queued(mine_with: Rebuild) -> None:
+    mine = mine_with(new_account_payout_credits_per_day=30)
+    agent = connect(mine.client)
+    approved = mine.approve(mine.submit(agent, CHAIN))
+    assert (approved["paid_credits"], approved["queued_credits"]) == (30, 10)
+    reward = mine.client.get("/agent/mining/balance", headers=key(agent)).json()["recent_rewards"]
+    assert reward[0]["queued_credits"] == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"match": False}, "match"),
+        ({"match": None}, "match"),
+        ({"observed_at": None}, "observed_at"),
+        ({"observed_at": "2026-11-21T12:00:01Z"}, "observed_at"),
+        ({"observed_at": "2026-11-21"}, "observed_at"),
+        ({"method": "guessed"}, "method"),
+        ({"source": "http://docs.chain.link/"}, "source"),
+        ({"observed_result": "\u202e"}, "observed_result"),
+        ({"observed_result": "x" * 501}, "observed_result"),
+        ({"points": "900.0"}, "points"),
+    ],
+)
+def test_an_approval_without_a_whole_record__is_refused_with_nothing_paid(
+    mine: Mine, agent: dict[str, Any], changes: dict[str, Any], field: str
+) -> None:
+    made = mine.submit(agent, CHAIN)
+    before = mine.rows()
+    answer = mine.decide("approve", made["submission_id"], **(record(made) | changes))
+    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field)
+    assert mine.rows() == before
+
+
+def test_a_record__leaves_out_nothing(mine: Mine, agent: dict[str, Any]) -> None:
+    made = mine.submit(agent, CHAIN)
+    for name in ("method", "source", "observed_at", "observed_result", "match"):
+        body = {part: value for part, value in record(made).items() if part != name}
+        answer = mine.decide("approve", made["submission_id"], **body)
+        assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, name)
+
+
+def test_an_entry__is_named_where_there_are_several_and_decided_once(
+    mine: Mine, agent: dict[str, Any]
+) -> None:
+    made = mine.submit(agent, CHAIN, entry("website_url", "https://a.example/"))
+    unnamed = mine.decide("reject", made["submission_id"], reason_code="out_of_date")
+    assert unnamed.json()["detail"].startswith("entry_id: name the entry; the submission has")
+    unknown = mine.decide("reject", made["submission_id"], entry_id=999, reason_code="out_of_date")
+    assert unknown.status_code == 404
+    nowhere = mine.decide("reject", 999, reason_code="out_of_date")
+    assert nowhere.status_code == 404
+    mine.approve(made)
+    for verb, body in (("approve", record(made)), ("reject", {"reason_code": "value_wrong"})):
+        named = body | {"entry_id": made["entries"][0]["entry_id"]}
+        assert mine.decide(verb, made["submission_id"], **named).status_code == 409
+    alone = mine.submit(agent, entry("audit_url", "https://a.example/"))
+    assert (
+        mine.decide("reject", alone["submission_id"], reason_code="out_of_date").status_code == 200
+    )
+
+
+@pytest.mark.parametrize("reason", ["superseded", "reversed", "wrong", "", None])
+def test_a_rejection__has_a_reason_that_reviewers_have(
+    mine: Mine, agent: dict[str, Any], reason: str | None
+) -> None:
+    made = mine.submit(agent, CHAIN)
+    answer = mine.decide("reject", made["submission_id"], reason_code=reason)
+    assert (answer.status_code, answer.json()["detail"][:11]) == (400, "reason_code")
+
+
+def test_an_address__is_approved_after_its_chain(mine: Mine, agent: dict[str, Any]) -> None:
+    made = mine.submit(agent, CHAIN, CONTRACT)
+    early = mine.decide("approve", made["submission_id"], **record(made, 1))
+    assert (early.status_code, "approve a blockchain of the listing first" in early.text) == (
+        409,
+        True,
+    )
+    mine.approve(made, 0)
+    mine.approve(made, 1)
+    assert mine.field("contract_address")["current_value"] == LINK
+
+
+@pytest.mark.parametrize(
+    ("reason_code", "earned"),
+    [("value_wrong", (60, -60)), ("evidence_insufficient", (0, 0))],
+)
+def test_re_observers__are_paid_by_the_truth_that_the_review_found(
+    mine: Mine, agent: dict[str, Any], reason_code: str, earned: tuple[int, int]
+) -> None:
+    made = mine.submit(agent, CHAIN)
+    honest, liar = (connect(mine.client, agent_name=name) for name in ("honest", "liar"))
+    mine.re_observe(honest, made["entries"][0]["task_id"], "mismatch")
+    mine.re_observe(liar, made["entries"][0]["task_id"], "match")
+    mine.reject(made, reason_code)
+    got = [mine.credits(one)["earned"] - mine.credits(one)["owed"] for one in (honest, liar)]
+    assert tuple(got) == earned
+
+
+def test_an_approval__pays_those_who_said_match(mine: Mine, agent: dict[str, Any]) -> None:
+    made = mine.submit(agent, CHAIN)
+    honest = connect(mine.client, agent_name="honest")
+    mine.re_observe(honest, made["entries"][0]["task_id"])
+    mine.approve(made)
+    assert mine.credits(honest)["earned"] == 60
+
+
+def test_a_superseded_value__settles_void(mine: Mine, agent: dict[str, Any]) -> None:
+    right, other = mine.submit(agent, CHAIN), mine.submit(agent, entry(value="base"))
+    honest = connect(mine.client, agent_name="honest")
+    mine.re_observe(honest, other["entries"][0]["task_id"], "mismatch")
+    mine.approve(right)
+    assert (mine.credits(honest)["earned"], mine.credits(honest)["owed"]) == (0, 0)
+
+
+def test_a_reversal__empties_the_field_and_takes_back_what_was_paid(
+    mine: Mine, agent: dict[str, Any], database: Database
+) -> None:
+    made = mine.submit(agent, CHAIN)
+    honest = connect(mine.client, agent_name="honest")
+    mine.re_observe(honest, made["entries"][0]["task_id"])
+    mine.approve(made)
+    back = mine.decide("reverse", made["submission_id"], reason="The page was wrong.")
+    assert back.status_code == 200, back.text
+    assert {name: back.json()[name] for name in ("status", "reason_code", "owed_credits")} == {
+        "status": "rejected",
+        "reason_code": "reversed",
+        "owed_credits": 40,
+    }
+    assert mine.field("blockchain")["current_value"] is None
+    assert (mine.credits(agent)["owed"], mine.credits(honest)["owed"]) == (40, 60)
+    again = mine.decide("reverse", made["submission_id"], reason="Again.")
+    assert again.status_code == 409
+    assert ("mine_reversed", 20, 40) in kinds(database, agent)
+    mine.approve(mine.submit(agent, CHAIN))  # the next approval repays
+    assert mine.credits(agent)["owed"] == 0
+    with database.read() as session:
+        assert sum(trial_balance(session).values()) == 0
+        assert verify(session, agent["user_id"]) == []
+
+
+def test_a_chain__is_not_reversed_while_an_address_stands_on_it(
+    mine: Mine, agent: dict[str, Any]
+) -> None:
+    made = mine.submit(agent, CHAIN, CONTRACT)
+    mine.approve(made, 0)
+    mine.approve(made, 1)
+    ids = [one["entry_id"] for one in made["entries"]]
+    refused = mine.decide("reverse", made["submission_id"], entry_id=ids[0], reason="No.")
+    assert (refused.status_code, "reverse that one first" in refused.text) == (409, True)
+    for entry_id in reversed(ids):
+        answer = mine.decide("reverse", made["submission_id"], entry_id=entry_id, reason="No.")
+        assert answer.status_code == 200, answer.text
+
+
+def test_the_owner_of_the_submitter__decides_nothing_about_it(
+    mine: Mine,
+    operators_wallet: LocalAccount,
+    signed_in: Callable[[], tuple[Any, dict[str, str]]],
+    database: Database,
+) -> None:
+    owned = connect(mine.client, login(mine.client, operators_wallet))
+    made = mine.submit(owned, CHAIN)
+    other = mine.submit(connect(mine.client, agent_name="other"), entry(value="base"))
+    client, headers = signed_in()
+    before = mine.rows()
+    with client:
+        path = f"/admin/mining/submissions/{made['submission_id']}"
+        for verb, body in (("approve", record(made)), ("reject", {"reason_code": "value_wrong"})):
+            answer = client.post(f"{path}/{verb}", json=body, headers=headers)
+            assert (answer.status_code, "which your wallet owns" in answer.text) == (403, True)
+        assert mine.rows() == before
+        decided = client.post(
+            f"/admin/mining/submissions/{other['submission_id']}/reject",
+            json={"reason_code": "value_wrong"},
+            headers=headers,
+        )
+        assert decided.json()["reviewed_by"] == "operator:1"
+    mine.approve(made)
+    with database.read() as session:
+        names = session.scalars(select(MiningReview.operator).order_by(MiningReview.id))
+        assert [*names] == ["operator:1", "operator:2"]
+
+
+def test_agents_and_owners__decide_nothing(mine: Mine, agent: dict[str, Any]) -> None:
+    made = mine.submit(agent, CHAIN)
+    for verb, body in (
+        ("approve", record(made)),
+        ("reject", {"reason_code": "value_wrong"}),
+        ("reverse", {"reason": "No."}),
+    ):
+        answer = mine.decide(verb, made["submission_id"], key(agent), **body)
+        assert answer.status_code == 403
+    assert mine.client.get("/admin/queue", headers=key(agent)).status_code == 403
+
+
+# At once
+
+
+def at_once(calls: list[Callable[[], int]]) -> list[int]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return sorted(future.result() for future in [pool.submit(call) for call in calls])
+
+
+def test_the_same_value_twice_at_once__is_one_submission_and_one_duplicate(mine: Mine) -> None:
+    agents = [connect(mine.client, agent_name=f"agent {n}") for n in range(4)]
+    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN, CONTRACT]}
+
+    def send(agent: dict[str, Any]) -> Callable[[], int]:
+        return lambda: (
+            mine.client.post("/agent/mining/submit", json=body, headers=key(agent)).status_code
+        )
+
+    assert at_once([send(agent) for agent in agents]) == [200, 409, 409, 409]
+    assert mine.rows()["mining_entry"] == 2
+
+
+def test_two_approvals_at_once__pay_once(mine: Mine, agent: dict[str, Any]) -> None:
+    made = mine.submit(agent, CHAIN)
+    other = mine.submit(connect(mine.client, agent_name="other"), entry(value="base"))
+
+    def send(what: dict[str, Any]) -> Callable[[], int]:
+        return lambda: mine.decide("approve", what["submission_id"], **record(what)).status_code
+
+    assert at_once([send(made), send(made), send(other), send(other)]) == [200, 409, 409, 409]
+    assert mine.rows()["earn_award"] == mine.rows()["mining_fact"] == 1
+
+
+def test_approvals_and_submissions_at_once__wait_for_one_another_and_all_end(mine: Mine) -> None:
+    agents = [connect(mine.client, agent_name=f"agent {n}") for n in range(4)]
+    names = ("website_url", "audit_url", "supply_url", "unlocks_url")
+    made = [
+        mine.submit(agent, entry(name, "https://a.example/"))
+        for agent, name in zip(agents, names, strict=True)
+    ]
+
+    def approve(what: dict[str, Any]) -> Callable[[], int]:
+        return lambda: mine.decide("approve", what["submission_id"], **record(what)).status_code
+
+    def send(agent: dict[str, Any], value: str) -> Callable[[], int]:
+        body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [entry(value=value)]}
+        return lambda: (
+            mine.client.post("/agent/mining/submit", json=body, headers=key(agent)).status_code
+        )
+
+    chains = ("base", "bsc", "tron", "solana")
+    calls = [*map(approve, made), *map(send, agents, chains)]
+    assert at_once(calls) == [200] * 8
+
+
+# The queue
+
+
+def test_the_queue__shows_whole_values_and_evidence_oldest_first(
+    mine: Mine, agent: dict[str, Any]
+) -> None:
+    first = mine.submit(agent, CHAIN, CONTRACT)
+    second = mine.submit(agent, entry("website_url", "https://chain.link/"))
+    page = mine.client.get("/admin/queue", params={"limit": 2}, headers=mine.operator).json()
+    assert page["kind"] == "submission"
+    assert page["items"][1] == {
+        "id": first["entries"][1]["entry_id"],
+        "at": "2026-11-21T12:00:00Z",
+        "submission": {
+            "submission_id": first["submission_id"],
+            "entry_id": first["entries"][1]["entry_id"],
+            "token_id": "binance_link_usdt",
+            "exchange": "binance",
+            "symbol": "LINK/USDT",
+            "field_name": "contract_address",
+            "field_value": LINK,
+            "chain": "ethereum",
+            "evidence_url": EVIDENCE,
+            "submitter_id": agent["user_id"],
+            "submitter": "quant",
+            "task_id": first["entries"][1]["task_id"],
+            "proofs": 0,
+            "gold": False,
+        },
+    }
+    rest = mine.client.get(
+        "/admin/queue", params={"limit": 2, "cursor": page["next_cursor"]}, headers=mine.operator
+    ).json()
+    assert [one["id"] for one in rest["items"]] == [second["entries"][0]["entry_id"]]
+    assert rest["next_cursor"] is None
+    mine.reject(second)
+    assert len(mine.client.get("/admin/queue", headers=mine.operator).json()["items"]) == 2
+
+
+@pytest.mark.parametrize("kind", ["proof", "claim", "application", "vault_request", "kg_claim"])
+def test_the_queue_of_another_kind__is_empty_while_nothing_waits(mine: Mine, kind: str) -> None:
+    answer = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator)
+    assert answer.json() == {"kind": kind, "items": [], "next_cursor": None}
+
+
+def test_the_queue_of_an_unknown_kind__is_refused(mine: Mine) -> None:
+    answer = mine.client.get("/admin/queue", params={"kind": "all"}, headers=mine.operator)
+    assert answer.status_code == 400
+
+
+def test_claims_and_proofs__are_in_the_queue_until_their_verdict(
+    mine: Mine, agent: dict[str, Any]
+) -> None:
+    task = mine.client.post(
+        "/admin/tasks",
+        json={
+            "category": "survey",
+            "title": "Look",
+            "points": "1.0",
+            "subject": "binance_link_usdt",
+        },
+        headers=mine.operator,
+    )
+    assert task.status_code in (200, 201), task.text
+    task_id = task.json()["id"] if "id" in task.json() else task.json()["task_id"]
+    claimed = mine.client.post(f"/tasks/{task_id}/claim", headers=key(agent))
+    assert claimed.status_code in (200, 201), claimed.text
+
+    def waits(kind: str) -> list[str | None]:
+        items = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator).json()
+        return [one["claim"]["observed_result"] for one in items["items"]]
+
+    assert (waits("claim"), waits("proof")) == ([None], [])
+    proof = {
+        "task_id": task_id,
+        "observed_at": "2026-11-21T11:59:00Z",
+        "observed_result": "Done.",
+    }
+    filed = mine.client.post("/tasks/submit-proof", json=proof, headers=key(agent))
+    assert filed.status_code in (200, 201), filed.text
+    assert (waits("claim"), waits("proof")) == ([], ["Done."])
+
+
+# Gold
+
+
+def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") -> dict[str, Any]:
+    """A value that an operator knows to be wrong, submitted for an agent of the house."""
+    with mine.database.write() as session:
+        by = session.scalar(text("select id from account where kind = 'operator'")) or 0
+        made = gold.submit(
+            session,
+            agent["user_id"],
+            "binance",
+            "LINK/USDT",
+            "blockchain",
+            value,
+            EVIDENCE,
+            by,
+            clock.now,
+        )
+    return {
+        "submission_id": made.submission_id,
+        "entries": [{"entry_id": one.entry_id, "task_id": one.task_id} for one in made.entries],
+    }
+
+
+def test_gold__looks_like_any_submission_to_whoever_is_no_operator(
+    mine: Mine, agent: dict[str, Any], clock: Clock, database: Database
+) -> None:
+    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
+    honest = mine.submit(agent, entry(value="base"))
+    shown = [
+        mine.client.get(f"/tasks/{made['entries'][0]['task_id']}").json()
+        for made in (planted, honest)
+    ]
+    same = [set(one) for one in shown]
+    assert same[0] == same[1]
+    assert shown[0]["title"] == shown[1]["title"]
+    queue = mine.client.get("/admin/queue", headers=mine.operator).json()["items"]
+    assert [one["submission"]["gold"] for one in queue] == [True, False]
+
+
+def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock) -> None:
+    planted = plant(mine, agent, clock)
+    answer = mine.decide("approve", planted["submission_id"], **record(planted))
+    assert (answer.status_code, "known to be wrong" in answer.text) == (409, True)
+
+
+def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
+    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
+    task_id = planted["entries"][0]["task_id"]
+    others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
+    for one in others[:4]:
+        mine.re_observe(one, task_id, "mismatch")
+    assert job.run(place, clock.now) == {"rejected": 0}
+    mine.re_observe(others[4], task_id, "match")
+    assert job.run(place, clock.now) == {"rejected": 1}
+    assert job.run(place, clock.now) == {"rejected": 0}
+    assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
+    assert mine.credits(others[4])["owed"] == 60
+
+
+def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:
+    house = connect(mine.client, agent_name="house")
+    plant(mine, house, clock)
+    clock.pass_(hours=23, minutes=59, seconds=59)
+    assert job.run(place, clock.now) == {"rejected": 0}
+    clock.pass_(seconds=1)
+    assert job.run(place, clock.now) == {"rejected": 1}
+    shown = mine.submissions(house)[0]["entries"][0]
+    assert (shown["status"], shown["reason_code"]) == ("rejected", "value_wrong")
+    assert shown["review"]["reviewed_by"] == "operator:1"
+
+
+def test_gold__beside_an_approved_value_is_wrong_not_superseded(
+    mine: Mine, agent: dict[str, Any], clock: Clock
+) -> None:
+    house = connect(mine.client, agent_name="house")
+    plant(mine, house, clock)
+    mine.approve(mine.submit(agent, CHAIN))
+    assert mine.submissions(house)[0]["entries"][0]["reason_code"] == "value_wrong"
+    with mine.database.read() as session:
+        assert queries.pending_gold(session, 10) == []
+
+
+def test_another_address_of_the_same_field__is_another_value(
+    mine: Mine, agent: dict[str, Any]
+) -> None:
+    mine.submit(agent, CHAIN, CONTRACT)
+    mine.submit(agent, entry(value="base"), entry("contract_address", OTHER))
+    assert mine.rows()["mining_entry"] == 4

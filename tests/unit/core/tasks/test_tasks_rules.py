@@ -1,0 +1,284 @@
+"""The life of tasks and claims, move by move, and what a settlement pays."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InvalidParameterError
+from core.tasks.rules import (
+    CLAIM_LIFE,
+    FURTHEST,
+    TASK_LIFE,
+    ClaimMove,
+    ClaimStage,
+    FiledProof,
+    ProofOutcome,
+    ProofVerdict,
+    TaskMove,
+    TaskState,
+    Truth,
+    WrongMoveError,
+    claim_after,
+    furthest,
+    is_exclusive,
+    require_observed,
+    require_source,
+    settle,
+    task_after,
+    tenths_on_approval,
+)
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MATCH, MISMATCH, UNVERIFIABLE = ProofVerdict
+
+TASK_MOVES = {
+    ("open", "hold"): "held",
+    ("held", "release"): "open",
+    ("held", "settle"): "settled",
+    ("open", "close"): "closing",
+    ("open", "settle"): "settled",
+    ("closing", "settle"): "settled",
+    ("settled", "release"): "open",
+}
+CLAIM_MOVES = {
+    ("open", "claim"): "claimed",
+    ("claimed", "submit"): "submitted",
+    ("claimed", "lapse"): "expired",
+    ("submitted", "verify"): "verified",
+    ("submitted", "reject"): "rejected",
+    ("submitted", "void"): "void",
+    ("verified", "record"): "points_recorded",
+    ("points_recorded", "pay"): "paid",
+    ("verified", "reverse"): "rejected",
+    ("points_recorded", "reverse"): "rejected",
+    ("paid", "reverse"): "rejected",
+    ("verified", "void"): "void",
+    ("points_recorded", "void"): "void",
+    ("paid", "void"): "void",
+    ("rejected", "void"): "void",
+}
+
+
+@pytest.mark.parametrize(("state", "move"), list(product(TaskState, TaskMove)))
+def test_a_task__moves_along_its_table_alone(state: TaskState, move: TaskMove) -> None:
+    expected = TASK_MOVES.get((state.value, move.value))
+    if expected is None:
+        with pytest.raises(WrongMoveError) as refused:
+            task_after(state, move)
+        assert (refused.value.state, refused.value.move) == (state, move)
+    else:
+        assert task_after(state, move) == expected
+
+
+@pytest.mark.parametrize(("stage", "move"), list(product(ClaimStage, ClaimMove)))
+def test_a_claim__moves_along_its_table_alone(stage: ClaimStage, move: ClaimMove) -> None:
+    expected = CLAIM_MOVES.get((stage.value, move.value))
+    if expected is None:
+        with pytest.raises(WrongMoveError) as refused:
+            claim_after(stage, move)
+        assert str(refused.value) == f"{stage.value}: {move.value} is not possible"
+    else:
+        assert claim_after(stage, move) == expected
+
+
+def test_the_tables__have_no_other_line() -> None:
+    assert len(TASK_LIFE) == len(TASK_MOVES)
+    assert len(CLAIM_LIFE) == len(CLAIM_MOVES)
+
+
+def test_every_stage__is_reached_from_open() -> None:
+    reached = {ClaimStage.OPEN}
+    for _ in ClaimStage:
+        reached |= {after for (before, _), after in CLAIM_LIFE.items() if before in reached}
+    assert reached == set(ClaimStage)
+
+
+def test_expired_and_void__are_final() -> None:
+    last = {ClaimStage.EXPIRED, ClaimStage.VOID}
+    assert [line for line in CLAIM_LIFE if line[0] in last] == []
+
+
+@pytest.mark.parametrize(
+    ("stages", "expected"),
+    [
+        ((), "open"),
+        (("expired", "rejected", "void"), "open"),
+        (("claimed", "expired"), "claimed"),
+        (("submitted", "claimed"), "submitted"),
+        (("verified", "submitted"), "verified"),
+        (("points_recorded", "verified"), "points_recorded"),
+        (("points_recorded", "paid", "rejected"), "paid"),
+    ],
+)
+def test_furthest__is_that_of_all_claims(stages: Sequence[str], expected: str) -> None:
+    assert furthest(map(ClaimStage, stages)) == expected
+
+
+def test_furthest__names_the_six_of_the_specification() -> None:
+    assert [stage.value for stage in FURTHEST] == [
+        "open",
+        "claimed",
+        "submitted",
+        "verified",
+        "points_recorded",
+        "paid",
+    ]
+
+
+def test_a_re_observation_alone__takes_several_claims() -> None:
+    assert (is_exclusive("reobserve"), is_exclusive("translation")) == (False, True)
+
+
+def test_points__are_those_of_the_operator_or_three_for_a_re_observation() -> None:
+    assert tenths_on_approval("translation", 25) == 25
+    assert tenths_on_approval("reobserve", 25) == 30
+
+
+# Proofs
+
+
+@pytest.mark.parametrize("at", [NOW, NOW - timedelta(days=7)])
+def test_observed_at__may_be_now_and_seven_days_ago(at: datetime) -> None:
+    require_observed(at, NOW)
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        (NOW + timedelta(microseconds=1), "write when you looked, a time that is past"),
+        (
+            NOW - timedelta(days=7, microseconds=1),
+            "look again; an observation older than 7 days proves nothing now",
+        ),
+    ],
+)
+def test_observed_at__in_the_future_or_older__is_refused(at: datetime, says: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        require_observed(at, NOW)
+    assert (refused.value.field, refused.value.rule) == ("observed_at", says)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com",
+        "https://example.com:8443/a?b=c#d",
+        "https://[2001:db8::1]/a",
+        "https://example.com/" + "a" * 480,
+    ],
+)
+def test_a_source__of_https_is_taken(url: str) -> None:
+    require_source(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://example.com",
+        "https://",
+        "https:///path",
+        "https://user:secret@example.com",
+        "https://user@example.com",
+        "https://example.com:port",
+        "https://example.com/a b",
+        "https://example.com/\u202e",
+        "javascript:alert(1)",
+        "https://example.com/" + "a" * 481,
+    ],
+)
+def test_another_source__is_refused_by_name(url: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        require_source(url)
+    assert refused.value.field == "source_url"
+
+
+# The settlement
+
+
+def proofs(*verdicts: ProofVerdict) -> list[FiledProof]:
+    return [FiledProof(place=place, verdict=one) for place, one in enumerate(verdicts, 1)]
+
+
+def shown(outcomes: Sequence[ProofOutcome]) -> list[tuple[str, int]]:
+    return [(one.stage.value, one.tenths) for one in outcomes]
+
+
+PAID, UNPAID = ("points_recorded", 30), ("verified", 0)
+WRONG, NOTHING = ("rejected", -30), ("void", 0)
+
+
+def test_the_first_five_that_agree__are_paid_and_the_sixth_is_verified() -> None:
+    assert shown(settle(proofs(*[MATCH] * 6), Truth.MATCH)) == [PAID] * 5 + [UNPAID]
+
+
+def test_a_wrong_one__owes_and_takes_no_place() -> None:
+    found = settle(proofs(MISMATCH, *[MATCH] * 5, MISMATCH), Truth.MATCH)
+    assert shown(found) == [WRONG, *[PAID] * 5, WRONG]
+
+
+def test_of_a_wrong_value__those_that_saw_another_are_paid() -> None:
+    assert shown(settle(proofs(MISMATCH, MATCH), Truth.MISMATCH)) == [PAID, WRONG]
+
+
+@pytest.mark.parametrize("truth", list(Truth))
+def test_unverifiable__is_void(truth: Truth) -> None:
+    assert shown(settle(proofs(UNVERIFIABLE), truth)) == [NOTHING]
+
+
+def test_without_a_truth__all_is_void() -> None:
+    assert shown(settle(proofs(MATCH, MISMATCH, UNVERIFIABLE), Truth.VOID)) == [NOTHING] * 3
+
+
+def test_evidence__pays_and_costs_nothing() -> None:
+    late = [
+        FiledProof(place=1, verdict=MATCH, is_evidence=True),
+        FiledProof(place=2, verdict=MISMATCH, is_evidence=True),
+    ]
+    assert shown(settle(late, Truth.MATCH)) == [NOTHING] * 2
+
+
+def test_receipt__orders_them_whatever_their_order_in_the_list() -> None:
+    found = settle(list(reversed(proofs(*[MATCH] * 6))), Truth.MATCH)
+    assert [(one.place, one.tenths) for one in found] == [
+        (1, 30),
+        (2, 30),
+        (3, 30),
+        (4, 30),
+        (5, 30),
+        (6, 0),
+    ]
+
+
+FILED = st.lists(st.tuples(st.sampled_from(list(ProofVerdict)), st.booleans()), max_size=24).map(
+    lambda rows: [
+        FiledProof(place=place, verdict=verdict, is_evidence=late)
+        for place, (verdict, late) in enumerate(rows, 1)
+    ]
+)
+
+
+@settings(max_examples=2_000)
+@given(filed=FILED, truth=st.sampled_from(list(Truth)), cut=st.integers(0, 24))
+def test_a_settlement__holds_its_laws(filed: list[FiledProof], truth: Truth, cut: int) -> None:
+    found = {one.place: one for one in settle(filed, truth)}
+    assert set(found) == {one.place for one in filed}  # each once
+    counted = [one for one in filed if not one.is_evidence and truth is not Truth.VOID]
+    right = [one.place for one in counted if one.verdict.value == truth.value]
+    wrong = {
+        one.place
+        for one in counted
+        if one.verdict.value != truth.value and one.verdict is not UNVERIFIABLE
+    }
+    assert {place for place, one in found.items() if one.tenths > 0} == set(right[:5])
+    assert {place for place, one in found.items() if one.tenths < 0} == wrong
+    assert {one.tenths for one in found.values()} <= {-30, 0, 30}
+    assert sum(max(one.tenths, 0) for one in found.values()) <= 150
+    # what came later changes nothing of what came before
+    for one in settle(filed[:cut], truth):
+        assert found[one.place] == one
