@@ -11,7 +11,7 @@ Laws
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import rfc8785
@@ -22,6 +22,19 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 # RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
 MAX_SAFE_INT = 2**53 - 1
+READ_AT_ONCE = 6  # objects and lists within one another; deeper ones take the other way
+
+
+def _reader() -> msgspec.json.Decoder[Any]:
+    """Of objects of plain values that are no deeper: any other JSON is refused, a float too."""
+    leaf: Any = Annotated[int, msgspec.Meta(ge=-MAX_SAFE_INT, le=MAX_SAFE_INT)] | None | bool | str
+    kind = leaf
+    for _ in range(READ_AT_ONCE - 1):
+        kind = leaf | dict[str, kind] | list[kind]  # type: ignore[valid-type]
+    return msgspec.json.Decoder(dict[str, kind])  # type: ignore[valid-type]
+
+
+_read = _reader().decode
 
 
 def canonical_json(value: Any, path: str = "$") -> bytes:
@@ -32,11 +45,32 @@ def canonical_json(value: Any, path: str = "$") -> bytes:
     Errors: InvalidParameterError names the path (below `path`) of what cannot be written (a float,
     an int beyond 2**53 - 1, a key that is not text, text that is no Unicode, any other type).
     """
-    plain = value if _is_plain(value) else _plain(value, path)
+    return canonical_plain(value if _is_plain(value) else _plain(value, path))
+
+
+def canonical_plain(plain: Any) -> bytes:
+    """`canonical_json` of a value that `canonical_json` took, or `read_canonical` gave, before: it
+    is not looked at again.
+    """
     written = _encode(plain)
     # In ASCII, sorted and compact JSON is what RFC 8785 says, and this encoder writes it twenty
     # times faster.
     return written if written.isascii() else rfc8785.dumps(plain)
+
+
+def read_canonical(content: bytes) -> dict[str, Any] | None:
+    """The object of which `content` is the `canonical_json`, where a look at the bytes shows that.
+
+    None says nothing: what the bytes are is then for a JSON reader and `canonical_json` to say.
+    """
+    # without an escape there is no NUL and no surrogate: JSON has no bare control characters
+    if not content.isascii() or b"\\" in content:
+        return None
+    try:
+        found: dict[str, Any] = _read(content)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found if _encode(found) == content else None
 
 
 def plain_json(value: Any) -> Any:

@@ -35,7 +35,7 @@ def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     rounded.
     Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """
-    found = _base_units(text) if len(text) <= LONGEST else None
+    found = usdc_e6_or_none(text)
     if found is None:
         is_large = _TOO_LARGE.fullmatch(text) is not None
         rule = (
@@ -45,6 +45,11 @@ def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
         )
         raise InvalidNumberError(field, text, rule)
     return found
+
+
+def usdc_e6_or_none(text: str) -> UsdcE6 | None:
+    """As `usdc_e6_from_text`; None where that is an error."""
+    return _base_units(text) if len(text) <= LONGEST else None
 
 
 @lru_cache(maxsize=4_096)

@@ -137,7 +137,7 @@ class World:
             self._note(part)
         self._hold_to_order(before)
 
-    def _note(self, part: payout.Part) -> None:
+    def _note(self, part: payout.PayoutPart) -> None:
         item = part.item
         made = self.made[self.refs[item.award_id]]
         made.repaid += part.repaid

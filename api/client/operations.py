@@ -2531,6 +2531,14 @@ class TasksTaskSubject(TypedDict):
     text: str | None
     token_id: str | None
     field_name: str | None
+    shown_value: (
+        str | None
+    )  # the value that was submitted, its middle left out; null: too short to show
+    evidence_host: str | None
+    value: (
+        str | None
+    )  # the whole value, for its submitter and whoever holds an open claim; else null
+    evidence_url: str | None  # as value
 
 
 class TasksTaskList(TypedDict):
@@ -2611,6 +2619,14 @@ class TasksTaskDetail(TypedDict):
     truth: TasksTruth | None  # what the review of a re-observed value found out
     proofs_total: int
     proofs: list[TasksFiledProof]  # the first 50 once the task has settled; before, your own alone
+
+
+class TasksGoldValue(TypedDict):
+    exchange: str
+    symbol: str
+    field_name: str
+    field_value: str
+    evidence_url: str
 
 
 class TransfersBalance(TypedDict):
@@ -4613,9 +4629,11 @@ class TasksCalls(Calls):
         self,
         *,
         category: str,
-        title: str,
-        points: str,
-        subject: str,
+        title: str | None = None,
+        points: str | None = None,
+        subject: str | None = None,
+        gold: TasksGoldValue | None = None,
+        agent_id: str | int | None = None,
         idempotency_key: str | None = None,
     ) -> TasksTaskRow:
         """Offer a task that takes one claim at a time.
@@ -4628,7 +4646,8 @@ class TasksCalls(Calls):
                 "POST",
                 "/admin/tasks",
                 "operator",
-                {"category": category, "title": title, "points": points, "subject": subject},
+                {"category": category}
+                | given(title=title, points=points, subject=subject, gold=gold, agent_id=agent_id),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),

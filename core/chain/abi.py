@@ -6,8 +6,8 @@ compiler's output.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,27 @@ _WORDS: Mapping[str, Callable[[bytes], Any]] = {
 }
 
 
+_Readers = tuple[Callable[[bytes], Any], ...]
+
+
+def _readers_of(parameters: Iterable[Parameter]) -> _Readers | None:
+    """None: one of them is no word."""
+    readers = [_WORDS.get(parameter.type) for parameter in parameters]
+    found = tuple(reader for reader in readers if reader is not None)
+    return found if len(found) == len(readers) else None
+
+
+def _read_words(readers: _Readers, data: bytes) -> tuple[Any, ...]:
+    """Of exactly as many words. Errors: AbiDecodeError."""
+    starts = range(0, len(data), WORD_BYTES)
+    return tuple(
+        [
+            read(data[start : start + WORD_BYTES])
+            for read, start in zip(readers, starts, strict=True)
+        ]
+    )
+
+
 class _BoundedStream(ContextFramesBytesIO):
     """Offsets may overlap, so that a few KB unfold into GBs.
 
@@ -235,12 +256,9 @@ def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ..
 
     Errors: AbiDecodeError.
     """
-    readers = [_WORDS.get(parameter.type) for parameter in parameters]
-    if len(data) == WORD_BYTES * len(readers) and None not in readers:
-        words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
-        return tuple(
-            reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None
-        )
+    readers = _readers_of(parameters)
+    if readers is not None and len(data) == WORD_BYTES * len(readers):
+        return _read_words(readers, data)
     try:
         values = _DECODER.decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
@@ -270,11 +288,36 @@ class FunctionAbi:
         return decode_values(self.outputs, data)
 
 
+class _Side:
+    """The indexed arguments of an event, or the others: what reading a log needs of them."""
+
+    __slots__ = ("names", "parameters", "readers")
+
+    def __init__(self, parameters: Iterable[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self.names = tuple(parameter.name for parameter in self.parameters)
+        self.readers = _readers_of(self.parameters)
+
+    def values(self, data: bytes) -> Iterator[tuple[str, Any]]:
+        """Errors: AbiDecodeError."""
+        if self.readers is not None and len(data) == WORD_BYTES * len(self.readers):
+            found = _read_words(self.readers, data)
+        else:
+            found = decode_values(self.parameters, data)
+        return zip(self.names, found, strict=True)
+
+
 @dataclass(frozen=True, slots=True)
 class EventAbi:
     name: str
     topic: str
     inputs: tuple[Parameter, ...]
+    indexed: _Side = field(init=False, repr=False, compare=False)
+    plain: _Side = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indexed", _Side(p for p in self.inputs if p.indexed))
+        object.__setattr__(self, "plain", _Side(p for p in self.inputs if not p.indexed))
 
     def decode(self, topics: Sequence[str], data: str) -> dict[str, Any]:
         """The arguments by name.
@@ -284,20 +327,16 @@ class EventAbi:
         Errors: AbiDecodeError, also when the number of topics differs or data is longer than the
         form.
         """
-        indexed = [p for p in self.inputs if p.indexed]
-        plain = [p for p in self.inputs if not p.indexed]
         words = [_told_bytes(topic) for topic in topics[1:]]
-        if len(words) != len(indexed) or any(len(word) != WORD_BYTES for word in words):
+        wanted = len(self.indexed.names)
+        if len(words) != wanted or any(len(word) != WORD_BYTES for word in words):
             raise AbiDecodeError(
-                f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or "
+                f"{self.name} has {wanted} indexed arguments, the log {len(words)}, or "
                 "of another length"
             )
-        values = dict(
-            zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True)
-        )
-        return values | dict(
-            zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True)
-        )
+        values = dict(self.indexed.values(b"".join(words)))
+        values.update(self.plain.values(_told_bytes(data)))
+        return values
 
 
 @dataclass(frozen=True, slots=True)

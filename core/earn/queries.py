@@ -27,7 +27,7 @@ from core.db import locks
 from core.db.arrays import table_of
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
-from core.earn.rules.payout import CapKind, Item, Part
+from core.earn.rules.payout import CapKind, Item, PayoutPart
 from core.earn.tables import EarnAward, EarnDay, EarnQueue, EarnReversal, EarnTotal
 
 LOCK: Final = "payouts"
@@ -111,14 +111,14 @@ def enqueue(session: WriteSession, item: Item, not_before: date) -> None:
     move_totals(session, 1, item.left)
 
 
-def next_look(part: Part, today: date) -> date:
+def next_look(part: PayoutPart, today: date) -> date:
     """When a rest is looked at again: tomorrow if a cap stopped it. Where the budget did, the queue
     stands, and may go on today.
     """
     return today if part.cap in (None, CapKind.DAY_BUDGET) else today + timedelta(days=1)
 
 
-def save_parts(session: WriteSession, parts: Iterable[Part], today: date) -> None:
+def save_parts(session: WriteSession, parts: Iterable[PayoutPart], today: date) -> None:
     """What was paid leaves the queue; the rest stays at its place."""
     all_parts = list(parts)
     gone = [part.item.award_id for part in all_parts if part.left == 0]

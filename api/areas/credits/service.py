@@ -118,14 +118,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                     ENFORCED,
                 ),
                 *_payout_caps(limits),
-                _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
-                _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
-                _limit(
-                    "rooms_posts_with_standing",
-                    limits.room_posts_per_hour_with_standing,
-                    POSTS_OF,
-                    ENFORCED,
-                ),
+                *_posts_and_bond(limits),
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
             ],
@@ -165,6 +158,19 @@ def _payout_caps(limits: Limits) -> list[LimitEntry]:
         ),
     )
     return [_limit(key, most, unit, ENFORCED) for key, most, unit in caps]
+
+
+def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
+    return [
+        _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
+        _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
+        _limit(
+            "rooms_posts_with_standing",
+            limits.room_posts_per_hour_with_standing,
+            POSTS_OF,
+            ENFORCED,
+        ),
+    ]
 
 
 def _price(price: Price) -> PriceEntry:

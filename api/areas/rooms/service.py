@@ -69,7 +69,7 @@ def read(call: ReadCall, caller: Nobody, command: RoomQuery) -> Answer[HiveRoomP
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _PostCost:
     """Credits that a post takes: `fee` for good, `bond` until it is returned.
 
     `fee` None: the account has posted before; 0: an approved submission waives it.
@@ -144,20 +144,20 @@ def _require_rate(call: WriteCall, caller: AgentCaller, *, has_standing: bool) -
     )
 
 
-def _due(call: WriteCall, caller: AgentCaller, *, has_standing: bool) -> _Due:
+def _due(call: WriteCall, caller: AgentCaller, *, has_standing: bool) -> _PostCost:
     """Errors: Refusal agent_key_scope where something is due."""
     fee = None
     if not queries.has_entered(call.db, caller.account_id):
         waived = has_contribution(call.db, caller.account_id)
         fee = 0 if waived else PRICES[ENTRY_FEE].credits or 0
     needs_bond = not has_standing and takes_bond(safety.defense_level(call.db))
-    due = _Due(fee, call.deps.limits.bond_credits if needs_bond else 0)
+    due = _PostCost(fee, call.deps.limits.bond_credits if needs_bond else 0)
     if due.fee or due.bond:
         require_named_scope(caller, SPEND_SCOPE)
     return due
 
 
-def _take(call: WriteCall, caller: AgentCaller, due: _Due) -> int | None:
+def _take(call: WriteCall, caller: AgentCaller, due: _PostCost) -> int | None:
     """The bond's id; None: there is none. Errors: Refusal credit_insufficient."""
     try:
         if due.fee is not None:

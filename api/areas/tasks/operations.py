@@ -54,6 +54,7 @@ AREA = Area(
                 "already_claimed",
                 "already_submitted",
                 "task_closed",
+                "account_locked",
                 "credit_insufficient",
             ),
             block=False,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, Instant, JsonDecimal
+from api.kernel.fields import WHOLE, AccountId, Instant, JsonDecimal
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.tasks.rules import (
@@ -92,14 +92,35 @@ class OwnClaims(Paged):
     """The newest first."""
 
 
+class GoldValue(Command):
+    """A value that is known to be wrong (docs/mining.md#gold)."""
+
+    exchange: Annotated[str, Field(max_length=40)]
+    symbol: Annotated[str, Field(max_length=80)]
+    field_name: Annotated[str, Field(max_length=40)]
+    field_value: Annotated[str, Field(min_length=1, max_length=500)]
+    evidence_url: Annotated[str, Field(max_length=URL_CHARACTERS)]
+
+
 class CreateTask(Command):
+    """A re-observation takes gold and agent_id, every other category title, points and subject."""
+
     category: Category
-    title: Annotated[str, Field(max_length=TITLE_CHARACTERS)]
-    points: Points
-    subject: Annotated[
-        str,
-        Field(max_length=SUBJECT_CHARACTERS, description="what is to be done; everybody reads it"),
-    ]
+    title: Annotated[str, Field(max_length=TITLE_CHARACTERS)] | None = None
+    points: Points | None = None
+    subject: (
+        Annotated[
+            str,
+            Field(
+                max_length=SUBJECT_CHARACTERS, description="what is to be done; everybody reads it"
+            ),
+        ]
+        | None
+    ) = None
+    gold: GoldValue | None = None
+    agent_id: AccountId | None = Field(
+        default=None, description="of gold: the agent of the house that submits it"
+    )
 
 
 class GiveVerdict(Command):
@@ -123,6 +144,14 @@ class TaskSubject(AnswerBody):
     text: str | None
     token_id: str | None
     field_name: str | None
+    shown_value: str | None = Field(
+        description="the value that was submitted, its middle left out; null: too short to show"
+    )
+    evidence_host: str | None
+    value: str | None = Field(
+        description="the whole value, for its submitter and whoever holds an open claim; else null"
+    )
+    evidence_url: str | None = Field(description="as value")
 
 
 class TaskRow(AnswerBody):

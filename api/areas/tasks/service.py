@@ -1,6 +1,6 @@
 """The task market: browse, claim, prove, decide (docs/tasks.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
@@ -26,6 +26,7 @@ from api.areas.tasks.schemas import (
     TaskSubject,
 )
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.cases import require_unlocked
 from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
@@ -34,12 +35,15 @@ from core.earn.limits import payout_limits
 from core.earn.rules.payout import Source, person_of
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_standing
-from core.errors import InvalidParameterError
+from core.errors import InvalidParameterError, fields_in
 from core.identity import queries as identity
+from core.mining import gold
+from core.mining.views import WholeEntry, whole_values
 from core.safety import queries as safety
 from core.tasks import claims, market, views
 from core.tasks.claims import Claimant, NewProof
 from core.tasks.rules import (
+    OPEN_CLAIMS,
     REOBSERVE,
     RESULT_CHARACTERS,
     ClaimStage,
@@ -71,8 +75,15 @@ def browse(call: ReadCall, caller: Nobody, command: BrowseQuery) -> Answer[TaskL
     found = views.open_tasks(call.db, command.category, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda task: task.id)
     participants = views.participants_of(call.db, [task.id for task in shown])
+    entries = _entries_of(call, shown)
     rows = [
-        _row(task, TaskState.OPEN, views.furthest_of_open(task), participants[task.id])
+        _row(
+            task,
+            TaskState.OPEN,
+            views.furthest_of_open(task),
+            participants[task.id],
+            _subject(task, entries),
+        )
         for task in shown
     ]
     return Answer(TaskList(tasks=rows, next_cursor=next_cursor))
@@ -89,6 +100,7 @@ def read(call: ReadCall, caller: Reader, command: TaskPath) -> Answer[TaskDetail
         state,
         views.furthest_of(call.db, task, state),
         views.participants_of(call.db, [task.id])[task.id],
+        _subject(task, _entries_of(call, [task]), is_whole=_sees_whole(call, caller, task)),
     )
     return Answer(
         TaskDetail(
@@ -106,7 +118,9 @@ def own_claims(call: ReadCall, caller: AgentCaller, command: OwnClaims) -> Answe
     page = page_of(call, "tasks.own_claims", command)
     found = views.claims_of(call.db, caller.account_id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda one: one.claim.id)
-    return Answer(ClaimList(claims=[_claim(one) for one in shown], next_cursor=next_cursor))
+    entries = _entries_of(call, [one.task for one in shown])
+    own = [_claim(one, entries) for one in shown]
+    return Answer(ClaimList(claims=own, next_cursor=next_cursor))
 
 
 # Write
@@ -116,6 +130,8 @@ def claim(call: WriteCall, caller: AgentCaller, command: TaskPath) -> Answer[Cla
     """Errors: Refusal not_found, own_subject, already_claimed, already_submitted, task_closed,
     credit_insufficient.
     """
+    identity.lock_owner(call.db, caller.account_id)  # no case is opened meanwhile
+    require_unlocked(call, caller.account_id)
     bond_credits = _bond(call, caller)
     holds_for = timedelta(hours=call.deps.limits.task_claim_hours)
     with _named_faults(command.id):
@@ -139,25 +155,62 @@ def submit_proof(call: WriteCall, caller: AgentCaller, command: SubmitProof) -> 
 
 
 def create(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> Answer[TaskRow]:
+    """Errors: InvalidParameterError, InvalidNumberError; Refusal already_submitted."""
+    is_gold = command.category == REOBSERVE
+    for name in ("gold", "agent_id"):
+        _require_sent(command, name, is_gold, "a re-observation")
+    for name in ("title", "points", "subject"):
+        _require_sent(command, name, not is_gold, "a task of another category")
+    task_id = _submit_gold(call, caller, command) if is_gold else _offer(call, caller, command)
+    task = views.find_task(call.db, task_id)
+    assert task is not None, "it was made just now"
+    subject = _subject(task, _entries_of(call, [task]))
+    return Answer(_row(task, TaskState.OPEN, ClaimStage.OPEN, (), subject), status=201)
+
+
+def _require_sent(command: CreateTask, name: str, is_wanted: bool, kind: str) -> None:
     """Errors: InvalidParameterError."""
-    if command.category == REOBSERVE:
-        raise InvalidParameterError(
-            "category", "name another one; a re-observation is opened with a submission"
-        )
-    require_text("title", command.title, TITLE_CHARACTERS)
-    require_text("subject", command.subject, SUBJECT_CHARACTERS, lines=True)
-    task_id = market.create_task(
+    is_sent = getattr(command, name) is not None
+    if is_wanted and not is_sent:
+        raise InvalidParameterError(name, f"send it; {kind} has it")
+    if is_sent and not is_wanted:
+        raise InvalidParameterError(name, "leave it out; a task of this category has none")
+
+
+def _offer(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> int:
+    """Errors: InvalidParameterError."""
+    title, subject, tenths = command.title or "", command.subject or "", command.points or 0
+    require_text("title", title, TITLE_CHARACTERS)
+    require_text("subject", subject, SUBJECT_CHARACTERS, lines=True)
+    return market.create_task(
         call.db,
         command.category,
-        command.title,
-        command.points,
-        command.subject,
+        title,
+        tenths,
+        subject,
         caller.account_id,
         call.now,
     )
-    task = views.find_task(call.db, task_id)
-    assert task is not None, "it was made just now"
-    return Answer(_row(task, TaskState.OPEN, ClaimStage.OPEN, ()), status=201)
+
+
+def _submit_gold(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> int:
+    """The re-observation of a value that is known to be wrong. Errors: InvalidParameterError."""
+    value, agent_id = command.gold, command.agent_id
+    if value is None or agent_id is None or not call.deps.house.is_house(agent_id):
+        raise InvalidParameterError("agent_id", "name an agent that the house runs")
+    with fields_in("gold"):
+        made = gold.submit(
+            call.db,
+            agent_id,
+            value.exchange,
+            value.symbol,
+            value.field_name,
+            value.field_value,
+            value.evidence_url,
+            caller.account_id,
+            call.now,
+        )
+    return made.entries[0].task_id
 
 
 def give_verdict(
@@ -281,7 +334,11 @@ def _lacks_bond(error: NotEnoughCreditsError) -> Refusal:
 
 
 def _row(
-    task: Task, state: TaskState, furthest: ClaimStage, participants: Sequence[Participant]
+    task: Task,
+    state: TaskState,
+    furthest: ClaimStage,
+    participants: Sequence[Participant],
+    subject: TaskSubject,
 ) -> TaskRow:
     tenths = tenths_on_approval(task.category, task.tenths)
     source = Source.TASK if is_exclusive(task.category) else Source.REOBSERVE
@@ -290,7 +347,7 @@ def _row(
         category=task.category,
         title=task.title,
         status=state,
-        subject=_subject(task),
+        subject=subject,
         points=points_text(tenths),
         points_channel=source.value,
         credit_on_approval=credits_of(tenths),
@@ -303,8 +360,35 @@ def _row(
     )
 
 
-def _subject(task: Task) -> TaskSubject:
-    return TaskSubject(text=task.subject, token_id=task.token_id, field_name=task.field_name)
+def _entries_of(call: Call, tasks: Sequence[Task]) -> Mapping[int, WholeEntry]:
+    """What re-observations look at."""
+    ids = [task.entry_id for task in tasks if task.entry_id is not None]
+    return whole_values(call.db, ids)
+
+
+def _subject(
+    task: Task, entries: Mapping[int, WholeEntry], *, is_whole: bool = False
+) -> TaskSubject:
+    """`is_whole`: whoever asks may see the value as it was submitted."""
+    entry = None if task.entry_id is None else entries.get(task.entry_id)
+    return TaskSubject(
+        text=task.subject,
+        token_id=task.token_id,
+        field_name=task.field_name,
+        shown_value=None if entry is None else entry.shown_value,
+        evidence_host=None if entry is None else entry.shown_host,
+        value=entry.value if entry is not None and is_whole else None,
+        evidence_url=entry.evidence_url if entry is not None and is_whole else None,
+    )
+
+
+def _sees_whole(call: Call, caller: Reader, task: Task) -> bool:
+    """The submitter, and whoever holds an open claim; of an owner one of its agents."""
+    if isinstance(caller, Nobody):
+        return False
+    is_agent, own_id = isinstance(caller, AgentCaller), caller.account_id
+    agent_ids = [own_id] if is_agent else identity.agent_ids_of_owner(call.db, own_id)
+    return task.submitter_id in agent_ids or views.holds_open_claim(call.db, task.id, agent_ids)
 
 
 def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[FiledProof]:
@@ -333,10 +417,11 @@ def _filed(shown: ShownProof) -> FiledProof:
 def _shown(call: Call, claim_id: int) -> ClaimBody:
     found = views.find_claim(call.db, claim_id)
     assert found is not None, "it was written just now"
-    return _claim(found)
+    return _claim(found, _entries_of(call, [found.task]))
 
 
-def _claim(shown: ShownClaim) -> ClaimBody:
+def _claim(shown: ShownClaim, entries: Mapping[int, WholeEntry]) -> ClaimBody:
+    """As the claimant and operators see it: the whole value while the claim is open."""
     found: TaskClaim = shown.claim
     return ClaimBody(
         claim_id=found.id,
@@ -344,7 +429,7 @@ def _claim(shown: ShownClaim) -> ClaimBody:
         user_id=found.agent_id,
         category=shown.task.category,
         title=shown.task.title,
-        subject=_subject(shown.task),
+        subject=_subject(shown.task, entries, is_whole=shown.stage in OPEN_CLAIMS),
         status=shown.stage,
         points=points_text(found.tenths),
         claimed_at=instant_text(found.claimed_at),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import RecordSubject
-from core.canonical import canonical_json
+from core.canonical import canonical_plain
 from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.decode import decode_log
@@ -108,7 +108,8 @@ def expected_rows(
     blocks: Mapping[int, Block],
     told: Sequence[LedgerRow] = (),
 ) -> Expected:
-    """The rows of these logs. `told`: the record's, whose payload is shared where it is the same.
+    """The rows of these logs. `told`: the record's, as they were read; each that says just what its
+    log gives stands for the log's row.
 
     Errors: UncheckedError when a log cannot be read or stands in a block that the node has
     otherwise.
@@ -138,24 +139,51 @@ def expected_rows(
             event, ref, keeper, subject.terms.owner, expected.last_agent, usdc=found.usdc
         )
         if row is not None:
-            row = _sharing(row, by_key.get(row.base_key))
+            row = _sharing(row, by_key.pop(row.base_key, None))
             expected.rows[row.base_key], expected.logs[row.base_key] = row, log
         _note(expected, event, log.block_number)
     return expected
 
 
 def _sharing(row: NewRow, said: LedgerRow | None) -> NewRow:
-    """The row in the objects of the record's own, where they say the same: JSON that has the same
-    bytes, since `==` calls 0 and false the same.
+    """The record's own row where it says all of this one; else this one, with the record's objects
+    where they say the same.
     """
-    if said is None or canonical_json(said.payload) != canonical_json(row.payload):
+    if said is None or not _is_same_json(said.payload, row.payload):
         return row
+    if _says(said) == _says(row):
+        return said
     return replace(
         row,
         base_key=said.base_key,
         tx_hash=said.tx_hash if said.tx_hash == row.tx_hash else row.tx_hash,
         occurred_at=said.occurred_at if said.occurred_at == row.occurred_at else row.occurred_at,
         payload=said.payload,
+    )
+
+
+def _is_same_json(said: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """`said`: of a record's line, so that every value in it was looked at, and so in what equals it.
+    The bytes tell in the end, since `==` calls 0 and false the same.
+    """
+    return said == given and canonical_plain(said) == canonical_plain(given)
+
+
+def _says(row: NewRow) -> tuple[object, ...]:
+    """What a log gives of a row, its payload apart: every field that a log's row has."""
+    return (
+        row.kind,
+        row.reported_by,
+        row.occurred_at,
+        row.base_key,
+        row.amount_usdc_e6,
+        row.cash_delta_usdc_e6,
+        row.chain_id,
+        row.tx_hash,
+        row.log_index,
+        row.block_number,
+        row.block_hash,
+        row.author,
     )
 
 

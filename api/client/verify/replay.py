@@ -93,7 +93,7 @@ def _compare_cash(row: LedgerRow, wanted: NewRow, report: Report) -> None:
             f"{usdc_text(wanted.cash_delta_usdc_e6)}",
         )
     said, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
-    if canonical_json(said) != canonical_json(given):
+    if said is not given and canonical_json(said) != canonical_json(given):
         report.say("row.payload", row.seq, f"says {said} is void, it had to be {given}")
 
 
@@ -111,7 +111,9 @@ def replay_logs(
     """The fold of the vault's logs alone; the rows that they make are added to `kept`."""
     state, told = EMPTY_STATE, ToldByTx()
     for seq, wanted in enumerate(expected, start=1):
-        row = _row(priced(wanted, state, facts), seq)
+        row = priced(wanted, state, facts)
+        if not isinstance(row, LedgerRow) or kept is not None:
+            row = _row(row, seq)
         state = fold_on(state, [row], facts, told)
         if kept is not None:
             kept.append(row)

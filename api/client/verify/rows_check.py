@@ -46,8 +46,10 @@ class RowsCheck:
         self.outcomes = outcomes
         self.report = report
         self.reversed_by = {row.reverses_id: row for row in rows if row.reverses_id is not None}
-        self.last_of = {row.base_key: row.seq for row in rows if row.reverses_id is None}
-        self.by_seq = {row.seq: row for row in rows}
+        # for reversals alone
+        listed = rows if self.reversed_by else ()
+        self.last_of = {row.base_key: row.seq for row in listed if row.reverses_id is None}
+        self.by_seq = {row.seq: row for row in listed}
         self.standing: dict[str, LedgerRow] = {}
         self.incarnations: Counter[str] = Counter()
         self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
@@ -193,6 +195,12 @@ class RowsCheck:
     def _compare(self, row: LedgerRow, wanted: NewRow) -> None:
         """Everything but the cash delta, which depends on the rows before (replay.py)."""
         found = len(self.report.findings)
+        if row is not wanted:
+            self._differences(row, wanted)
+        if row.block_hash is not None and found == len(self.report.findings):
+            self.proven.add(row.seq)
+
+    def _differences(self, row: LedgerRow, wanted: NewRow) -> None:
         pairs = {
             "row.kind": (row.kind, wanted.kind),
             "row.reported_by": (row.reported_by, wanted.reported_by),
@@ -213,8 +221,6 @@ class RowsCheck:
                 row.seq,
                 f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}",
             )
-        if row.block_hash is not None and found == len(self.report.findings):
-            self.proven.add(row.seq)
 
     def _left_out(self) -> None:
         """Logs without a row.

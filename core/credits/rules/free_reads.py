@@ -6,8 +6,8 @@ few.
 
 Laws
 - An agent reads while its own count and each of its pools have room; its pools never change.
-- An account with standing (Bronze: three verified claims of the task market) needs no pool. Nothing
-  records such claims yet, so that no account has standing, and every one has a pool.
+- Every account has a pool, one with standing too (Bronze: three verified claims of the task
+  market): a call's key does not say who has standing, and free reads are no reason to ask.
 """
 
 from collections.abc import Mapping

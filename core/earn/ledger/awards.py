@@ -32,9 +32,9 @@ from core.earn.rules import payout
 from core.earn.rules.feed import FeedKind, FeedRow
 from core.earn.rules.payout import (
     Item,
-    Part,
     Payee,
     PayoutLimits,
+    PayoutPart,
     Source,
     budget_of,
     caps_of,
@@ -126,7 +126,7 @@ def award(
     session.add(made)
     session.flush()
     item = Item(made.id, account_id, item.is_room, item.left)
-    part = Part(item, paid.repaid, paid.paid, paid.cap)
+    part = PayoutPart(item, paid.repaid, paid.paid, paid.cap)
     _post(session, heads, [(part, ref)], now)
     if part.left:
         rest = Item(made.id, account_id, item.is_room, part.left)
@@ -200,7 +200,7 @@ def drain(
 
 def _drain_some(
     session: WriteSession, due: Sequence[DueItem], limits: PayoutLimits, now: datetime
-) -> Sequence[Part]:
+) -> Sequence[PayoutPart]:
     refs = {one.item.award_id: one.ref for one in due}
     heads = batch.hold(session, {one.item.account_id for one in due}, now)
     items = [one.item for one in due]
@@ -247,7 +247,7 @@ class _Today:
 
 
 def _post(
-    session: WriteSession, heads: HeldHeads, parts: Sequence[tuple[Part, str]], now: datetime
+    session: WriteSession, heads: HeldHeads, parts: Sequence[tuple[PayoutPart, str]], now: datetime
 ) -> None:
     """Post what was repaid and paid, one posting an item, and note it in the feed."""
     moving = [(part, ref) for part, ref in parts if part.repaid + part.paid > 0]

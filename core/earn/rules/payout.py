@@ -149,7 +149,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PayoutPart:
     """What one look makes of an item.
 
     `cap`: what keeps its rest back today; None: there is no rest.
@@ -171,7 +171,7 @@ class Look:
     after the last one were not looked at.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PayoutPart, ...]
     is_stopped: bool
 
 
@@ -181,7 +181,7 @@ def pay(
     used: MutableMapping[str, int],
     owed: MutableMapping[int, int],
     limits: PayoutLimits,
-) -> Part:
+) -> PayoutPart:
     """What is paid of an item now. It is noted in `used` (by the name of a cap) and `owed` (by
     account).
 
@@ -197,7 +197,7 @@ def pay(
     if paid:
         for cap in caps:
             used[cap.name] = used.get(cap.name, 0) + paid
-    return Part(item, repaid, paid, binding.kind if paid < due else None)
+    return PayoutPart(item, repaid, paid, binding.kind if paid < due else None)
 
 
 def drain(
@@ -211,7 +211,7 @@ def drain(
 
     `used` and `owed` as `pay` takes them.
     """
-    budget, parts = budget_of(limits), list[Part]()
+    budget, parts = budget_of(limits), list[PayoutPart]()
     for item in items:
         if budget.room(used) == 0:
             return Look(tuple(parts), is_stopped=True)

@@ -21,7 +21,6 @@ Laws
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -105,25 +104,27 @@ def apply(
 
 def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
     delta = row.cash_delta_usdc_e6
-    if delta:
-        state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
+    cash = state.cash_usdc_e6 + delta
     match row.kind:
         case RowKind.DEPOSIT:
-            return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
+            deposited = state.deposited_usdc_e6 + delta
+            return changed(state, cash_usdc_e6=cash, deposited_usdc_e6=deposited)
         case RowKind.PAYOUT:
-            return changed(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
+            paid_out = state.paid_out_usdc_e6 - delta
+            return changed(state, cash_usdc_e6=cash, paid_out_usdc_e6=paid_out)
         case RowKind.WITHDRAW:
             donated = state.donated_usdc_e6 + (row.amount_usdc_e6 or 0) + delta
-            state = changed(state, donated_usdc_e6=donated)
+            state = changed(state, cash_usdc_e6=cash, donated_usdc_e6=donated)
             if state.status is Status.SIGNED:  # not funded yet: deposits go back
                 return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
             return changed(state, withdrawn_usdc_e6=state.withdrawn_usdc_e6 - delta)
         case _:
             spent, received = spent_and_received(row)
-            if not spent and not received:
+            if not spent and not received:  # then the delta is none either
                 return state
             return changed(
                 state,
+                cash_usdc_e6=cash,
                 spent_usdc_e6=state.spent_usdc_e6 + spent,
                 received_usdc_e6=state.received_usdc_e6 + received,
             )
@@ -205,16 +206,15 @@ def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateS
         return _executed(state, row, executed)
     if facts.market_mode is MarketMode.TESTNET or state.is_ended:
         return state
-    spent = max(0, -row.cash_delta_usdc_e6)
-    return _moved(state, row.occurred_at, spent)
+    return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
 
 
 def _executed(state: MandateState, row: LedgerRow, executed: Mapping[str, Any]) -> MandateState:
     spent, received = spent_and_received(row)
     batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
-    state = _moved(state, row.occurred_at, batch.spent_usdc_e6)
-    state = _with_flow(state, str(executed.get("target")), spent=spent, received=received)
-    return changed(state, last_batch=batch)
+    move = _move(state, row.occurred_at, batch.spent_usdc_e6)
+    flow = _flow(state, str(executed.get("target")), spent=spent, received=received)
+    return changed(state, last_batch=batch, **move, **flow)
 
 
 def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> LastBatch:
@@ -223,32 +223,31 @@ def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> Last
     return LastBatch(tx_hash=tx_hash, nonce=number, spent_usdc_e6=before + spent)
 
 
-def _moved(state: MandateState, at: datetime, spent: int) -> MandateState:
-    largest = max(state.largest_move_usdc_e6, spent)
-    return changed(
-        state,
-        moves_count=state.moves_count + 1,
-        largest_move_usdc_e6=largest,
-        last_move_at=_later(state.last_move_at, at),
-    )
+def _move(state: MandateState, at: datetime, spent: int) -> dict[str, Any]:
+    """The fields that one more move sets."""
+    return {
+        "moves_count": state.moves_count + 1,
+        "largest_move_usdc_e6": max(state.largest_move_usdc_e6, spent),
+        "last_move_at": _later(state.last_move_at, at),
+    }
 
 
-def _with_flow(
+def _flow(
     state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0
-) -> MandateState:
-    """Move a target's flow and the positions' basis: what is spent is out at cost, what comes back
-    is not.
+) -> dict[str, Any]:
+    """The fields that move a target's flow and the positions' basis: what is spent is out at cost,
+    what comes back is not.
     """
     flows = {flow.target: flow for flow in state.targets}
     flow = flows.get(target, TargetFlow(target=target))
-    flows[target] = replace(
-        flow,
+    flows[target] = TargetFlow(
+        target=target,
         spent_usdc_e6=flow.spent_usdc_e6 + spent,
         received_usdc_e6=flow.received_usdc_e6 + received,
         cost_usdc_e6=flow.cost_usdc_e6 + cost,
     )
     basis = state.positions_basis_usdc_e6 + spent - received - cost
-    return changed(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
+    return {"targets": tuple(flows.values()), "positions_basis_usdc_e6": basis}
 
 
 def _fee(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
@@ -258,7 +257,7 @@ def _fee(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateSta
     amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
     by_agent = row.reported_by is ReportedBy.AGENT
     if not by_agent and "adapter" in row.payload:
-        state = _with_flow(state, str(row.payload["adapter"]), cost=amount)
+        state = changed(state, **_flow(state, str(row.payload["adapter"]), cost=amount))
     if fee_class in PROVABLE_CLASSES:
         if by_agent and told.is_paid:
             return state
@@ -400,11 +399,12 @@ def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> Man
 
 
 def _unwound(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    return _with_flow(state, str(fact.get("target")), received=row.amount_usdc_e6 or 0)
+    return changed(state, **_flow(state, str(fact.get("target")), received=row.amount_usdc_e6 or 0))
 
 
 def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    return _with_flow(state, str(fact.get("adapter")), received=row.amount_usdc_e6 or 0)
+    adapter = str(fact.get("adapter"))
+    return changed(state, **_flow(state, adapter, received=row.amount_usdc_e6 or 0))
 
 
 def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:

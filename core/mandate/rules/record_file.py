@@ -91,9 +91,8 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
     if not isinstance(body, Mapping):
         raise InvalidParameterError("body", "an object")
     _require_keys(body, BODY_KEYS | (body.keys() & {AUTHOR_KEY}), "body")
-    for key, kinds in _FORMS.items():
-        if type(body[key]) not in kinds:
-            raise InvalidParameterError(f"body.{key}", "has another form than a record's")
+    if (wrong := _wrong_form(tuple(map(type, map(body.__getitem__, _FORMS))))) is not None:
+        raise InvalidParameterError(f"body.{wrong}", "has another form than a record's")
     _require_numbers(body)
     _require_reversal(body)
     return LedgerRow(
@@ -239,6 +238,13 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
 }
 
 
+@lru_cache(maxsize=64)  # of all rows but a few, the types are those of the row before
+def _wrong_form(found: tuple[type, ...]) -> str | None:
+    """The first key whose value has none of its types; `found`: in the order of `_FORMS`."""
+    pairs = zip(_FORMS.items(), found, strict=True)
+    return next((key for (key, kinds), kind in pairs if kind not in kinds), None)
+
+
 # the least that each number may be
 _LEAST: Final[Mapping[str, int]] = {
     "block_number": 0, "chain_id": 1, "incarnation": 1, "log_index": 0, "reverses_seq": 1, "seq": 1,
@@ -301,10 +307,11 @@ def _instant(text: str) -> datetime:
 
 
 def _hash_or_none(value: str | None, key: str) -> str | None:
-    return None if value is None else _hash(value, key)
+    """Of a block or a transaction, which stands in many rows: each is kept once."""
+    return None if value is None else intern(_hash(value, key))
 
 
 def _hash(value: object, key: str) -> str:
-    if isinstance(value, str) and is_hash(value):
-        return intern(value)  # stands in many rows: each row's hash twice, a block's in all of it
+    if is_hash(value):
+        return value
     raise InvalidParameterError(key, "write 0x and 64 lower-case hex digits")

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.errors import InvalidNumberError, InvalidParameterError
+from core.errors import InvalidParameterError
 from core.mandate.rules.terms import address_from_text
-from core.money import usdc_e6_from_text
+from core.money import usdc_e6_or_none
 
 # more are kept in the ledger and not tracked: one agent cannot make every read slow
 MAX_OPEN_POSITIONS = 200
@@ -112,12 +112,11 @@ def marks_of(payload: Mapping[str, Any], row_at: datetime) -> list[ReportedMark]
 
 def usable_usdc_e6(value: Any) -> int | None:
     """An amount as text or a whole number of USDC; None when it cannot be read."""
+    if type(value) is str:
+        return usdc_e6_or_none(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
-    try:
-        return usdc_e6_from_text(str(value))
-    except InvalidNumberError:
-        return None
+    return usdc_e6_or_none(str(value))
 
 
 def word(value: Any) -> str | None:

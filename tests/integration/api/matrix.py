@@ -41,6 +41,7 @@ class Who(Enum):
         return frozenset((self.value[1] or "").split(" and ")) - {""}
 
 
+OF_NOBODY = ("/hive/",)  # whose ids name what everybody may read
 STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
 
 
@@ -90,7 +91,7 @@ def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
     if seen == "key" and who is Who.NARROWED_KEY and row.scope is not None:
         return "scope_denied" if row.family is Family.WALLET else "agent_key_scope"
     is_stranger = who in STRANGERS or (who is Who.KEY_AND_OWNER and seen == "key")
-    if not is_stranger or "{id}" not in row.path:
+    if not is_stranger or "{id}" not in row.path or row.path.startswith(OF_NOBODY):
         return SERVED
     if row.key == "mandates.accept":
         return "agent_not_designated"

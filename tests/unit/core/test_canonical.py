@@ -8,7 +8,13 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.canonical import MAX_SAFE_INT, canonical_json, chain_hash
+from core.canonical import (
+    MAX_SAFE_INT,
+    canonical_json,
+    canonical_plain,
+    chain_hash,
+    read_canonical,
+)
 from core.errors import InvalidParameterError
 
 
@@ -63,3 +69,73 @@ JSON = st.recursive(
 @given(JSON)
 def test_canonical_json__is_what_rfc_8785_writes(value: Any) -> None:
     assert canonical_json(value) == rfc8785.dumps(value)
+
+
+LEAVES = st.none() | st.booleans() | st.integers(-MAX_SAFE_INT, MAX_SAFE_INT) | st.text(max_size=8)
+PLAIN = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def _canonical_or_none(value: Any) -> bytes | None:
+    try:
+        return canonical_json(value)
+    except InvalidParameterError:
+        return None
+
+
+@given(st.dictionaries(st.text(max_size=4), PLAIN, max_size=4))
+def test_read_canonical__gives_only_what_canonical_json_writes_so(value: dict[str, Any]) -> None:
+    written = _canonical_or_none(value)
+    if written is not None:
+        assert read_canonical(written) in (value, None)
+        assert canonical_plain(value) == written
+
+
+@given(st.binary(max_size=24) | st.text(alphabet='{}[]",:\\ 0123456789.eE-+aubn', max_size=16))
+def test_read_canonical__of_any_bytes__gives_nothing_that_canonical_json_writes_otherwise(
+    content: bytes | str,
+) -> None:
+    content = content if isinstance(content, bytes) else content.encode()
+    found = read_canonical(content)
+    assert found is None or canonical_json(found) == content
+
+
+def test_read_canonical__an_object_of_a_record__is_read_at_once() -> None:
+    line = {
+        "body": {"payload": {"executed": {"nonce": 7, "spent": "1.000000"}}, "seq": 1, "x": None}
+    }
+    assert read_canonical(canonical_json(line)) == line
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a":1.5}',
+        b'{"a":1.0}',
+        b'{"a":1e3}',
+        b'{"a":-0}',
+        b'{"a":9007199254740992}',
+        b'{"a":-9007199254740992}',
+        b'{"b":[1.5]}',
+        b'{"b":1,"a":2}',
+        b'{"a":1,"a":1}',
+        b'{"a": 1}',
+        b'{"a":1} ',
+        b'{"a":1}\n',
+        b'{"a":"\\u0000"}',
+        b'{"a":"\\ud800"}',
+        b'{"a":"\x00"}',
+        b'{"a":"\\u0041"}',
+        b"[1]",
+        b"",
+        b'{"a":[[[[[[1]]]]]]}',
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+)
+def test_read_canonical__what_is_not_shown_by_its_bytes__gives_none(content: bytes) -> None:
+    assert read_canonical(content) is None

@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from eth_account.signers.local import LocalAccount
 
+from core.mandate.chain.reader import VaultReader
 from keeper.areas import rooms as job
+from keeper.schedule import JobPlace
 from keeper.worker import jobs_of
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage
@@ -15,14 +17,13 @@ from tests.integration.api.rooms.conftest import Agent, Stage
 SEVEN_DAYS = timedelta(days=7)
 
 
-def place(stage: Stage) -> Any:
-    return SimpleNamespace(
+def place(stage: Stage) -> JobPlace:
+    return JobPlace(
         database=stage.database,
-        reader=SimpleNamespace(contracts={}, rpc=None),
+        reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
-        perps=None,
     )
 
 

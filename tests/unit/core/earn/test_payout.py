@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from core.earn.rules import payout
-from core.earn.rules.payout import Cap, CapKind, Item, Part, Payee, PayoutLimits, Wait
+from core.earn.rules.payout import Cap, CapKind, Item, Payee, PayoutLimits, PayoutPart, Wait
 from tests.payouts import STEPS, TIGHT, Step, World
 
 LIMITS = PayoutLimits()
@@ -25,7 +25,7 @@ def item(left: int, payee: Payee = BRONZE, award_id: int = 1, is_room: bool = Fa
     return Item(award_id, payee.account_id, is_room, left)
 
 
-def pay(left: int, payee: Payee = BRONZE, is_room: bool = False, **used: int) -> Part:
+def pay(left: int, payee: Payee = BRONZE, is_room: bool = False, **used: int) -> PayoutPart:
     named = {name.replace("__", ":"): amount for name, amount in used.items()}
     return payout.pay(item(left, payee, is_room=is_room), payee, named, {}, LIMITS)
 
