@@ -29,7 +29,6 @@ from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
-from core.earn.limits import payout_limits
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.keeper.gas import GasBudgets
@@ -423,7 +422,7 @@ def work() -> None:
             clock=now_utc,
             mark_retention_days=settings.keeper_mark_retention_days,
             intent_retention_days=settings.keeper_intent_retention_days,
-            payouts=payout_limits(settings),
+            limits=settings,
             perps=None if settings.hl_url is None else HyperliquidVenue(settings.hl_url),
         )
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -24,9 +24,9 @@ from core.chain import right_chain
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.earn.rules.payout import PayoutLimits
 from core.errors import OutsideError, text_of
 from core.jobs import queries as job_runs
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
 from core.watchdog import Watchdog
@@ -83,7 +83,7 @@ class Worker:
         clock: Callable[[], datetime],
         mark_retention_days: int,
         intent_retention_days: int,
-        payouts: PayoutLimits,
+        limits: CallerLimits,
         perps: PerpsVenue | None = None,
     ) -> None:
         self._clock = clock
@@ -98,7 +98,7 @@ class Worker:
             mark_retention_days=mark_retention_days,
             intent_retention_days=intent_retention_days,
             perps=perps,
-            payouts=payouts,
+            limits=limits,
         )
         self._watchdog = Watchdog(WATCHDOG_S)
         self._schedule: Schedule | None = None

@@ -5,24 +5,18 @@ Law: task claims and mining submissions are counted apart on every line, and a f
 read is the text not_recorded, never zero.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from typing import Final, Literal
 
 from sqlalchemy.orm import Session
 
 from api.kernel.operation import AnswerBody
+from core.mining import views as mining
+from core.tasks import views as tasks
 
 NotRecorded = Literal["not_recorded"]
 Figure = int | NotRecorded
 NOT_RECORDED: Final[NotRecorded] = "not_recorded"
-
-Counts = Mapping[str, int]
-CountsOf = Callable[[Session, Collection[int]], Counts]
-
-# What counts the stages of each: submitted, reproduced, re_observed, no_record_on_file,
-# points_recorded, paid and rejected. None: nothing records them yet.
-TASK_CLAIMS: CountsOf | None = None
-MINING_SUBMISSIONS: CountsOf | None = None
 
 
 class Stage(AnswerBody):
@@ -48,8 +42,8 @@ class ReviewStages(AnswerBody):
 
 def review_stages(session: Session, agent_ids: Collection[int]) -> ReviewStages:
     """Of these agents together."""
-    claims = {} if TASK_CLAIMS is None else TASK_CLAIMS(session, agent_ids)
-    submissions = {} if MINING_SUBMISSIONS is None else MINING_SUBMISSIONS(session, agent_ids)
+    claims = tasks.stage_counts(session, agent_ids)
+    submissions = mining.stage_counts(session, agent_ids)
 
     def stage(name: str) -> Stage:
         return Stage(
