@@ -130,6 +130,9 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                     "credits a person and UTC day",
                 ),
                 _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
+                _limit(
+                    "task_claim_time", limits.task_claim_hours, "hours without a proof", ENFORCED
+                ),
                 _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
                 _limit(
                     "rooms_posts_with_standing",
