@@ -2585,7 +2585,7 @@ class TasksClaimList(TypedDict):
     next_cursor: str | None
 
 
-class TasksFiledProof(TypedDict):
+class TasksShownVerdict(TypedDict):
     claim_id: int
     user_id: int
     agent_name: str
@@ -2618,7 +2618,9 @@ class TasksTaskDetail(TypedDict):
     settles_at: str | None  # while it is closing: at the latest
     truth: TasksTruth | None  # what the review of a re-observed value found out
     proofs_total: int
-    proofs: list[TasksFiledProof]  # the first 50 once the task has settled; before, your own alone
+    proofs: list[
+        TasksShownVerdict
+    ]  # the first 50 once the task has settled; before, your own alone
 
 
 class TasksGoldValue(TypedDict):
