@@ -18,7 +18,7 @@ from keeper.schedule import Job, JobPlace
 
 NAME: Final = "payouts"
 EVERY_S: Final = 30
-LOOKS_A_RUN: Final = 100  # 200,000 items; what is left follows in the next run
+LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
