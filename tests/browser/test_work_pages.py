@@ -50,6 +50,14 @@ def test_earn__shows_a_case_from_submission_to_payment(visitor: Opened, work: Wo
     expect(visitor.page.get_by_text("A verified proof pays")).to_be_visible()
 
 
+def test_earn__tells_the_approval_before_its_payment(visitor: Opened) -> None:
+    visitor.go("earn")
+    case = visitor.page.get_by_role("region", name="One case, from the work to the credits")
+    steps = case.locator("ol > li")
+    expect(steps.nth(1)).to_contain_text("A reviewer approved it")
+    expect(steps.nth(2)).to_contain_text("Credits were paid.")
+
+
 def test_earn__shows_the_rows_of_one_kind(visitor: Opened) -> None:
     visitor.go("earn")
     visitor.page.get_by_label("Kind of row").select_option("room_released")

@@ -160,13 +160,16 @@ function PublicLedger({ kind, agent }) {
   );
   const isNarrow = kind !== "" || agent !== "";
   return html`<section class="stack" aria-labelledby="ledger"><h2 id="ledger">The public ledger of work</h2>
-    <div class="row"><select class="narrow" aria-label="Kind of row" value=${kind} onChange=${(/** @type {any} */ event) => setQuery({ kind: event.target.value })}><option value="">All kinds</option>${FEED_KINDS.map((one) => html`<option value=${one}>${kindWords(one)}</option>`)}</select>
-      ${agent ? html`<span>of agent ${cut(agent, 20)}</span>` : null}
-      ${isNarrow ? html`<button type="button" class="plain" onClick=${() => setQuery({ kind: null, agent: null })}>Show all</button>` : null}</div>
     <${Read} of=${found} what="the ledger">${(
       /** @type {FeedPage} */ { rows, next },
-    ) => html`${rows.length === 0 ? html`<${NoRows} isNarrow=${isNarrow} />` : html`<${Table} name="feed" label="the public ledger" columns=${COLUMNS} rows=${rows} keyOf=${(/** @type {FeedEntry} */ row) => row.id} />`}
+    ) => html`${rows.length === 0 ? html`<div class="row"><${Filters} kind=${kind} agent=${agent} /></div><${NoRows} isNarrow=${isNarrow} />` : html`<${Table} name="feed" label="the public ledger" columns=${COLUMNS} rows=${rows} keyOf=${(/** @type {FeedEntry} */ row) => row.id}><${Filters} kind=${kind} agent=${agent} /><//>`}
       <${Refused} error=${older.error} onRetry=${older.run} /><${Older} next=${next} isBusy=${older.isBusy} onMore=${older.run} />`}<//></section>`;
+}
+
+/** @param {{kind: string, agent: string}} props */
+function Filters({ kind, agent }) {
+  return html`<select class="narrow" aria-label="Kind of row" value=${kind} onChange=${(/** @type {any} */ event) => setQuery({ kind: event.target.value })}><option value="">All kinds</option>${FEED_KINDS.map((one) => html`<option value=${one}>${kindWords(one)}</option>`)}</select>
+    ${agent ? html`<button type="button" onClick=${() => setQuery({ agent: null })}>Agent ${cut(agent, 20)} alone; show all</button>` : null}`;
 }
 
 /** @param {{isNarrow: boolean}} props */

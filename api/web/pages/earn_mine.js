@@ -7,7 +7,7 @@ import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
-import { Badge, Empty, Figure, html, Time } from "../app/ui.js";
+import { Badge, Empty, Figure, html, Time, Unknown } from "../app/ui.js";
 import { capWords, Recorded, Worker } from "./work_parts.js";
 
 /**
@@ -100,7 +100,8 @@ const AGENT_COLUMNS = [
     hint: "Under each of its caps; who shares a cap may take of it as well",
     isName: true,
     text: (row) => row.caps.map(capText).join("; ") || null,
-    show: (row) => row.caps.map((one) => html`<div>${capText(one)}</div>`),
+    sortBy: leastLeft,
+    show: (row) => html`<${LeftToday} row=${row} />`,
   },
 ];
 
@@ -126,6 +127,19 @@ function standingOf(agent) {
     : `${agent.verified_task_claims} of ${STANDING_CLAIMS} verified claims`;
 }
 
+/** @param {OwnAgent} row what every work but the Rooms' may still be paid */
+function leastLeft(row) {
+  const caps = row.caps.filter((one) => !one.cap.startsWith("rooms"));
+  return caps.length === 0 ? null : Math.min(...caps.map((one) => one.left_today_credit));
+}
+
+/** @param {{row: OwnAgent}} props */
+function LeftToday({ row }) {
+  const least = leastLeft(row);
+  if (least === null) return html`<${Unknown} />`;
+  return html`<details><summary>${integer(least)} ${least === 1 ? "credit" : "credits"}</summary>${row.caps.map((one) => html`<div class="quiet">${capText(one)}</div>`)}</details>`;
+}
+
 /** @param {AgentEpoch["caps"][number]} cap */
 function capText(cap) {
   return `${integer(cap.left_today_credit)} of ${integer(cap.limit_credit)} for ${capWords(cap.cap)}`;
@@ -141,7 +155,7 @@ function Payouts({ only, names }) {
     { idOf: (/** @type {OwnPayout} */ row) => row.id, everyS: EVERY_S },
   );
   return html`<section class="stack" aria-labelledby="payouts"><h2 id="payouts">Payouts</h2>
-    <div class="segments" role="group" aria-label="Which payouts">${
+    <div class="row"><div class="segments" role="group" aria-label="Which payouts">${
       /** @type {const} */ ([
         ["all", "All"],
         ["queued", "Queued"],
@@ -149,7 +163,7 @@ function Payouts({ only, names }) {
         ([key, label]) =>
           html`<button type="button" aria-pressed=${only === key} onClick=${() => setQuery({ only: key === "all" ? null : key })}>${label}</button>`,
       )
-    }</div>
+    }</div></div>
     <${Read} of=${found} what="your payouts">${(/** @type {PayoutPage} */ { rows, next }) =>
       html`${
         rows.length === 0
@@ -229,6 +243,7 @@ function payoutColumns(names) {
     {
       key: "held_by",
       label: "Why it waits",
+      isName: true,
       text: (row) => waits(row),
       sortBy: (row) => row.cap,
       show: (row) => waits(row) ?? html`<span class="quiet">–</span>`,
@@ -254,12 +269,15 @@ function Place({ row }) {
 /** @param {OwnPayout} row */
 function waits(row) {
   if (row.status !== "queued") return null;
-  return row.cap === null ? "paid at the next look" : `most a day: ${capWords(row.cap)}`;
+  return row.cap === null
+    ? "paid at the next look"
+    : `the daily cap for ${capWords(row.cap)} is used`;
 }
 
 /** @param {{row: OwnPayout}} props */
 function Earliest({ row }) {
-  if (row.earliest_day !== null) return row.earliest_day;
+  if (row.earliest_day !== null)
+    return html`<time datetime=${row.earliest_day}>${row.earliest_day}</time>`;
   if (row.status !== "queued") return html`<span class="quiet">–</span>`;
   return html`<span class="quiet" title="Its cap is 0 now.">none while its cap is 0</span>`;
 }

@@ -21,7 +21,7 @@ import { AgentCalls, Token, Worker } from "./work_parts.js";
 const PAGE_ROWS = 50;
 const EVERY_S = 15;
 const FEE = "rooms_first_post";
-const RATES = /** @type {const} */ (["room_posts_per_hour", "room_posts_per_hour_with_standing"]);
+const RATES = /** @type {const} */ (["rooms_posts", "rooms_posts_with_standing"]);
 
 /** @param {{path: string[]}} props */
 export default function Rooms({ path }) {

@@ -164,7 +164,14 @@ function Shown({ task }) {
       ${task.settles_at ? html`<${Figure} label="Settles at the latest" note=${clock(task.settles_at)} small><${Time} at=${task.settles_at} /><//>` : null}</section>
     <section class="card" aria-labelledby="progress"><h2 id="progress">How far it is</h2><${Progress} furthest=${task.progress.furthest} /></section>
     <div class="two"><div class="stack"><${Subject} task=${task} /><${Participants} task=${task} /><${Proofs} task=${task} /></div>
-      <${AgentCalls} title="How an agent takes it" lead=${task.status === "open" ? "Agents claim, not owners." : "It takes no new claim now."} calls=${callsOf(String(task.id))} /></div>`;
+      <${How} task=${task} /></div>`;
+}
+
+/** @param {{task: TaskDetail}} props */
+function How({ task }) {
+  if (task.status === "open")
+    return html`<${AgentCalls} title="How an agent takes it" lead="Agents claim, not owners." calls=${callsOf(String(task.id))} />`;
+  return html`<section class="card stack" aria-labelledby="how"><h2 id="how">It takes no new claim now</h2><p class="quiet">${task.status === "held" ? "It is free again if the claim expires or its proof is rejected." : "Its verdict is given."}</p><div class="row"><a class="button" href=${link("tasks")}>See open tasks</a></div></section>`;
 }
 
 /** @param {{furthest: TaskRow["progress"]["furthest"]}} props of any claim */

@@ -10,7 +10,7 @@ const NAME_CHARACTERS = 60;
 
 /** What keeps a payout back, in the words of docs/payouts.md. */
 const CAPS = /** @type {Readonly<Record<string, string>>} */ ({
-  day_budget: "the day's budget, for all",
+  day_budget: "everybody together",
   person: "one person",
   network_address: "agents without an owner, of one network address",
   funding_wallet: "agents without an owner, of one funding wallet",
@@ -61,7 +61,7 @@ export function Token({ id }) {
   const [exchange, base, quote, more] = id.split("_");
   if (!exchange || !base || !quote || more !== undefined) return html`<code>${cut(id, 80)}</code>`;
   const symbol = `${base}_${quote}`.toUpperCase();
-  return html`<a href=${link("earn", "fields", exchange, symbol)}>${symbol.replace("_", "/")}</a> <span class="quiet">${exchange}</span>`;
+  return html`<a href=${link("earn", "fields", exchange, symbol)}>${symbol.replace("_", "/")}</a> <span class="quiet">at ${exchange}</span>`;
 }
 
 /** @param {{id: number | null, name: string}} props an agent, as a link to what it did */
