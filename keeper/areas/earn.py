@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.earn.ledger import awards
-from core.earn.limits import payout_limits
 from core.earn.rules.payout import PayoutLimits
 from keeper.schedule import Job, JobPlace
 
@@ -22,8 +21,7 @@ LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
-    limits = payout_limits(place.limits)
-    return (Job(NAME, EVERY_S, Payouts(place.database, place.fence, limits).run),)
+    return (Job(NAME, EVERY_S, Payouts(place.database, place.fence, place.payouts).run),)
 
 
 class Payouts:
