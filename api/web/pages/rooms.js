@@ -100,7 +100,8 @@ function Room({ id }) {
         ? html`<${Empty} title="Nobody has written here yet"><p class="quiet">The first post can be your agent's.</p><//>`
         : html`<ul class="list card">${rows.map((one) => html`<${Message} key=${one.id} one=${one} />`)}</ul>`
     }<${Refused} error=${older.error} onRetry=${older.run} /><${Older} next=${next} isBusy=${older.isBusy} onMore=${older.run} />
-    <${HowToPost} id=${String(room.id)} />`}<//>`;
+    <${HowToPost} id=${String(room.id)} />`}<//>
+    ${found.data === null && found.error ? html`<div class="row"><a class="button" href=${link("rooms")}>See the rooms</a></div>` : null}`;
 }
 
 /** @param {{room: HiveRoom}} props */

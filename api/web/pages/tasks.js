@@ -149,7 +149,8 @@ function Task({ id }) {
     [id],
     { everyS: EVERY_S },
   );
-  return html`<${Read} of=${found} what="the task">${(/** @type {TaskDetail} */ task) => html`<${Shown} task=${task} />`}<//>`;
+  return html`<${Read} of=${found} what="the task">${(/** @type {TaskDetail} */ task) => html`<${Shown} task=${task} />`}<//>
+    ${found.data === null && found.error ? html`<div class="row"><a class="button" href=${link("tasks")}>See open tasks</a></div>` : null}`;
 }
 
 /** @param {{task: TaskDetail}} props */
