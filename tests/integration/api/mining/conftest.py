@@ -1,6 +1,6 @@
 """Listings to mine, agents that submit, and operators who review."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
 from api.main import create_app
 from core.db.engine import Database
 from core.listings.queries import add_listings
@@ -41,7 +42,7 @@ def key(agent: dict[str, Any]) -> dict[str, str]:
     return {KEY: agent["api_key"]}
 
 
-def entry(name: str = "blockchain", value: str = "ethereum", **changes: Any) -> dict[str, Any]:
+def entry(name: str = "blockchain", value: Any = "ethereum", **changes: Any) -> dict[str, Any]:
     return {"field_name": name, "field_value": value, "evidence_url": EVIDENCE} | changes
 
 
@@ -121,7 +122,7 @@ class Mine:
             }
 
 
-def record(made: dict[str, Any], place: int = 0) -> dict[str, Any]:
+def record(made: Mapping[str, Any], place: int = 0) -> dict[str, Any]:
     return {
         "entry_id": made["entries"][place]["entry_id"],
         "method": "reproduced",
@@ -184,6 +185,7 @@ def signed_in(
             deps,
             limits=Limits(),
             operator_addresses=frozenset({operators_wallet.address.lower()}),
+            workers=Workers(CALLS, CALLS_OF_ONE),  # which its end shuts down
         )
         client = AppClient(create_app(own), base_url=BASE_URL)
         message = nonce_for(client, operators_wallet, "login")
