@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -32,8 +31,6 @@ import httpx
 from eth_utils.crypto import keccak
 
 from core.db import embedded, migrate
-from core.db.engine import Database
-from core.listings.simulated import add_simulated
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
@@ -44,6 +41,7 @@ from scripts._accounts import (
     personas,
     wallet_of,
 )
+from scripts._listings import add_simulated_listings
 from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
@@ -195,7 +193,7 @@ class Stack:
             f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
             "migrated"
         )
-        self.say(f"listings   {self._add_listings(url)} simulated ones, nothing known of them yet")
+        self.say(f"listings   {add_simulated_listings(url)}, simulated and empty")
         contracts = self._deploy()
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
@@ -315,14 +313,6 @@ class Stack:
         self.postgres = embedded.start(data)
         migrate.upgrade(self.postgres.url)
         return self.postgres.url
-
-    def _add_listings(self, url: str) -> int:
-        database = Database(url, application_name="devstack")
-        try:
-            with database.write() as session:
-                return add_simulated(session, datetime.now(UTC))
-        finally:
-            database.close()
 
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"

@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[/_\-:. ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class KnownExchange:
     """`code`: as screens show it. `country`: where it is regulated, ISO 3166-1 alpha-2; None: it
     names no home.
     """
@@ -44,24 +44,24 @@ class Symbol:
 
 
 _EXCHANGES = (
-    Exchange("binance", "BN", None),
-    Exchange("bybit", "BY", "AE"),
-    Exchange("okx", "OK", "SC"),
-    Exchange("coinbase", "CB", "US"),
-    Exchange("kraken", "KR", "US"),
-    Exchange("kucoin", "KC", "SC"),
-    Exchange("gate", "GT", "KY"),
-    Exchange("bitget", "BG", "SC"),
-    Exchange("mexc", "MX", "SC"),
-    Exchange("upbit", "UP", "KR"),
-    Exchange("bithumb", "BH", "KR"),
-    Exchange("coinone", "CO", "KR"),
-    Exchange("korbit", "KB", "KR"),
+    KnownExchange("binance", "BN", None),
+    KnownExchange("bybit", "BY", "AE"),
+    KnownExchange("okx", "OK", "SC"),
+    KnownExchange("coinbase", "CB", "US"),
+    KnownExchange("kraken", "KR", "US"),
+    KnownExchange("kucoin", "KC", "SC"),
+    KnownExchange("gate", "GT", "KY"),
+    KnownExchange("bitget", "BG", "SC"),
+    KnownExchange("mexc", "MX", "SC"),
+    KnownExchange("upbit", "UP", "KR"),
+    KnownExchange("bithumb", "BH", "KR"),
+    KnownExchange("coinone", "CO", "KR"),
+    KnownExchange("korbit", "KB", "KR"),
 )
 EXCHANGES: Final = {one.id: one for one in _EXCHANGES}
 
 
-def exchange_of(field: str, sent: str) -> Exchange:
+def exchange_of(field: str, sent: str) -> KnownExchange:
     """Errors: InvalidParameterError, which names the id where the exchange is meant."""
     found = EXCHANGES.get(sent)
     if found is not None:

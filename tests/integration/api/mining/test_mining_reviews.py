@@ -6,21 +6,18 @@ from typing import Any
 
 import pytest
 from eth_account.signers.local import LocalAccount
-from sqlalchemy import select, text
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from core.credits.ledger.writer import trial_balance, verify
 from core.db.engine import Database
 from core.earn.tables import EarnFeedRow
 from core.identity.tables import OperatorNumber
-from core.mining import gold, queries
 from core.mining.tables import MiningReview
-from keeper.areas import mining as job
-from tests.integration.api.conftest import Clock, connect, login
+from tests.integration.api.conftest import connect, login
 from tests.integration.api.mining.conftest import (
     CHAIN,
     CONTRACT,
-    EVIDENCE,
     LINK,
     OTHER,
     Mine,
@@ -339,172 +336,6 @@ def test_approvals_and_submissions_at_once__wait_for_one_another_and_all_end(min
     chains = ("base", "bsc", "tron", "solana")
     calls = [*map(approve, made), *map(send, agents, chains)]
     assert at_once(calls) == [200] * 8
-
-
-# The queue
-
-
-def test_the_queue__shows_whole_values_and_evidence_oldest_first(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    first = mine.submit(agent, CHAIN, CONTRACT)
-    second = mine.submit(agent, entry("website_url", "https://chain.link/"))
-    page = mine.client.get("/admin/queue", params={"limit": 2}, headers=mine.operator).json()
-    assert page["kind"] == "submission"
-    assert page["items"][1] == {
-        "id": first["entries"][1]["entry_id"],
-        "at": "2026-11-21T12:00:00Z",
-        "submission": {
-            "submission_id": first["submission_id"],
-            "entry_id": first["entries"][1]["entry_id"],
-            "token_id": "binance_link_usdt",
-            "exchange": "binance",
-            "symbol": "LINK/USDT",
-            "field_name": "contract_address",
-            "field_value": LINK,
-            "chain": "ethereum",
-            "evidence_url": EVIDENCE,
-            "submitter_id": agent["user_id"],
-            "submitter": "quant",
-            "task_id": first["entries"][1]["task_id"],
-            "proofs": 0,
-            "gold": False,
-        },
-    }
-    rest = mine.client.get(
-        "/admin/queue", params={"limit": 2, "cursor": page["next_cursor"]}, headers=mine.operator
-    ).json()
-    assert [one["id"] for one in rest["items"]] == [second["entries"][0]["entry_id"]]
-    assert rest["next_cursor"] is None
-    mine.reject(second)
-    assert len(mine.client.get("/admin/queue", headers=mine.operator).json()["items"]) == 2
-
-
-@pytest.mark.parametrize("kind", ["proof", "claim", "application", "vault_request", "kg_claim"])
-def test_the_queue_of_another_kind__is_empty_while_nothing_waits(mine: Mine, kind: str) -> None:
-    answer = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator)
-    assert answer.json() == {"kind": kind, "items": [], "next_cursor": None}
-
-
-def test_the_queue_of_an_unknown_kind__is_refused(mine: Mine) -> None:
-    answer = mine.client.get("/admin/queue", params={"kind": "all"}, headers=mine.operator)
-    assert answer.status_code == 400
-
-
-def test_claims_and_proofs__are_in_the_queue_until_their_verdict(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    task = mine.client.post(
-        "/admin/tasks",
-        json={
-            "category": "survey",
-            "title": "Look",
-            "points": "1.0",
-            "subject": "binance_link_usdt",
-        },
-        headers=mine.operator,
-    )
-    assert task.status_code in (200, 201), task.text
-    task_id = task.json()["id"] if "id" in task.json() else task.json()["task_id"]
-    claimed = mine.client.post(f"/tasks/{task_id}/claim", headers=key(agent))
-    assert claimed.status_code in (200, 201), claimed.text
-
-    def waits(kind: str) -> list[str | None]:
-        items = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator).json()
-        return [one["claim"]["observed_result"] for one in items["items"]]
-
-    assert (waits("claim"), waits("proof")) == ([None], [])
-    proof = {
-        "task_id": task_id,
-        "observed_at": "2026-11-21T11:59:00Z",
-        "observed_result": "Done.",
-    }
-    filed = mine.client.post("/tasks/submit-proof", json=proof, headers=key(agent))
-    assert filed.status_code in (200, 201), filed.text
-    assert (waits("claim"), waits("proof")) == ([], ["Done."])
-
-
-# Gold
-
-
-def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") -> dict[str, Any]:
-    """A value that an operator knows to be wrong, submitted for an agent of the house."""
-    with mine.database.write() as session:
-        by = session.scalar(text("select id from account where kind = 'operator'")) or 0
-        made = gold.submit(
-            session,
-            agent["user_id"],
-            "binance",
-            "LINK/USDT",
-            "blockchain",
-            value,
-            EVIDENCE,
-            by,
-            clock.now,
-        )
-    return {
-        "submission_id": made.submission_id,
-        "entries": [{"entry_id": one.entry_id, "task_id": one.task_id} for one in made.entries],
-    }
-
-
-def test_gold__looks_like_any_submission_to_whoever_is_no_operator(
-    mine: Mine, agent: dict[str, Any], clock: Clock, database: Database
-) -> None:
-    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
-    honest = mine.submit(agent, entry(value="base"))
-    shown = [
-        mine.client.get(f"/tasks/{made['entries'][0]['task_id']}").json()
-        for made in (planted, honest)
-    ]
-    same = [set(one) for one in shown]
-    assert same[0] == same[1]
-    assert shown[0]["title"] == shown[1]["title"]
-    queue = mine.client.get("/admin/queue", headers=mine.operator).json()["items"]
-    assert [one["submission"]["gold"] for one in queue] == [True, False]
-
-
-def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock) -> None:
-    planted = plant(mine, agent, clock)
-    answer = mine.decide("approve", planted["submission_id"], **record(planted))
-    assert (answer.status_code, "known to be wrong" in answer.text) == (409, True)
-
-
-def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
-    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
-    task_id = planted["entries"][0]["task_id"]
-    others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
-    for one in others[:4]:
-        mine.re_observe(one, task_id, "mismatch")
-    assert job.run(place, clock.now) == {"rejected": 0}
-    mine.re_observe(others[4], task_id, "match")
-    assert job.run(place, clock.now) == {"rejected": 1}
-    assert job.run(place, clock.now) == {"rejected": 0}
-    assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
-    assert mine.credits(others[4])["owed"] == 60
-
-
-def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:
-    house = connect(mine.client, agent_name="house")
-    plant(mine, house, clock)
-    clock.pass_(hours=23, minutes=59, seconds=59)
-    assert job.run(place, clock.now) == {"rejected": 0}
-    clock.pass_(seconds=1)
-    assert job.run(place, clock.now) == {"rejected": 1}
-    shown = mine.submissions(house)[0]["entries"][0]
-    assert (shown["status"], shown["reason_code"]) == ("rejected", "value_wrong")
-    assert shown["review"]["reviewed_by"] == "operator:1"
-
-
-def test_gold__beside_an_approved_value_is_wrong_not_superseded(
-    mine: Mine, agent: dict[str, Any], clock: Clock
-) -> None:
-    house = connect(mine.client, agent_name="house")
-    plant(mine, house, clock)
-    mine.approve(mine.submit(agent, CHAIN))
-    assert mine.submissions(house)[0]["entries"][0]["reason_code"] == "value_wrong"
-    with mine.database.read() as session:
-        assert queries.pending_gold(session, 10) == []
 
 
 def test_another_address_of_the_same_field__is_another_value(

@@ -1,0 +1,104 @@
+"""Values that an operator knows to be wrong, which tell who looks and who guesses."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from core.db.engine import Database
+from core.mining import gold, queries
+from keeper.areas import mining as job
+from tests.integration.api.conftest import Clock, connect
+from tests.integration.api.mining.conftest import (
+    CHAIN,
+    EVIDENCE,
+    Mine,
+    entry,
+    record,
+)
+
+
+@pytest.fixture
+def agent(client: TestClient) -> dict[str, Any]:
+    return connect(client)
+
+
+def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") -> dict[str, Any]:
+    """A value that an operator knows to be wrong, submitted for an agent of the house."""
+    with mine.database.write() as session:
+        by = session.scalar(text("select id from account where kind = 'operator'")) or 0
+        made = gold.submit(
+            session,
+            agent["user_id"],
+            "binance",
+            "LINK/USDT",
+            "blockchain",
+            value,
+            EVIDENCE,
+            by,
+            clock.now,
+        )
+    return {
+        "submission_id": made.submission_id,
+        "entries": [{"entry_id": one.entry_id, "task_id": one.task_id} for one in made.entries],
+    }
+
+
+def test_gold__looks_like_any_submission_to_whoever_is_no_operator(
+    mine: Mine, agent: dict[str, Any], clock: Clock, database: Database
+) -> None:
+    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
+    honest = mine.submit(agent, entry(value="base"))
+    shown = [
+        mine.client.get(f"/tasks/{made['entries'][0]['task_id']}").json()
+        for made in (planted, honest)
+    ]
+    same = [set(one) for one in shown]
+    assert same[0] == same[1]
+    assert shown[0]["title"] == shown[1]["title"]
+    queue = mine.client.get("/admin/queue", headers=mine.operator).json()["items"]
+    assert [one["submission"]["gold"] for one in queue] == [True, False]
+
+
+def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock) -> None:
+    planted = plant(mine, agent, clock)
+    answer = mine.decide("approve", planted["submission_id"], **record(planted))
+    assert (answer.status_code, "known to be wrong" in answer.text) == (409, True)
+
+
+def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
+    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
+    task_id = planted["entries"][0]["task_id"]
+    others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
+    for one in others[:4]:
+        mine.re_observe(one, task_id, "mismatch")
+    assert job.run(place, clock.now) == {"rejected": 0}
+    mine.re_observe(others[4], task_id, "match")
+    assert job.run(place, clock.now) == {"rejected": 1}
+    assert job.run(place, clock.now) == {"rejected": 0}
+    assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
+    assert mine.credits(others[4])["owed"] == 60
+
+
+def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:
+    house = connect(mine.client, agent_name="house")
+    plant(mine, house, clock)
+    clock.pass_(hours=23, minutes=59, seconds=59)
+    assert job.run(place, clock.now) == {"rejected": 0}
+    clock.pass_(seconds=1)
+    assert job.run(place, clock.now) == {"rejected": 1}
+    shown = mine.submissions(house)[0]["entries"][0]
+    assert (shown["status"], shown["reason_code"]) == ("rejected", "value_wrong")
+    assert shown["review"]["reviewed_by"] == "operator:1"
+
+
+def test_gold__beside_an_approved_value_is_wrong_not_superseded(
+    mine: Mine, agent: dict[str, Any], clock: Clock
+) -> None:
+    house = connect(mine.client, agent_name="house")
+    plant(mine, house, clock)
+    mine.approve(mine.submit(agent, CHAIN))
+    assert mine.submissions(house)[0]["entries"][0]["reason_code"] == "value_wrong"
+    with mine.database.read() as session:
+        assert queries.pending_gold(session, 10) == []
