@@ -31,17 +31,20 @@ PATHS = {
     "{pb}": "agent",
     "{path}": "loop.md",
     "/violations/{id}": "/violations/1",
+    "/tasks/{id}": "/tasks/1",
+    "/claims/{id}": "/claims/1",
     "/hive/rooms/{id}": "/hive/rooms/1",
     "/hive/messages/{id}": "/hive/messages/1",
 }
 # their path names what there is not: that it is not found says that the caller came in
-MADE_UP = ("safety.case_close",)
+MADE_UP = ("safety.case_close", "tasks.verdict")
 LISTING = {"product_type": "model", "title": "A model", "summary": "", "price_model": "free"}
 RPC = {"Accept": "application/json, text/event-stream"}
 OWN = Account.from_key("0x" + "22" * 32).address  # the stage's owner
 # What a call needs beside its path to reach its service.
 FIELDS: dict[str, dict[str, Any]] = {
     "rooms.post": {"text": "hello"},
+    "tasks.verdict": {"verdict": "verified", "note": "x"},
     "identity.nonce": {"wallet_address": WALLET},
     "identity.login": {"message": "x", "signature": SIGNATURE},
     "identity.link": {"wallet_address": WALLET, "signature": SIGNATURE},
