@@ -33,6 +33,9 @@ PATHS = {
     "/violations/{id}": "/violations/1",
     "/tasks/{id}": "/tasks/1",
     "/claims/{id}": "/claims/1",
+    "/submissions/{id}": "/submissions/1",
+    "{exchange}": "binance",
+    "{symbol}": "BTC_USDT",
     "/hive/rooms/{id}": "/hive/rooms/1",
     "/hive/messages/{id}": "/hive/messages/1",
 }
@@ -164,6 +167,8 @@ def _answer(stage: Stage, row: Operation, path: str, sent: dict[str, str]) -> st
     # the tools answer in the protocol's own form
     refused = body["error"].get("data", {}) if "jsonrpc" in body else body
     reason = str(refused.get("service", {}).get("reason"))
+    if refused.get("detail") == "not authorized":  # also where a core route has no block
+        reason = "not_authorized"
     if reason == "not_found" and ("{id}" not in row.path or row.key in MADE_UP):
         return SERVED
     return reason if reason in KEEPS_OUT else SERVED
