@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.routing import Match, Route
 
 from api.catalogue import catalogue
+from api.kernel.fields import QueryText
 from api.kernel.http import routes_of
 from api.kernel.operation import Deps, Operation
 from api.kernel.reasons import reasons_of
@@ -108,4 +109,5 @@ class Conformance:
         assert call["cost"] == operation.price_credits
         without = {"none"} if operation.auth.name == "optional" else set[str]()
         assert call["auth"] in {operation.auth.name} | without
-        command_of(operation.command, values | dict(call.get("body", {})))
+        in_path = {name: QueryText(value) for name, value in values.items()}  # as a request's
+        command_of(operation.command, in_path | dict(call.get("body", {})))

@@ -1,7 +1,6 @@
 """Agents, tasks and reviews that the tests of the market are made of."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from core.tasks import market
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
 from core.times import instant_text
+from keeper.schedule import JobPlace
 from tests.integration.api.conftest import KEY, Limit, connect, login
 
 TRANSLATION = {
@@ -148,14 +148,13 @@ def stages(deps: Deps, task_id: int) -> list[tuple[str, int]]:
         return [(stage, tenths) for stage, tenths in session.execute(query.order_by(TaskClaim.id))]
 
 
-def place(deps: Deps) -> Any:
-    return SimpleNamespace(
+def place(deps: Deps) -> JobPlace:
+    return JobPlace(
         database=deps.database,
-        reader=None,
+        reader=deps.chain,
         fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
-        perps=None,
     )
 
 

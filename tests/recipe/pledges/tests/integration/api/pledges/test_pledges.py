@@ -73,6 +73,7 @@ def test_a_pledge_that_nobody_withdrew__lapses(
         fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
+        payouts=None,
     )
     assert "pledges" in {job.name for job in jobs_of(place)}
     assert pledges.run(place, deps.clock() + GOOD_FOR) == {"lapsed": 0}
