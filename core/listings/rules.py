@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[/_\-:. ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ListedExchange:
     """`code`: as screens show it. `country`: where it is regulated, ISO 3166-1 alpha-2; None: it
     names no home.
     """
@@ -44,24 +44,24 @@ class Symbol:
 
 
 _EXCHANGES = (
-    Exchange("binance", "BN", None),
-    Exchange("bybit", "BY", "AE"),
-    Exchange("okx", "OK", "SC"),
-    Exchange("coinbase", "CB", "US"),
-    Exchange("kraken", "KR", "US"),
-    Exchange("kucoin", "KC", "SC"),
-    Exchange("gate", "GT", "KY"),
-    Exchange("bitget", "BG", "SC"),
-    Exchange("mexc", "MX", "SC"),
-    Exchange("upbit", "UP", "KR"),
-    Exchange("bithumb", "BH", "KR"),
-    Exchange("coinone", "CO", "KR"),
-    Exchange("korbit", "KB", "KR"),
+    ListedExchange("binance", "BN", None),
+    ListedExchange("bybit", "BY", "AE"),
+    ListedExchange("okx", "OK", "SC"),
+    ListedExchange("coinbase", "CB", "US"),
+    ListedExchange("kraken", "KR", "US"),
+    ListedExchange("kucoin", "KC", "SC"),
+    ListedExchange("gate", "GT", "KY"),
+    ListedExchange("bitget", "BG", "SC"),
+    ListedExchange("mexc", "MX", "SC"),
+    ListedExchange("upbit", "UP", "KR"),
+    ListedExchange("bithumb", "BH", "KR"),
+    ListedExchange("coinone", "CO", "KR"),
+    ListedExchange("korbit", "KB", "KR"),
 )
 EXCHANGES: Final = {one.id: one for one in _EXCHANGES}
 
 
-def exchange_of(field: str, sent: str) -> Exchange:
+def exchange_of(field: str, sent: str) -> ListedExchange:
     """Errors: InvalidParameterError, which names the id where the exchange is meant."""
     found = EXCHANGES.get(sent)
     if found is not None:
