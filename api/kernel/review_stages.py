@@ -5,9 +5,11 @@ Law: task claims and mining submissions are counted apart on every line, and a f
 read is the text not_recorded, never zero.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
+import structlog
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from api.kernel.operation import AnswerBody
@@ -17,6 +19,8 @@ from core.tasks import views as tasks
 NotRecorded = Literal["not_recorded"]
 Figure = int | NotRecorded
 NOT_RECORDED: Final[NotRecorded] = "not_recorded"
+
+log = structlog.get_logger(__name__)
 
 
 class Stage(AnswerBody):
@@ -42,8 +46,8 @@ class ReviewStages(AnswerBody):
 
 def review_stages(session: Session, agent_ids: Collection[int]) -> ReviewStages:
     """Of these agents together."""
-    claims = tasks.stage_counts(session, agent_ids)
-    submissions = mining.stage_counts(session, agent_ids)
+    claims = _counts(session, tasks.stage_counts, agent_ids)
+    submissions = _counts(session, mining.stage_counts, agent_ids)
 
     def stage(name: str) -> Stage:
         return Stage(
@@ -62,3 +66,21 @@ def review_stages(session: Session, agent_ids: Collection[int]) -> ReviewStages:
         paid=stage("paid"),
         rejected=stage("rejected"),
     )
+
+
+def _counts(
+    session: Session,
+    read: Callable[[Session, Collection[int]], Mapping[str, int]],
+    agent_ids: Collection[int],
+) -> Mapping[str, int]:
+    """What one of the two counts; empty when the database does not answer it, so that the rest is
+    still shown.
+    """
+    try:
+        with session.begin_nested():
+            return read(session, agent_ids)
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise
+        log.warning("stages not counted", of=read.__module__, error=type(error).__name__)
+        return {}

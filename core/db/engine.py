@@ -49,8 +49,10 @@ class ReadSession(Session):
 def _begin_snapshot(session: Session, transaction: Any, connection: Connection) -> None:
     """Say how the transaction is to begin; psycopg sends it with the first statement.
 
-    The pool takes it back.
+    The pool takes it back. A savepoint is in a snapshot that has begun.
     """
+    if transaction.nested:
+        return
     driver = _driver_of(connection.connection)
     driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 

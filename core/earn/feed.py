@@ -1,28 +1,21 @@
 """The public ledger of work: rows are added by whoever does what they say, in its transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Final
 
-from sqlalchemy import BigInteger, Text, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from core.db.arrays import table_of
-from core.db.base import Timestamp
+from core.db.copying import copy_lines, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.earn.rules.feed import FeedKind, FeedRow
 from core.earn.tables import EarnFeedRow
 
 __all__ = ["FeedKind", "FeedRow", "note", "note_all", "rows_before", "rows_of"]
 
-_NUMBERS = frozenset({"account_id", "tenths", "credits", "task_id", "room_id"})
-_KINDS = {
-    field.name: BigInteger()
-    if field.name in _NUMBERS
-    else Timestamp
-    if field.name == "at"
-    else Text()
-    for field in fields(FeedRow)
-}
+COLUMNS: Final = tuple(field.name for field in fields(FeedRow))
 
 
 def note(session: WriteSession, row: FeedRow) -> None:
@@ -30,14 +23,20 @@ def note(session: WriteSession, row: FeedRow) -> None:
     session.execute(insert(EarnFeedRow).values(asdict(row)))
 
 
-def note_all(session: WriteSession, rows: Sequence[FeedRow]) -> None:
+def note_all(session: WriteSession, rows: Iterable[FeedRow]) -> None:
     """Add rows, in their order."""
-    if not rows:
-        return
-    columns = {name: (kind, [getattr(row, name) for row in rows]) for name, kind in _KINDS.items()}
-    added = table_of("added", columns)
-    cells = [added.c[name] for name in _KINDS]
-    session.execute(insert(EarnFeedRow).from_select(list(_KINDS), select(*cells)))
+    copy_lines(session, EarnFeedRow.__tablename__, COLUMNS, map(_line, rows))
+
+
+def _line(row: FeedRow) -> str:
+    """The cells of COLUMNS."""
+    return "\t".join(_cell(getattr(row, name)) for name in COLUMNS)
+
+
+def _cell(value: str | int | datetime | None) -> str:
+    if isinstance(value, str):
+        return text_cell(value)
+    return time_cell(value) if isinstance(value, datetime) else number_cell(value)
 
 
 def rows_before(

@@ -142,6 +142,7 @@ class EarnFeedRow(Base):
     __table_args__ = (
         CheckConstraint(f"kind in {sql_list(FeedKind)}", name="kind"),
         Index("ix_earn_feed_account_id_id", "account_id", "id"),
+        Index("ix_earn_feed_account_id_kind_id", "account_id", "kind", "id"),
         Index("ix_earn_feed_kind_id", "kind", "id"),
         Index("ix_earn_feed_ref_id", "ref", "id"),
         LOG,

@@ -157,7 +157,7 @@ class NewProof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
+class ProofReceipt:
     claim_id: int
     proof_id: int
     is_evidence: bool
@@ -165,7 +165,7 @@ class Submitted:
 
 def submit_proof(
     session: WriteSession, task_id: int, by: Claimant, proof: NewProof, now: datetime
-) -> Submitted:
+) -> ProofReceipt:
     """File the proof of the agent's claim. After the verdict it is evidence, and pays nothing.
 
     Errors: UnknownTaskError; TaskRefusedError not_claimed, claim_expired, already_submitted,
@@ -192,7 +192,7 @@ def submit_proof(
     task.proofs += 1
     session.flush()
     feed.note(session, row_of(FeedKind.TASK_SUBMITTED, task, found, now))
-    submitted = Submitted(claim_id=found.id, proof_id=filed.id, is_evidence=is_evidence)
+    submitted = ProofReceipt(claim_id=found.id, proof_id=filed.id, is_evidence=is_evidence)
     if is_evidence:
         _keep_as_evidence(session, task, found, now)
     return submitted

@@ -4,45 +4,35 @@ Approvals drain the queue as well; the job pays when nobody approves anything, a
 midnight of UTC, when all caps begin again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy.orm import Session
-
-from core.db.engine import Database
 from core.earn.ledger import awards
-from core.earn.limits import payout_limits
-from core.earn.rules.payout import PayoutLimits
 from keeper.schedule import Job, JobPlace
 
 NAME: Final = "payouts"
 EVERY_S: Final = 30
-LOOKS_A_RUN: Final = 100  # 200,000 items; what is left follows in the next run
+LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
-    limits = payout_limits(place.limits)
-    return (Job(NAME, EVERY_S, Payouts(place.database, place.fence, limits).run),)
+    return (Job(NAME, EVERY_S, Payouts(place).run),)
 
 
 class Payouts:
-    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+    """Give `run` to a Job."""
 
-    def __init__(
-        self, database: Database, fence: Callable[[Session], None], limits: PayoutLimits
-    ) -> None:
-        self._database = database
-        self._fence = fence
-        self._limits = limits
+    def __init__(self, place: JobPlace) -> None:
+        self._place = place
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many items were paid, and how much. Errors: LeadershipLostError, the database's."""
         paid_credits = items = 0
         for _ in range(LOOKS_A_RUN):
-            with self._database.write() as session:
-                self._fence(session)
-                drained = awards.drain(session, self._limits, now, looks=1)
+            with self._place.database.write() as session:
+                self._place.fence(session)
+                drained = awards.drain(session, self._place.payouts, now, looks=1)
             paid_credits += drained.paid_credits
             items += drained.items
             if drained.is_done:

@@ -22,6 +22,7 @@ from api.client import Client, Wallet, sign_typed_data
 from scripts.devstack import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 from tests.browser.wallet import BrowserWallet, install
+from tests.browser.work import Words, Work, work_through
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = (
@@ -29,6 +30,8 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 WITHIN_MS = 30_000
+NAME = "<b>night</b>-miner"
+POST = f"<img src=x onerror=alert(1)><script>alert(2)</script>\n{'W' * 300}"
 expect.set_options(timeout=WITHIN_MS)
 AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -161,6 +164,12 @@ def agent(place: Place) -> Iterator[Client]:
         owner.mandates.policy_set(found.user_id, accepts_mandates=True)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="package")
+def work(place: Place) -> Work:
+    """A case of paid work, of agents whose names and posts are markup."""
+    return work_through(place, Words(miner=NAME, post=POST))
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Pictures of the console's pages into docs/console/: `make screenshots`.
 
-A stack of its own with a simulated world and one mandate at work; each page in light, dark and at the width of a
-phone.
+A stack of its own with a simulated world, one mandate at work and one case of paid work; each page in light, dark
+and at the width of a phone. `PAGES="earn tasks"`: these alone.
 """
 
 import os
@@ -17,6 +17,7 @@ from scripts.devstack import Ports
 from tests.acceptance.conftest import ROOT, RunningStack, stack_folder
 from tests.browser.conftest import CHROMIUM, FLAGS, Opened, Place, until
 from tests.browser.wallet import install
+from tests.browser.work import work_through
 
 FOLDER = ROOT / "docs" / "console"
 LOOKS = {
@@ -36,7 +37,7 @@ def main() -> None:
         try:
             place = Place(stack.await_ready())
             seed(folder)
-            pages = at_work(place)
+            pages = wanted(at_work(place) | paid_work(place))
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
                 for look, settings in LOOKS.items():
@@ -97,6 +98,21 @@ def at_work(place: Place) -> dict[str, str]:
     }  # fmt: skip
 
 
+def paid_work(place: Place) -> dict[str, str]:
+    """A case of paid work from registration to payment; the pages by name."""
+    work = work_through(place)
+    return {
+        "earn": "earn", "earnings": "earn/mine", "known": "earn/known", "fields": "earn/fields/binance/LINK_USDT",
+        "tasks": "tasks", "task": f"tasks/{work.settled_task}", "rooms": "rooms", "room": f"rooms/{work.room}",
+    }  # fmt: skip
+
+
+def wanted(pages: dict[str, str]) -> dict[str, str]:
+    """Errors: KeyError for a page that there is not."""
+    names = os.environ.get("PAGES", "").split()
+    return {name: pages[name] for name in names} if names else pages
+
+
 def draft(owner: Client, agent_id: str, purpose: str) -> str:
     made = owner.mandates.create(
         purpose=purpose, agent_id=agent_id, budget_usdc="1000.000000", per_tx_cap_usdc="200.000000",
@@ -125,7 +141,8 @@ def shoot(
     install(opened.page, *opened.wallets)
     opened.go()
     opened.page.get_by_role("button", name=opened.wallet.name).wait_for()
-    save(opened, "sign-in", look)
+    if not os.environ.get("PAGES"):
+        save(opened, "sign-in", look)
     opened.sign_in()
     for name, path in pages.items():
         opened.go(path)

@@ -12,10 +12,13 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Mandate, Open, Opened, Place, axe
+from tests.browser.work import Work
 
 PAGES = (
     "mandates", "new", "agents", "agents/mine", "gallery", "alerts", "statements", "rules", "status",
     "mandates/{id}", "mandates/{id}/record", "mandates/{id}/approvals", "agents/{agent}", "nowhere",
+    "earn", "earn/mine", "earn/known", "earn/fields/binance/LINK_USDT", "tasks", "tasks/{open_task}",
+    "tasks/{settled_task}", "rooms", "rooms/{room}",
 )  # fmt: skip
 MOST_BYTES = 300 * 1024
 MOST_SHIFT = 0.02
@@ -65,14 +68,14 @@ def opened(open_page: Open, place: Place) -> Opened:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages__have_nothing_serious_for_axe_and_nothing_in_the_console(
-    open_page: Open, place: Place, mandate: Mandate, scheme: str
+    open_page: Open, place: Place, mandate: Mandate, work: Work, scheme: str
 ) -> None:
     found = open_page(place.wallet(), color_scheme=scheme)
     found.go()
     found.sign_in()
     serious = []
     for path in PAGES:
-        found.go(path.format(id=mandate.id, agent=mandate.agent.user_id))
+        found.go(path_of(path, mandate, work))
         settle(found.page)
         serious += [f"{path}: {line}" for line in axe(found.page)]
     assert serious == []
@@ -80,14 +83,14 @@ def test_pages__have_nothing_serious_for_axe_and_nothing_in_the_console(
     assert [one for one in found.errors if "404 (Not Found)" not in one] == []
 
 
-def test_pages__fit_a_phone(open_page: Open, place: Place, mandate: Mandate) -> None:
+def test_pages__fit_a_phone(open_page: Open, place: Place, mandate: Mandate, work: Work) -> None:
     found = open_page(place.wallet(), has_touch=True)
     found.page.set_viewport_size({"width": 390, "height": 844})
     found.go()
     found.sign_in()
     wide = []
     for path in PAGES:
-        found.go(path.format(id=mandate.id, agent=mandate.agent.user_id))
+        found.go(path_of(path, mandate, work))
         settle(found.page)
         wide += [f"{path}: {one}" for one in found.page.evaluate(WIDER)]
     assert wide == []
@@ -179,6 +182,13 @@ def test_keyboard__goes_to_the_filter_and_to_pages_and_lists_its_keys(opened: Op
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Go to the filter")
+
+
+def path_of(path: str, mandate: Mandate, work: Work) -> str:
+    return path.format(
+        id=mandate.id, agent=mandate.agent.user_id, open_task=work.open_task,
+        settled_task=work.settled_task, room=work.room,
+    )  # fmt: skip
 
 
 def settle(page: Page) -> None:

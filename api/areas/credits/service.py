@@ -163,6 +163,7 @@ def _payout_caps(limits: Limits) -> list[LimitEntry]:
 def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
     return [
         _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
+        _limit("task_claim_time", limits.task_claim_hours, "hours without a proof", ENFORCED),
         _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
         _limit(
             "rooms_posts_with_standing",

@@ -181,7 +181,7 @@ class TaskList(AnswerBody):
     next_cursor: str | None
 
 
-class FiledProof(AnswerBody):
+class ShownVerdict(AnswerBody):
     """Of others once the task has settled, of yourself at any time."""
 
     claim_id: int
@@ -199,7 +199,7 @@ class TaskDetail(TaskRow):
     settles_at: str | None = Field(description="while it is closing: at the latest")
     truth: Truth | None = Field(description="what the review of a re-observed value found out")
     proofs_total: int
-    proofs: list[FiledProof] = Field(
+    proofs: list[ShownVerdict] = Field(
         description="the first 50 once the task has settled; before, your own alone"
     )
 

@@ -13,11 +13,11 @@ from api.areas.tasks.schemas import (
     ClaimBody,
     ClaimList,
     CreateTask,
-    FiledProof,
     GiveVerdict,
     OwnClaims,
     OwnProof,
     Progress,
+    ShownVerdict,
     SubmitProof,
     TaskDetail,
     TaskList,
@@ -391,7 +391,7 @@ def _sees_whole(call: Call, caller: Reader, task: Task) -> bool:
     return task.submitter_id in agent_ids or views.holds_open_claim(call.db, task.id, agent_ids)
 
 
-def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[FiledProof]:
+def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[ShownVerdict]:
     if state is TaskState.SETTLED:
         return [_filed(one) for one in views.proofs_shown(call.db, task)]
     if not isinstance(caller, AgentCaller):
@@ -400,9 +400,9 @@ def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[Fi
     return [] if own is None else [_filed(own)]
 
 
-def _filed(shown: ShownProof) -> FiledProof:
+def _filed(shown: ShownProof) -> ShownVerdict:
     proof = shown.proof
-    return FiledProof(
+    return ShownVerdict(
         claim_id=proof.claim_id,
         user_id=proof.agent_id,
         agent_name=shown.agent_name,

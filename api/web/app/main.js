@@ -18,7 +18,17 @@ import {
 import { SignIn, WalletButton } from "./sign_in.js";
 import { nextTheme, theme, turnTheme } from "./theme.js";
 import { Transactions } from "./transaction_card.js";
-import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState } from "./ui.js";
+import {
+  html,
+  now,
+  render,
+  signal,
+  Title,
+  useEffect,
+  useErrorBoundary,
+  useRef,
+  useState,
+} from "./ui.js";
 
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
 const PAGES = {
@@ -26,6 +36,9 @@ const PAGES = {
   new: { load: () => import("../pages/new_mandate.js") },
   agents: { load: () => import("../pages/agents.js"), label: "Agents", isPublic: true },
   gallery: { load: () => import("../pages/gallery.js"), label: "Gallery", isPublic: true },
+  earn: { load: () => import("../pages/earn.js"), label: "Earn", isPublic: true },
+  tasks: { load: () => import("../pages/tasks.js"), label: "Tasks", isPublic: true },
+  rooms: { load: () => import("../pages/rooms.js"), label: "Rooms", isPublic: true },
   alerts: { load: () => import("../pages/alerts.js"), label: "Alerts" },
   statements: { load: () => import("../pages/statements.js"), label: "Statements" },
   rules: { load: () => import("../pages/rules.js"), label: "Rules", isPublic: true },
@@ -138,7 +151,13 @@ function Banner() {
 /** @param {{current: string}} props */
 function Rail({ current }) {
   const items = Object.entries(PAGES).filter(([, page]) => page.label);
-  return html`<nav class="rail" aria-label="Pages">
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    // at phone width the rail is a bar that scrolls: where one is must be in sight
+    const item = box.current?.querySelector("[aria-current]");
+    item?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return html`<nav class="rail" aria-label="Pages" ref=${box}>
     <a class="brand" href=${link("mandates")}><${Mark} />Mandate Wallet</a>
     ${items.map(
       ([name, page]) =>

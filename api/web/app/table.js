@@ -18,9 +18,20 @@ const VIRTUAL_FROM = 200;
 
 /**
  * @param {{name: string, label: string, columns: Column<any>[], rows: any[], keyOf: (row: any) => string | number,
- *   sort?: string, children?: any, filter?: boolean}} props `name`: of the CSV and of its part of the address
+ *   sort?: string, children?: any, filter?: boolean, total?: any}} props `name`: of the CSV and of its part of the
+ *   address; `total`: a row that stays last
  */
-export function Table({ name, label, columns, rows, keyOf, sort = "", children, filter = true }) {
+export function Table({
+  name,
+  label,
+  columns,
+  rows,
+  keyOf,
+  sort = "",
+  children,
+  filter = true,
+  total,
+}) {
   const query = place.value.query;
   const order = query.get(`${name}.sort`) ?? sort;
   const wanted = query.get(`${name}.q`) ?? "";
@@ -41,15 +52,16 @@ export function Table({ name, label, columns, rows, keyOf, sort = "", children, 
       <span class="quiet">${shown.length === rows.length ? counted(rows.length, "row") : `${shown.length} of ${counted(rows.length, "row")}`}</span>
       <button type="button" class="plain" onClick=${() => download(`${name}.csv`, csv(columns, shown), "text/csv")}>CSV</button>
     </div>
-    <${isLong ? LongBody : Body} ...${{ name, label, columns, rows: shown, keyOf, order }} />
+    <${isLong ? LongBody : Body} ...${{ name, label, columns, rows: shown, keyOf, order, total }} />
   </div>`;
 }
 
 /** @param {any} props */
-function Body({ name, label, columns, rows, keyOf, order }) {
+function Body({ name, label, columns, rows, keyOf, order, total }) {
   return html`<div class="table" tabindex="0" role="region" aria-label=${label}><table>
     <${Head} ...${{ name, columns, order }} />
     <tbody>${rows.map((/** @type {any} */ row) => html`<${Row} key=${keyOf(row)} ...${{ row, columns }} />`)}</tbody>
+    ${total ? html`<tfoot><${Row} ...${{ row: total, columns }} /></tfoot>` : null}
   </table></div>`;
 }
 

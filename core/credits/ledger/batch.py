@@ -1,7 +1,7 @@
 """Many postings at once: what `writer.post` writes one by one, for any number of accounts in four
 statements.
 
-    heads held, in the order of accounts -> keys that stand are left out -> entries linked, account by account -> inserted, heads moved
+    heads held, in the order of accounts -> keys that stand are left out -> entries linked, account by account -> copied, heads moved
 
 Laws
 - The rows are those that `writer.post` writes, hashes included: `writer.verify` finds no fault.
@@ -22,16 +22,15 @@ from sqlalchemy import (
     Text,
     any_,
     cast,
-    insert,
     select,
     tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 from sqlalchemy.types import TypeEngine
 
-from core.canonical import canonical_json
+from core.canonical import canonical_plain, chain_hash
 from core.credits.ledger.writer import (
     ENTRY,
     HEAD,
@@ -43,25 +42,26 @@ from core.credits.ledger.writer import (
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.db.arrays import table_of
 from core.db.base import Timestamp
+from core.db.copying import bytes_cell, copy_lines, json_cell, text_cell, time_cell
 from core.db.engine import WriteSession
-from core.ledger.chain import genesis, link_hash, plain_payload
+from core.ledger.chain import genesis, plain_payload
 
 _BIG: Final = BigInteger()
 _TEXT: Final = Text()
 _BYTES: Final = LargeBinary()
-_DELTAS: Final = tuple(f"{bucket}_delta" for bucket in BUCKETS)
-_COLUMNS: Final[Mapping[str, TypeEngine[Any]]] = {
-    "account_id": _BIG,
-    "seq": _BIG,
-    "kind": _TEXT,
-    "base_key": _TEXT,
-    "counter": _TEXT,
-    **dict.fromkeys((*_DELTAS, "counter_delta"), _BIG),
-    "payload": _TEXT,  # JSON, which the statement casts
-    "created_at": Timestamp,
-    "prev_hash": _BYTES,
-    "row_hash": _BYTES,
-}
+_NUMBERS: Final = (*(f"{bucket}_delta" for bucket in BUCKETS), "counter_delta")
+COLUMNS: Final = (
+    "account_id",
+    "seq",
+    "kind",
+    "base_key",
+    "counter",
+    *_NUMBERS,
+    "payload",
+    "created_at",
+    "prev_hash",
+    "row_hash",
+)
 _MOVED: Final = ("seq", "row_hash", "updated_at", *BUCKETS)
 
 
@@ -90,13 +90,16 @@ class HeldHeads:
             self.balances[account_id] = balance_of(head)
             self._places[account_id] = (head.seq, head.row_hash)
 
-    def link(self, posting: NewPosting, now: datetime) -> dict[str, Any]:
-        """The posting as the next entry of its account. Errors: CreditOverdraftError."""
+    def link(self, posting: NewPosting, now: datetime) -> str:
+        """The posting as the next entry of its account: the line of COLUMNS that COPY takes.
+
+        Errors: CreditOverdraftError, InvalidParameterError.
+        """
         account_id, deltas = posting.account_id, posting.deltas
-        refuse_overdraft(self.balances[account_id], deltas)
+        held = self.balances[account_id]
+        refuse_overdraft(held, deltas)
         seq, prev_hash = self._places[account_id]
         entry: dict[str, Any] = {
-            "account_id": account_id,
             "seq": seq + 1,
             "kind": posting.kind,
             "base_key": posting.base_key,
@@ -104,16 +107,14 @@ class HeldHeads:
             **{f"{bucket}_delta": getattr(deltas, bucket) for bucket in BUCKETS},
             "counter_delta": -deltas.net,
             "payload": plain_payload(posting.payload),
-            "created_at": now.astimezone(UTC),
-            "prev_hash": prev_hash,
+            "created_at": now,
         }
-        entry["row_hash"] = link_hash(prev_hash, body_of(entry))
-        self._places[account_id] = (seq + 1, entry["row_hash"])
-        held = self.balances[account_id]
+        row_hash = chain_hash(prev_hash, canonical_plain(body_of(entry)))
+        self._places[account_id] = (seq + 1, row_hash)
         self.balances[account_id] = Credits(
             **{bucket: getattr(held, bucket) + getattr(deltas, bucket) for bucket in BUCKETS}
         )
-        return entry
+        return _line(account_id, entry, prev_hash, row_hash)
 
     def moved(self, account_ids: Collection[int], now: datetime) -> list[dict[str, Any]]:
         """The heads of these accounts as they are to be."""
@@ -162,15 +163,15 @@ def post_all(
     if not postings:
         return set()
     stand = _standing(session, postings)
-    entries, posted = [], set[tuple[int, str]]()
+    lines, posted = list[str](), set[tuple[int, str]]()
     for posting in postings:
         key = (posting.account_id, posting.base_key)
         if key not in stand and key not in posted:
-            entries.append(heads.link(posting, now))
+            lines.append(heads.link(posting, now))
             posted.add(key)
-    if entries:
-        _insert(session, entries)
-        _move(session, heads.moved(sorted({entry["account_id"] for entry in entries}), now))
+    copy_lines(session, ENTRY.name, COLUMNS, lines)
+    if posted:
+        _move(session, heads.moved(sorted({account_id for account_id, _ in posted}), now))
     return posted
 
 
@@ -193,20 +194,14 @@ def _standing(session: WriteSession, postings: Sequence[NewPosting]) -> set[tupl
     return {(row.account_id, row.base_key) for row in session.execute(query)}
 
 
-def _insert(session: WriteSession, entries: Sequence[Mapping[str, Any]]) -> None:
-    columns = {
-        name: (
-            kind,
-            [
-                canonical_json(entry[name]).decode() if name == "payload" else entry[name]
-                for entry in entries
-            ],
-        )
-        for name, kind in _COLUMNS.items()
-    }
-    rows = table_of("linked", columns)
-    cells = [cast(rows.c[name], JSONB) if name == "payload" else rows.c[name] for name in _COLUMNS]
-    session.execute(insert(ENTRY).from_select(list(_COLUMNS), select(*cells)))
+def _line(account_id: int, entry: Mapping[str, Any], prev_hash: bytes, row_hash: bytes) -> str:
+    """The cells of COLUMNS."""
+    names = (text_cell(entry[name]) for name in ("kind", "base_key", "counter"))
+    numbers = (str(entry[name]) for name in _NUMBERS)
+    payload = json_cell(canonical_plain(entry["payload"]).decode())
+    hashes = (bytes_cell(prev_hash), bytes_cell(row_hash))
+    at = time_cell(entry["created_at"])
+    return "\t".join((str(account_id), str(entry["seq"]), *names, *numbers, payload, at, *hashes))
 
 
 def _move(session: WriteSession, heads: Sequence[Mapping[str, Any]]) -> None:

@@ -17,7 +17,7 @@ Laws
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import insert
 
@@ -54,7 +54,9 @@ __all__ = [
     "take_turn",
 ]
 
-ITEMS_A_LOOK: Final = 2_000
+# Items that a drain looks at in one go: as many as the budget that is left may reach, since most pay
+# ten credits or more.
+LEAST_A_LOOK, MOST_A_LOOK, CREDITS_AN_ITEM = 500, 10_000, 10
 AWARD, CHARGE = "award", "charge"
 
 
@@ -179,7 +181,7 @@ def drain(
     """Pay what waits, in the order of approvals, as far as today's caps let it.
 
     An item that a cap stops is not looked at again before tomorrow: a drain costs what it pays.
-    `looks`: of ITEMS_A_LOOK items each; None: as many as it takes.
+    `looks`: of some items each (`_items_a_look`); None: as many as it takes.
     """
     take_turn(session)
     today, paid_credits, items = now.date(), 0, 0
@@ -187,15 +189,18 @@ def drain(
     while looks is None or looked < looks:
         looked += 1
         budget = budget_of(limits)
-        if budget.room(queries.used_on(session, today, [budget.name])) == 0:
-            return Drained(paid_credits, items, is_done=True)
-        due = queries.due_items(session, today, ITEMS_A_LOOK)
+        room = budget.room(queries.used_on(session, today, [budget.name]))
+        due = queries.due_items(session, today, _items_a_look(room)) if room else []
         if not due:
             return Drained(paid_credits, items, is_done=True)
         parts = _drain_some(session, due, limits, now)
         paid_credits += sum(part.paid for part in parts)
         items += sum(part.paid + part.repaid > 0 for part in parts)
     return Drained(paid_credits, items, is_done=False)
+
+
+def _items_a_look(room: int) -> int:
+    return min(MOST_A_LOOK, max(LEAST_A_LOOK, room // CREDITS_AN_ITEM))
 
 
 def _drain_some(

@@ -1,17 +1,20 @@
 """An agent's pages, its owner's fleet and the scopes of its key, through the application."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from api.areas.agents.operations import AREA as AGENTS
 from api.areas.safety.operations import AREA as SAFETY
 from api.kernel import auth
 from api.kernel.operation import Operation
 from core.db.engine import Database
+from core.mining import views as mining_views
 from tests.integration.api.conftest import (
     KEY,
     Clock,
@@ -228,8 +231,25 @@ def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestCli
     lines = [stages[name] for name in stages if name != "verified"] + list(
         stages["verified"].values()
     )
-    assert lines == [{"task_claims": "not_recorded", "mining_submissions": "not_recorded"}] * 7
+    assert lines == [{"task_claims": 0, "mining_submissions": 0}] * 7
     assert (body["credit_balance"], body["mandates"]) == (10, {})
+
+
+def test_dashboard__of_stages_that_cannot_be_read__says_so_and_shows_the_rest(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(session: Session, agent_ids: Collection[int]) -> Mapping[str, int]:
+        session.execute(text("select 1 / 0"))
+        return {}
+
+    monkeypatch.setattr(mining_views, "stage_counts", unreadable)
+    body = client.get("/agent/dashboard", headers={KEY: connect(client)["api_key"]}).json()
+    stages = body["review_stages"]
+    lines = [stages[name] for name in stages if name != "verified"] + list(
+        stages["verified"].values()
+    )
+    assert lines == [{"task_claims": 0, "mining_submissions": "not_recorded"}] * 7
+    assert body["credit_balance"] == 10
 
 
 @pytest.mark.parametrize(

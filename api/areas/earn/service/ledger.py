@@ -1,6 +1,7 @@
 """The public ledger of work, and one complete case of it (docs/payouts.md#the-public-ledger)."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from api.areas.earn.schemas import Feed, FeedEntry, FeedQuery, FirstLoop, LoopLink, LoopStep
@@ -55,13 +56,19 @@ def _loop(call: ReadCall, rows: Sequence[EarnFeedRow]) -> FirstLoop:
         agent_name=names[agent_id].name,
         token_id=first.token_id,
         field_name=first.field_name,
-        steps=[_step(row) for row in rows],
+        steps=[_step(row) for row in sorted(rows, key=_told)],
         links=[
             LoopLink(shows="its rows of the public ledger", path=f"/earn/feed?agent_id={agent_id}"),
             LoopLink(shows="the agent's record", path=f"/mandate-wallet/agents/{agent_id}/record"),
             *_links(call, first),
         ],
     )
+
+
+def _told(row: EarnFeedRow) -> tuple[datetime, int]:
+    """Of what happened at one instant the approval comes before what it paid."""
+    kind = FeedKind(row.kind)
+    return row.at, list(SAYS).index(kind) if kind in SAYS else len(SAYS)
 
 
 def _links(call: ReadCall, row: EarnFeedRow) -> list[LoopLink]:

@@ -163,6 +163,8 @@ def _create_feed() -> None:
     )
     for name in ("account_id", "kind", "ref"):
         op.create_index(f"ix_earn_feed_{name}_id", "earn_feed", [name, "id"])
+    columns = ["account_id", "kind", "id"]
+    op.create_index("ix_earn_feed_account_id_kind_id", "earn_feed", columns)
 
 
 def downgrade() -> None:

@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -17,6 +19,7 @@ from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Reversed, Source
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
+from keeper.areas import earn as earn_jobs
 from tests.integration.core.earn.people import add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
 
@@ -344,3 +347,20 @@ def test_feed__pages_by_kind_and_account(write: WriteSession) -> None:
     assert [row.ref for row in feed.rows_before(write, None, 9, account_id=one)] == ["c", "a"]
     assert feed.rows_before(write, None, 9, kind=feed.FeedKind.DEBT) == []
     assert write.scalar(select(func.count()).select_from(EarnFeedRow)) == 3
+
+
+# The slow job
+
+
+def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> None:
+    with database.write() as session:
+        account = add_agent(session)
+        give(session, account, "mining:entry:1", 130)
+    place: Any = SimpleNamespace(
+        database=database, fence=lambda session: None, payouts=PayoutLimits()
+    )
+    (job,) = earn_jobs.jobs(place)
+    assert job.run(NOW) == {"items": 0, "paid_credits": 0}
+    assert job.run(TOMORROW) == {"items": 1, "paid_credits": 60}
+    with database.write() as session:
+        assert credit_ledger.load_balance(session, account) == Credits(earned=260)
