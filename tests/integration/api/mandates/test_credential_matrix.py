@@ -27,6 +27,9 @@ KEEPS_OUT = {
 }  # fmt: skip
 WALLET, SIGNATURE = "0x" + "ab" * 20, "0x" + "12" * 65
 PATHS = {
+    "{exchange}": "binance",
+    "{symbol}": "LINK_USDT",
+    "/submissions/{id}": "/submissions/1",
     "{atom_id}": "first-call",
     "{pb}": "agent",
     "{path}": "loop.md",
@@ -35,12 +38,21 @@ PATHS = {
     "/hive/messages/{id}": "/hive/messages/1",
 }
 # their path names what there is not: that it is not found says that the caller came in
-MADE_UP = ("safety.case_close",)
+MADE_UP = ("safety.case_close", "mining.approve", "mining.reject", "mining.reverse")
 LISTING = {"product_type": "model", "title": "A model", "summary": "", "price_model": "free"}
 RPC = {"Accept": "application/json, text/event-stream"}
 OWN = Account.from_key("0x" + "22" * 32).address  # the stage's owner
 # What a call needs beside its path to reach its service.
 FIELDS: dict[str, dict[str, Any]] = {
+    "mining.approve": {
+        "method": "reproduced",
+        "source": "https://example.com/",
+        "observed_at": "2026-01-31T12:00:00Z",
+        "observed_result": "x",
+        "match": True,
+    },
+    "mining.reject": {"reason_code": "value_wrong"},
+    "mining.reverse": {"reason": "x"},
     "rooms.post": {"text": "hello"},
     "identity.nonce": {"wallet_address": WALLET},
     "identity.login": {"message": "x", "signature": SIGNATURE},
