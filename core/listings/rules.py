@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[/_\-:. ]")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownExchange:
+class ListedExchange:
     """`code`: as screens show it. `country`: where it is regulated, ISO 3166-1 alpha-2; None: it
     names no home.
     """
@@ -44,24 +44,24 @@ class Symbol:
 
 
 _EXCHANGES = (
-    KnownExchange("binance", "BN", None),
-    KnownExchange("bybit", "BY", "AE"),
-    KnownExchange("okx", "OK", "SC"),
-    KnownExchange("coinbase", "CB", "US"),
-    KnownExchange("kraken", "KR", "US"),
-    KnownExchange("kucoin", "KC", "SC"),
-    KnownExchange("gate", "GT", "KY"),
-    KnownExchange("bitget", "BG", "SC"),
-    KnownExchange("mexc", "MX", "SC"),
-    KnownExchange("upbit", "UP", "KR"),
-    KnownExchange("bithumb", "BH", "KR"),
-    KnownExchange("coinone", "CO", "KR"),
-    KnownExchange("korbit", "KB", "KR"),
+    ListedExchange("binance", "BN", None),
+    ListedExchange("bybit", "BY", "AE"),
+    ListedExchange("okx", "OK", "SC"),
+    ListedExchange("coinbase", "CB", "US"),
+    ListedExchange("kraken", "KR", "US"),
+    ListedExchange("kucoin", "KC", "SC"),
+    ListedExchange("gate", "GT", "KY"),
+    ListedExchange("bitget", "BG", "SC"),
+    ListedExchange("mexc", "MX", "SC"),
+    ListedExchange("upbit", "UP", "KR"),
+    ListedExchange("bithumb", "BH", "KR"),
+    ListedExchange("coinone", "CO", "KR"),
+    ListedExchange("korbit", "KB", "KR"),
 )
 EXCHANGES: Final = {one.id: one for one in _EXCHANGES}
 
 
-def exchange_of(field: str, sent: str) -> KnownExchange:
+def exchange_of(field: str, sent: str) -> ListedExchange:
     """Errors: InvalidParameterError, which names the id where the exchange is meant."""
     found = EXCHANGES.get(sent)
     if found is not None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings
-from core.listings.rules import EXCHANGES, KnownExchange, Symbol
+from core.listings.rules import EXCHANGES, ListedExchange, Symbol
 
 BASES: Final = (
     *("BTC", "ETH", "SOL", "XRP", "DOGE", "ADA", "LINK", "UNI", "AAVE", "ARB"),
@@ -24,6 +24,6 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
     )
 
 
-def pairs_of(exchange: KnownExchange) -> list[Symbol]:
+def pairs_of(exchange: ListedExchange) -> list[Symbol]:
     quote = QUOTES.get(exchange.country or "", "USDT")
     return [Symbol(base, quote) for base in BASES]

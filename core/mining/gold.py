@@ -19,7 +19,7 @@ from core.listings.queries import find_listing
 from core.listings.rules import exchange_of, symbol_in_body
 from core.mining import submissions
 from core.mining.rules.registry import SentEntry
-from core.mining.submissions import Submitted, Submitter
+from core.mining.submissions import MinedSubmission, Submitter
 from core.mining.tables import MiningGold
 
 PROOFS: Final = 5
@@ -36,7 +36,7 @@ def submit(
     evidence_url: str,
     operator_id: int,
     now: datetime,
-) -> Submitted:
+) -> MinedSubmission:
     """Submit a value that is wrong for an agent of the house; that it is one, the caller has
     checked.
 

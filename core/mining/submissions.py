@@ -67,7 +67,7 @@ class SubmittedEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class MinedSubmission:
     submission_id: int
     room_id: int
     entries: tuple[SubmittedEntry, ...]
@@ -80,7 +80,7 @@ def submit(
     sent: Sequence[SentEntry],
     bounds: SubmissionBounds | None,
     now: datetime,
-) -> Submitted:
+) -> MinedSubmission:
     """Submit values for a listing. `bounds` None: what the service submits itself is not counted.
 
     Errors: InvalidParameterError, SubmissionsUsedUpError, DuplicateEntryError.
@@ -108,7 +108,7 @@ def submit(
         text = summary(listing.token_id, row)
         posts.post_summary(session, room_id, submitter.agent_id, text, row.id, now)
     feed.note_all(session, [_feed_row(listing.token_id, room_id, row, now) for row in rows])
-    return Submitted(
+    return MinedSubmission(
         submission.id,
         room_id,
         tuple(

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from core.earn.limits import payout_limits
 from core.mining import queries, reviews
 from core.mining.gold import PROOFS
 from core.mining.rules.review import MiningReviewer
@@ -41,5 +40,4 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 def _reject(place: JobPlace, entry_id: int, reviewer: MiningReviewer, now: datetime) -> bool:
     with place.database.write() as session:
         place.fence(session)
-        limits = payout_limits(place.limits)
-        return reviews.reject_gold(session, entry_id, reviewer, limits, now)
+        return reviews.reject_gold(session, entry_id, reviewer, place.payouts, now)

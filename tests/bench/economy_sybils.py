@@ -33,7 +33,6 @@ from core.listings.queries import find_listing, listings_of
 from core.listings.rules import EXCHANGES
 from core.listings.simulated import add_simulated, pairs_of
 from core.mining import gold, reviews, submissions
-from core.mining.queries import facts_of
 from core.mining.rules.registry import SentEntry
 from core.mining.rules.review import (
     MiningReviewer,
@@ -42,7 +41,7 @@ from core.mining.rules.review import (
     ReviewRecord,
     SubmissionsUsedUpError,
 )
-from core.mining.submissions import SubmissionBounds, Submitted, Submitter
+from core.mining.submissions import MinedSubmission, SubmissionBounds, Submitter
 from tests.bench.sybils import Place, place
 
 AGENTS: Final = 30
@@ -50,7 +49,6 @@ TASKS: Final = 5
 GOLD_IN: Final = 5
 URL: Final = "https://bench.example/"
 KEY: Final = "X-SVC-User-Key"
-DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -77,15 +75,14 @@ class Attack:
         self.agents = [self._registered(f"{name} {n}") for n in range(AGENTS)]
         where.clock.now += timedelta(minutes=1)
 
-    def mine(self, *, is_true: bool) -> list[Submitted]:
+    def mine(self, *, is_true: bool) -> list[MinedSubmission]:
         """One value a submission, until the day's bounds stop it; a reviewer decides each."""
-        made, bounds = list[Submitted](), self._bounds()
-        field_name = "audit_url" if is_true else "supply_url"
+        made, bounds = list[MinedSubmission](), self._bounds()
         listings = self._listings()
         with self.where.database.write() as session:
             for agent, listing_id in zip(self._in_turn(), listings, strict=False):
                 submitter = Submitter(agent["user_id"], None, "203.0.113.9")
-                value = [SentEntry(field_name, f"{URL}{agent['user_id']}", URL)]
+                value = [SentEntry("audit_url", f"{URL}{agent['user_id']}", URL)]
                 try:
                     made.append(
                         submissions.submit(
@@ -100,16 +97,16 @@ class Attack:
         self.decide(made, is_true=is_true)
         return made
 
-    def by_strangers(self, count: int, *, of_gold: int = 0) -> list[Submitted]:
+    def by_strangers(self, count: int, *, of_gold: int = 0) -> list[MinedSubmission]:
         """True values of an agent elsewhere, and gold among them."""
-        found = list[Submitted]()
+        found = list[MinedSubmission]()
         with self.where.database.write() as session:
             now = self.where.clock.now
             stranger = identity.add_agent(
                 session, "stranger", None, "198.51.100.1", secrets.token_bytes(32), now
             )
             submitter = Submitter(stranger.id, None, stranger.registered_from)
-            for n, listing_id in enumerate(self._free_of_website()[:count]):
+            for n, listing_id in enumerate(self._listings()[:count]):
                 value = f"{URL}stranger/{n}"
                 if n < of_gold:
                     listing = self._pair(session, listing_id)
@@ -151,7 +148,7 @@ class Attack:
                 }
                 self.where.client.post("/tasks/submit-proof", json=proof, headers=who)
 
-    def decide(self, made: Sequence[Submitted], *, is_true: bool) -> None:
+    def decide(self, made: Sequence[MinedSubmission], *, is_true: bool) -> None:
         limits, now = payout_limits(self.where.limits), self.where.clock.now
         record = ReviewRecord(ReviewMethod.REPRODUCED, URL, now, "Seen.")
         for one in made:
@@ -198,10 +195,6 @@ class Attack:
             )
             return [one.id for one in found if one is not None]
 
-    def _free_of_website(self) -> list[int]:
-        with self.where.database.read() as session:
-            return [id_ for id_ in self._listings() if "website_url" not in facts_of(session, id_)]
-
     def _pair(self, session: WriteSession, listing_id: int) -> tuple[str, str]:
         listing = listings_of(session, [listing_id])[listing_id]
         return listing.exchange, f"{listing.base}/{listing.quote}"
@@ -215,44 +208,43 @@ class Attack:
 
 
 def report() -> dict[str, int]:
-    """Print what each way earns on its first day; the figures."""
+    """Print what each way earns on its first day, each in a database of its own; the figures."""
     figures: dict[str, int] = {"sybil_agents": AGENTS}
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    with place() as where:
-        for way, earned in _ways(where):
-            figures |= earned.figures(way)
-            print(
-                f"{way}: {AGENTS} agents of one address are paid {earned.paid} credits on the day; "
-                f"{earned.queued} wait, {earned.owed} are owed",
-                flush=True,
-            )
-        where.database.close()
+    for way in ("honest_miner", "honest_re_observer", "lying_miner", "agreeing_liar"):
+        with place() as where:
+            earned = _earned(where, way)
+            where.database.close()
+        figures |= earned.figures(way)
+        print(
+            f"{way}: {AGENTS} agents of one address are paid {earned.paid} credits on the day; "
+            f"{earned.queued} wait, {earned.owed} are owed",
+            flush=True,
+        )
     return figures
 
 
-def _ways(where: Place) -> Iterable[tuple[str, Earned]]:
-    for way in ("honest_miner", "honest_re_observer", "lying_miner", "agreeing_liar"):
-        with where.database.write() as session:
-            set_operator_key(session, b"o" * 32, where.clock.now)
-            add_simulated(session, where.clock.now)
-        attack = Attack(where, way)
-        match way:
-            case "honest_miner":
-                attack.mine(is_true=True)
-            case "lying_miner":
-                attack.mine(is_true=False)
-            case "honest_re_observer":
-                made = attack.by_strangers(TASKS)
-                attack.re_observe([one.entries[0].task_id for one in made], "match")
-                attack.decide(made, is_true=True)
-            case "agreeing_liar":
-                planted = TASKS // GOLD_IN
-                made = attack.by_strangers(TASKS, of_gold=planted)
-                attack.re_observe([one.entries[0].task_id for one in made], "match")
-                attack.decide(made[:planted], is_true=False)
-                attack.decide(made[planted:], is_true=True)
-        yield way, attack.earned()
-        where.clock.now += 2 * DAY  # the day of this way is over
+def _earned(where: Place, way: str) -> Earned:
+    with where.database.write() as session:
+        set_operator_key(session, b"o" * 32, where.clock.now)
+        add_simulated(session, where.clock.now)
+    attack = Attack(where, way)
+    match way:
+        case "honest_miner":
+            attack.mine(is_true=True)
+        case "lying_miner":
+            attack.mine(is_true=False)
+        case "honest_re_observer":
+            made = attack.by_strangers(TASKS)
+            attack.re_observe([one.entries[0].task_id for one in made], "match")
+            attack.decide(made, is_true=True)
+        case "agreeing_liar":
+            planted = TASKS // GOLD_IN
+            made = attack.by_strangers(TASKS, of_gold=planted)
+            attack.re_observe([one.entries[0].task_id for one in made], "match")
+            attack.decide(made[:planted], is_true=False)
+            attack.decide(made[planted:], is_true=True)
+    return attack.earned()
 
 
 if __name__ == "__main__":

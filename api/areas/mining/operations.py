@@ -94,7 +94,6 @@ AREA = Area(
             handler=service.approve,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
-            block=False,
         ),
         Write(
             key="mining.reject",
@@ -106,7 +105,6 @@ AREA = Area(
             handler=service.reject,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
-            block=False,
         ),
         Write(
             key="mining.reverse",
@@ -118,7 +116,6 @@ AREA = Area(
             handler=service.reverse,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
-            block=False,
         ),
     ),
     reasons={

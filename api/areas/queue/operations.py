@@ -16,7 +16,6 @@ AREA = Area(
             command=schemas.QueueQuery,
             answer=schemas.OperatorQueue,
             handler=service.waiting,
-            block=False,
         ),
     ),
 )

@@ -26,7 +26,7 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError, fields_in
-from core.listings.rules import EXCHANGES, KnownExchange
+from core.listings.rules import EXCHANGES, ListedExchange
 from core.mining.rules.chains import CHAINS, TokenChain, canonical_address, chain_of
 from core.texts import require_text
 from core.urls import canonical_https, require_https
@@ -61,7 +61,7 @@ class MinableField:
     kind: ValueKind
     country: str | None = None
 
-    def applies_to(self, exchange: KnownExchange) -> bool:
+    def applies_to(self, exchange: ListedExchange) -> bool:
         return self.country is None or self.country == exchange.country
 
 

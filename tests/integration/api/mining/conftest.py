@@ -16,6 +16,7 @@ from api.kernel.operation import Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
 from api.main import create_app
 from core.db.engine import Database
+from core.earn.rules.payout import PayoutLimits
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, nonce_for, sign
@@ -171,7 +172,7 @@ def operators_wallet() -> LocalAccount:
 @pytest.fixture
 def place(database: Database) -> Any:
     """What a slow job works with."""
-    return SimpleNamespace(database=database, fence=lambda session: None, limits=Limits())
+    return SimpleNamespace(database=database, fence=lambda session: None, payouts=PayoutLimits())
 
 
 @pytest.fixture
