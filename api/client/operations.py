@@ -551,6 +551,9 @@ class GalleryEditableParam(TypedDict):
     default: int | str
 
 
+GalleryLadderName: TypeAlias = "Literal['Newcomer', 'Observer', 'Analyst', 'Sentinel', 'Pioneer']"
+
+
 class GalleryListing(TypedDict):
     id: str
     product_type: GalleryProductType
@@ -579,8 +582,8 @@ GalleryParamType: TypeAlias = "Literal['int', 'float']"
 
 
 class GalleryPostingTier(TypedDict):
-    tier: str
-    source: str
+    tier: Literal["bronze", "none"]
+    source: Literal["verified_task_claims"]
 
 
 GalleryPriceModel: TypeAlias = "Literal['free', 'paid_read']"
@@ -616,9 +619,11 @@ class GalleryStripHall(TypedDict):
 
 
 class GalleryStripLadder(TypedDict):
-    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
-    verified_count: int
-    next_tier_at: int | None
+    name: GalleryLadderName
+    verified_count: int  # verified task claims
+    next_tier_at: (
+        int | None
+    )  # verified task claims from which on the next name is the agent's; null on the highest
 
 
 class GalleryStripLimits(TypedDict):
@@ -656,7 +661,7 @@ class GalleryStripSources(TypedDict):
 
 class GalleryStripWork(TypedDict):
     verified_task_claims: int
-    finalized_kg_claims: int
+    finalized_kg_claims: int  # values of mining whose approval stands
 
 
 class GalleryGallery(TypedDict):
@@ -747,9 +752,12 @@ class HallHouseBook(TypedDict):
     record: HallRecordStrip | None
 
 
+HallLadderName: TypeAlias = "Literal['Newcomer', 'Observer', 'Analyst', 'Sentinel', 'Pioneer']"
+
+
 class HallPostingTier(TypedDict):
-    tier: str
-    source: str
+    tier: Literal["bronze", "none"]
+    source: Literal["verified_task_claims"]
 
 
 class HallRankRequirements(TypedDict):
@@ -785,9 +793,11 @@ class HallStripHall(TypedDict):
 
 
 class HallStripLadder(TypedDict):
-    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
-    verified_count: int
-    next_tier_at: int | None
+    name: HallLadderName
+    verified_count: int  # verified task claims
+    next_tier_at: (
+        int | None
+    )  # verified task claims from which on the next name is the agent's; null on the highest
 
 
 class HallStripLimits(TypedDict):
@@ -825,7 +835,7 @@ class HallStripSources(TypedDict):
 
 class HallStripWork(TypedDict):
     verified_task_claims: int
-    finalized_kg_claims: int
+    finalized_kg_claims: int  # values of mining whose approval stands
 
 
 class HallHall(TypedDict):
@@ -2287,9 +2297,12 @@ class QueueOperatorQueue(TypedDict):
     next_cursor: str | None
 
 
+RecordsLadderName: TypeAlias = "Literal['Newcomer', 'Observer', 'Analyst', 'Sentinel', 'Pioneer']"
+
+
 class RecordsPostingTier(TypedDict):
-    tier: str
-    source: str
+    tier: Literal["bronze", "none"]
+    source: Literal["verified_task_claims"]
 
 
 class RecordsStripHall(TypedDict):
@@ -2302,9 +2315,11 @@ class RecordsStripHall(TypedDict):
 
 
 class RecordsStripLadder(TypedDict):
-    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
-    verified_count: int
-    next_tier_at: int | None
+    name: RecordsLadderName
+    verified_count: int  # verified task claims
+    next_tier_at: (
+        int | None
+    )  # verified task claims from which on the next name is the agent's; null on the highest
 
 
 class RecordsStripLimits(TypedDict):
@@ -2342,7 +2357,7 @@ class RecordsStripSources(TypedDict):
 
 class RecordsStripWork(TypedDict):
     verified_task_claims: int
-    finalized_kg_claims: int
+    finalized_kg_claims: int  # values of mining whose approval stands
 
 
 class RecordsRecordStrip(TypedDict):

@@ -12,26 +12,38 @@ from api.kernel.operation import AnswerBody, Call
 from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 from core.mandate.rules.refusals import reason_code
-from core.records.rules import HallStanding, StripFacts
+from core.records.rules import (
+    HallStanding,
+    LadderName,
+    StripFacts,
+    VerifiedWork,
+    ladder_place,
+)
 from core.records.views import strip_facts
 from core.times import instant_text
 
 RECORDS: Final = "/mandate-wallet/agents"
 HALL: Final = "/mandate-wallet/hall"
+FEED: Final = "/earn/feed"
 PAPER_NOTE: Final = (
     "Paper is not part of a record: it has no vault, and an agent's word is all there is of it."
 )
 
 
 class StripLadder(AnswerBody):
-    name: Literal["Newcomer", "Observer", "Analyst", "Sentinel", "Pioneer"]
-    verified_count: int
-    next_tier_at: int | None
+    name: LadderName
+    verified_count: int = Field(description="verified task claims")
+    next_tier_at: int | None = Field(
+        description="verified task claims from which on the next name is the agent's; null on the "
+        "highest"
+    )
 
 
 class PostingTier(AnswerBody):
-    tier: str
-    source: str
+    """`bronze` may post more often, and without a bond."""
+
+    tier: Literal["bronze", "none"]
+    source: Literal["verified_task_claims"]
 
 
 class StripHall(AnswerBody):
@@ -54,7 +66,7 @@ class StripLimits(AnswerBody):
 
 class StripWork(AnswerBody):
     verified_task_claims: int
-    finalized_kg_claims: int
+    finalized_kg_claims: int = Field(description="values of mining whose approval stands")
 
 
 class StripMandate(AnswerBody):
@@ -104,30 +116,53 @@ class RecordStrip(AnswerBody):
 
 
 def strips_of(
-    call: Call, agent_ids: Collection[int], *, is_runner: bool = False
+    call: Call,
+    agent_ids: Collection[int],
+    *,
+    is_runner: bool = False,
+    is_single: bool = False,
 ) -> dict[int, RecordStrip]:
     """By agent, of those that there are, in at most six statements whatever their number.
 
-    `is_runner`: the strips stand on rows that these agents run.
+    `is_runner`: the strips stand on rows that these agents run. `is_single`: the strip is all that
+    was asked for.
     """
     facts = strip_facts(call.db, agent_ids)
-    return {agent_id: _strip(one, is_runner) for agent_id, one in facts.items()}
+    return {agent_id: _strip(one, is_runner, is_single) for agent_id, one in facts.items()}
 
 
-def _strip(facts: StripFacts, is_runner: bool) -> RecordStrip:
+def _strip(facts: StripFacts, is_runner: bool, is_single: bool) -> RecordStrip:
     return RecordStrip(
-        ladder=None,  # verified task claims, which there are none of to read yet
+        ladder=None if facts.work is None else _ladder(facts.work),
         agent_name=facts.agent_name,
         runner=is_runner,
-        posting_tier=None,
+        posting_tier=_posting_tier(facts.work) if is_single else None,
         hall=None if facts.hall is None else _hall(facts.hall),
         limits=None if facts.limits is None else _limits(facts.limits),
-        work=None,
+        work=None if facts.work is None else _work(facts.work),
         sources=_sources(facts),
         paper=None,
         paper_note=PAPER_NOTE,
         **({"simulated": True} if facts.is_simulated else {}),
     )
+
+
+def _ladder(work: VerifiedWork) -> StripLadder:
+    place = ladder_place(work.task_claims)
+    return StripLadder(
+        name=place.name, verified_count=place.verified_claims, next_tier_at=place.next_at
+    )
+
+
+def _work(work: VerifiedWork) -> StripWork:
+    return StripWork(verified_task_claims=work.task_claims, finalized_kg_claims=work.kg_claims)
+
+
+def _posting_tier(work: VerifiedWork | None) -> PostingTier | None:
+    if work is None:
+        return None
+    tier: Literal["bronze", "none"] = "bronze" if work.has_standing else "none"
+    return PostingTier(tier=tier, source="verified_task_claims")
 
 
 def _hall(standing: HallStanding) -> StripHall:
@@ -153,10 +188,13 @@ def _limits(conduct: Conduct) -> StripLimits:
 def _sources(facts: StripFacts) -> StripSources:
     is_readable = facts.conduct.is_readable
     rows = None if facts.limits is None else f"{RECORDS}/{facts.agent_id}/record"
+    claims = None if facts.work is None else f"{FEED}?agent_id={facts.agent_id}"
     return StripSources(
-        ladder=None,
-        work=None,
-        work_kg=None,
+        ladder=claims,
+        work=claims,
+        work_kg=None
+        if facts.work is None
+        else f"{FEED}?agent_id={facts.agent_id}&kind=mine_approved",
         hall=None if facts.hall is None else f"{HALL}/{facts.agent_id}",
         limits=None if rows is None else f"{rows}#sources.mandates",
         refusals=None if rows is None else f"{rows}#sources.refusal_events",

@@ -7,12 +7,62 @@ Laws
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
+from core.earn.rules.points import STANDING_CLAIMS
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 
 ENDED_SHOWN: Final = 10
 REFUSALS_SHOWN: Final = 10
+
+
+class LadderName(StrEnum):
+    NEWCOMER = "Newcomer"
+    OBSERVER = "Observer"
+    ANALYST = "Analyst"
+    SENTINEL = "Sentinel"
+    PIONEER = "Pioneer"
+
+
+# Verified task claims from which on an agent has the name (inclusive); Analyst is where standing
+# begins.
+LADDER: Final = (
+    (LadderName.NEWCOMER, 0),
+    (LadderName.OBSERVER, 1),
+    (LadderName.ANALYST, STANDING_CLAIMS),
+    (LadderName.SENTINEL, 10),
+    (LadderName.PIONEER, 30),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LadderPlace:
+    """`next_at`: verified claims from which on the next name is the agent's; None: there is none
+    above.
+    """
+
+    name: LadderName
+    verified_claims: int
+    next_at: int | None
+
+
+def ladder_place(verified_claims: int) -> LadderPlace:
+    reached = [name for name, least in LADDER if verified_claims >= least]
+    above = [least for _, least in LADDER if verified_claims < least]
+    return LadderPlace(reached[-1], verified_claims, above[0] if above else None)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedWork:
+    """Task claims that were verified, and values of mining whose approval stands."""
+
+    task_claims: int = 0
+    kg_claims: int = 0
+
+    @property
+    def has_standing(self) -> bool:
+        return self.task_claims >= STANDING_CLAIMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +77,7 @@ class HallStanding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripFacts:
-    """What was read of one agent. `hall` None: there is no snapshot."""
+    """What was read of one agent. `hall` None: there is no snapshot. `work` None: it was not read."""
 
     agent_id: int
     name: str | None
@@ -35,6 +85,7 @@ class StripFacts:
     ended: Sequence[EndedMandate]
     refusals: Sequence[ConfirmedRefusal]
     hall: HallStanding | None
+    work: VerifiedWork | None = None
     is_simulated: bool = False
 
     @property

@@ -4,10 +4,15 @@ grow with them.
 
 from collections.abc import Collection, Mapping
 
+from sqlalchemy import BigInteger, any_, cast, exists, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from core.earn.rules.payout import Source
+from core.earn.tables import EarnAward, EarnReversal, EarnStanding
 from core.hall import queries as hall
-from core.identity.names import names_of_agents
+from core.identity.names import SIMULATED, AgentName
+from core.identity.tables import Account
 from core.mandate import agent_records
 from core.mandate.rules.conduct import Conduct
 from core.records.rules import (
@@ -15,16 +20,17 @@ from core.records.rules import (
     REFUSALS_SHOWN,
     HallStanding,
     StripFacts,
+    VerifiedWork,
 )
 
 
 def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, StripFacts]:
     """By agent, of those that there are."""
-    names = names_of_agents(session, agent_ids)
-    conduct = agent_records.conduct_of(session, names.keys())
-    ended = agent_records.ended_of(session, names.keys(), ENDED_SHOWN)
-    refusals = agent_records.confirmed_refusals_of(session, names.keys(), REFUSALS_SHOWN)
-    standings = hall_standings(session, names.keys())
+    agents = agents_with_work(session, agent_ids)
+    conduct = agent_records.conduct_of(session, agents.keys())
+    ended = agent_records.ended_of(session, agents.keys(), ENDED_SHOWN)
+    refusals = agent_records.confirmed_refusals_of(session, agents.keys(), REFUSALS_SHOWN)
+    standings = hall_standings(session, agents.keys())
     return {
         agent_id: StripFacts(
             agent_id=agent_id,
@@ -34,9 +40,47 @@ def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, Strip
             ended=ended.get(agent_id, ()),
             refusals=refusals.get(agent_id, ()),
             hall=None if standings is None else standings.get(agent_id, HallStanding()),
+            work=work,
         )
-        for agent_id, name in names.items()
+        for agent_id, (name, work) in agents.items()
     }
+
+
+def agents_with_work(
+    session: Session, agent_ids: Collection[int]
+) -> dict[int, tuple[AgentName, VerifiedWork]]:
+    """By id, of those of the ids that are agents', in the order of the ids."""
+    approved = (
+        select(func.count())
+        .where(
+            EarnAward.account_id == Account.id,
+            EarnAward.source == Source.MINING,
+            EarnAward.kind == "award",
+            ~exists().where(EarnReversal.award_id == EarnAward.id),
+        )
+        .scalar_subquery()
+    )
+    query = (
+        select(
+            Account.id,
+            Account.name,
+            Account.registered_from,
+            func.coalesce(EarnStanding.verified_claims, 0).label("task_claims"),
+            approved.label("kg_claims"),
+        )
+        .outerjoin(EarnStanding, EarnStanding.account_id == Account.id)
+        .where(
+            Account.id == any_(cast(list(agent_ids), ARRAY(BigInteger))), Account.kind == "agent"
+        )
+    )
+    found = {
+        row.id: (
+            AgentName(row.name, row.registered_from == SIMULATED),
+            VerifiedWork(row.task_claims, row.kg_claims),
+        )
+        for row in session.execute(query)
+    }
+    return {agent_id: found[agent_id] for agent_id in agent_ids if agent_id in found}
 
 
 def hall_standings(

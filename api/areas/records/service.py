@@ -11,7 +11,7 @@ from api.kernel.record_strip import PAPER_NOTE, RecordStrip, strips_of
 def record(call: ReadCall, caller: Nobody, command: RecordPath) -> Answer[RecordStrip]:
     """Errors: Refusal not_found."""
     agent_id = int(command.id)
-    return Answer(_strips(call, [agent_id])[agent_id])
+    return Answer(_strips(call, [agent_id], is_single=True)[agent_id])
 
 
 def records(call: ReadCall, caller: Nobody, command: RecordsQuery) -> Answer[RecordStrips]:
@@ -25,8 +25,10 @@ def records(call: ReadCall, caller: Nobody, command: RecordsQuery) -> Answer[Rec
     )
 
 
-def _strips(call: ReadCall, agent_ids: Collection[int]) -> dict[int, RecordStrip]:
-    strips = strips_of(call, agent_ids)
+def _strips(
+    call: ReadCall, agent_ids: Collection[int], *, is_single: bool = False
+) -> dict[int, RecordStrip]:
+    strips = strips_of(call, agent_ids, is_single=is_single)
     if unknown := [str(agent_id) for agent_id in agent_ids if agent_id not in strips]:
         advice = "leave unknown ids out" if len(agent_ids) > 1 else "the Hall lists those there are"
         raise Refusal(

@@ -19,9 +19,7 @@ PLACE = cast(
 
 def test_every_module_of_the_folder__gives_its_jobs() -> None:
     modules = [file.stem for file in AREAS.glob("*.py") if file.stem != "__init__"]
-    assert {job.run.__self__.__module__.rpartition(".")[2] for job in jobs_of(PLACE)} == set(
-        modules
-    )  # type: ignore[attr-defined]  # bound methods
+    assert {job.run.__module__.rpartition(".")[2] for job in jobs_of(PLACE)} == set(modules)
 
 
 @pytest.mark.parametrize("name", ["prune", funds.NAME])
