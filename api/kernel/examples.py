@@ -8,7 +8,7 @@ from typing import Any
 
 from api.kernel.operation import Catalogue, Operation, Refusal
 from api.kernel.reasons import reasons_of
-from api.kernel.refusals import ALWAYS_WITH_BLOCK, refused
+from api.kernel.refusals import has_block_everywhere, refused
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -41,11 +41,9 @@ def example_bodies(operations: Iterable[Operation], catalogue: Catalogue) -> Map
 
 def _name(reason: str, operation: Operation, catalogue: Catalogue) -> str:
     """A refusal without the block is a sentence alone."""
-    return (
-        reason
-        if operation.block or catalogue.reasons[reason].status in ALWAYS_WITH_BLOCK
-        else reason + "_sentence"
-    )
+    status = catalogue.reasons[reason].status
+    has_block = operation.block or has_block_everywhere(reason, status)
+    return reason if has_block else reason + "_sentence"
 
 
 def _body(reason: str, operation: Operation, catalogue: Catalogue) -> Mapping[str, Any]:

@@ -250,6 +250,11 @@ def refusal_of(error: MandateError) -> Refusal:
     return Refusal("invalid_parameter", str(error))
 
 
+def has_block_everywhere(reason: str, status: int) -> bool:
+    """Whether this refusal has the block on routes whose others are a sentence alone."""
+    return status in ALWAYS_WITH_BLOCK or reason == SCOPE_REFUSAL
+
+
 def refused(
     refusal: Refusal,
     operation: Operation | None,
@@ -267,12 +272,7 @@ def refused(
     reason = catalogue.reasons[refusal.reason]
     status = refusal.status or reason.status
     body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
-    if (
-        operation is None
-        or operation.block
-        or status in ALWAYS_WITH_BLOCK
-        or refusal.reason == SCOPE_REFUSAL
-    ):
+    if operation is None or operation.block or has_block_everywhere(refusal.reason, status):
         body["service"] = _block(refusal, reason, ids, catalogue)
     headers = dict(refusal.headers)
     if status == 402 and "accepts" not in refusal.extra:
