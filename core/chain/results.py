@@ -178,11 +178,11 @@ def receipt(content: bytes) -> TransactionReceipt | None:
 def picked_receipt(
     content: bytes,
     wanted: Mapping[str, Collection[int]],
-    known: Mapping[tuple[str, int], RawLog],
+    known: Callable[[str, int], RawLog | None],
 ) -> tuple[TransactionReceipt, int] | None:
     """The receipt with the logs of these indices, by transaction, alone; and how many it has.
 
-    `known`: logs that were read before, by transaction and index; one that the receipt gives word
+    `known`: gives the log that was read before of a transaction and index; one that the receipt gives word
     for word is the same object.
     """
     found = _read_receipt(content)
@@ -258,11 +258,14 @@ def _receipt(found: _Receipt, logs: Iterable[RawLog]) -> TransactionReceipt:
     )
 
 
-def _known_log(found: _Log, known: Mapping[tuple[str, int], RawLog]) -> RawLog | None:
+def _known_log(found: _Log, known: Callable[[str, int], RawLog | None]) -> RawLog | None:
     """The log that was read before, if this is the same in each letter."""
-    log = known.get((found.transaction_hash, _small(found.log_index)))
+    index = _small(found.log_index)
+    log = known(found.transaction_hash, index)
     is_same = (
         log is not None
+        and log.log_index == index
+        and log.tx_hash == found.transaction_hash
         and log.data == found.data
         and log.topics == tuple(found.topics)
         and log.address.lower() == found.address

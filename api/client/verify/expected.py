@@ -56,13 +56,20 @@ class Expected:
     created_block: int = 0
     settled_block: int | None = None
 
+    def log_of(self, tx_hash: str, log_index: int) -> RawLog | None:
+        return self.logs.get(_key(tx_hash, log_index))
+
     @property
     def last_agent(self) -> str | None:
         return self.agents[-1][1] if self.agents else None
 
 
 def key_of(log: RawLog) -> str:
-    return f"log:{log.tx_hash}:{log.log_index}"
+    return _key(log.tx_hash, log.log_index)
+
+
+def _key(tx_hash: str, log_index: int) -> str:
+    return f"log:{tx_hash}:{log_index}"
 
 
 def chain_logs(

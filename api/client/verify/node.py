@@ -193,19 +193,21 @@ class Node:
         return dict(zip(heights, answers, strict=True))
 
     def outcomes(
-        self, wanted: Mapping[str, Collection[int]], known: Mapping[str, RawLog] | None = None
+        self,
+        wanted: Mapping[str, Collection[int]],
+        known: Callable[[str, int], RawLog | None] = lambda tx_hash, log_index: None,
     ) -> dict[str, TransactionOutcome]:
         """Of these transactions, with the logs of these indices; an unknown one is left out.
 
-        `known`: logs of ranges by key; a receipt's log that equals one is kept as the same object.
+        `known`: the log of a range by transaction and index; a receipt's log that equals it is kept
+        as the same object.
         """
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
 
         def weigh(found: tuple[TransactionReceipt, int] | None) -> int:
             return 1 if found is None else 1 + found[1]
 
-        seen = {(log.tx_hash, log.log_index): log for log in (known or {}).values()}
-        parse = partial(results.picked_receipt, wanted=wanted, known=seen)
+        parse = partial(results.picked_receipt, wanted=wanted, known=known)
         answers = self._batched("receipts", requests, parse, weigh, LOGS_A_REQUEST)
         return {
             tx: _outcome(found[0])

@@ -392,7 +392,7 @@ class _Chain:
                 indices = wanted.setdefault(row.tx_hash, set())
                 indices |= set() if row.log_index is None else {row.log_index}
         self.report.figures["transactions"] = len(wanted)
-        return self.node.outcomes(wanted, expected.logs)
+        return self.node.outcomes(wanted, expected.log_of)
 
     def _has_vault(self, expected: Expected, until: int) -> bool:
         """Whether there is a vault at the record's last block.

@@ -46,6 +46,8 @@ from core.mandate.rules.told import (
 )
 from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
 
+Moved = tuple[int, int]  # what a row took out of cash, what it brought in
+
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
     """The state after `rows`, oldest first, reversals included or already left out."""
@@ -81,11 +83,15 @@ def apply(
     """
     if row.reverses_id is not None:
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
-    state = _with_cash(state, row)
-    state = _with_unvalued(state, row, facts)
-    state = (
-        _fee(state, row, told) if row.kind is RowKind.FEE else _BY_KIND[row.kind](state, row, facts)
-    )
+    moved = spent_and_received(row)
+    state = _with_cash(state, row, moved)
+    state = _with_unvalued(state, row, facts, moved)
+    if row.kind in _TRADES:
+        state = _trade(state, row, facts, moved)
+    elif row.kind is RowKind.FEE:
+        state = _fee(state, row, told)
+    else:
+        state = _BY_KIND[row.kind](state, row, facts)
     if is_refusal(row):
         state = _refused(state, row, told)
     if row.reported_by is ReportedBy.AGENT:
@@ -102,7 +108,7 @@ def apply(
 # Cash
 
 
-def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
+def _with_cash(state: MandateState, row: LedgerRow, moved: Moved) -> MandateState:
     delta = row.cash_delta_usdc_e6
     cash = state.cash_usdc_e6 + delta
     match row.kind:
@@ -119,7 +125,7 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
                 return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
             return changed(state, withdrawn_usdc_e6=state.withdrawn_usdc_e6 - delta)
         case _:
-            spent, received = spent_and_received(row)
+            spent, received = moved
             if not spent and not received:  # then the delta is none either
                 return state
             return changed(
@@ -130,7 +136,7 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
             )
 
 
-def spent_and_received(row: NewRow) -> tuple[int, int]:
+def spent_and_received(row: NewRow) -> Moved:
     """What a row took out of cash and what it brought in: an Executed says both, any other row by
     its delta's sign.
     """
@@ -146,27 +152,24 @@ def spent_and_received(row: NewRow) -> tuple[int, int]:
     return max(0, -delta), max(0, delta)
 
 
-def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+def _with_unvalued(
+    state: MandateState, row: LedgerRow, facts: MandateFacts, moved: Moved
+) -> MandateState:
     """The vault's counter of money that no adapter values, which a call of the agent, an unwind and
     proceeds move.
     """
     if not facts.positions.unvalued:
         return state
-    before = state.unvalued_out_usdc_e6
+    before, rules = state.unvalued_out_usdc_e6, facts.positions
     if proceeds := chain_fact(row, "proceeds"):
         out = unvalued_out_after_proceeds(
-            before, facts.positions, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0
+            before, rules, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0
         )
     elif called := chain_fact(row, "executed") or chain_fact(row, "unwound"):
-        spent, received = spent_and_received(row)
+        spent, received = moved
         target, selector = str(called.get("target")), str(called.get("selector"))
         out = unvalued_out_after(
-            before,
-            facts.positions,
-            target,
-            selector,
-            spent_usdc_e6=spent,
-            received_usdc_e6=received,
+            before, rules, target, selector, spent_usdc_e6=spent, received_usdc_e6=received
         )
     else:
         return state
@@ -199,18 +202,14 @@ def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mand
     return state
 
 
-def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts, moved: Moved) -> MandateState:
     """A move, buy or sell: the chain's Executed on testnet, the agent's report on paper."""
     executed = chain_fact(row, "executed")
-    if executed is not None:
-        return _executed(state, row, executed)
-    if facts.market_mode is MarketMode.TESTNET or state.is_ended:
+    if executed is None and (facts.market_mode is MarketMode.TESTNET or state.is_ended):
         return state
-    return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
-
-
-def _executed(state: MandateState, row: LedgerRow, executed: Mapping[str, Any]) -> MandateState:
-    spent, received = spent_and_received(row)
+    if executed is None:
+        return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
+    spent, received = moved
     batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
     move = _move(state, row.occurred_at, batch.spent_usdc_e6)
     flow = _flow(state, str(executed.get("target")), spent=spent, received=received)
@@ -473,13 +472,11 @@ _ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reac
     Status.CANCELLED: (Status.DRAFT, Status.SIGNED),
 }
 _UNFUNDED = (Status.DRAFT, Status.SIGNED)
+_TRADES = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 _Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
 _BY_KIND: Mapping[RowKind, _Fold] = {
     RowKind.SIGNED: _signed,
     RowKind.DEPOSIT: _unchanged,
-    RowKind.MOVE: _trade,
-    RowKind.BUY: _trade,
-    RowKind.SELL: _trade,
     RowKind.RESOLVE: _resolve,
     RowKind.STOP: _stop,
     RowKind.WITHDRAW: _unchanged,
