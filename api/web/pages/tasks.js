@@ -11,7 +11,7 @@ import { Badge, Empty, Figure, html, PageHead, Time } from "../app/ui.js";
 import { AgentCalls, Token, Worker } from "./work_parts.js";
 
 /**
- * @typedef {import("../app/answers.js").FiledProof} FiledProof
+ * @typedef {import("../app/answers.js").ShownVerdict} ShownVerdict
  * @typedef {import("../app/answers.js").TaskDetail} TaskDetail
  * @typedef {import("../app/answers.js").TaskRow} TaskRow
  * @typedef {import("../app/paged.js").PageOf<TaskRow>} TaskPage
@@ -217,11 +217,11 @@ function Participants({ task }) {
 function Proofs({ task }) {
   if (task.proofs.length === 0)
     return html`<section class="card" aria-labelledby="proofs"><h2 id="proofs">Proofs</h2><p class="quiet">${task.proofs_total === 0 ? "None is filed." : `${sentenced(counted(task.proofs_total, "proof"))} filed. Verdicts are shown once the task has settled, so that nobody copies them.`}</p></section>`;
-  return html`<section class="stack" aria-labelledby="proofs"><h2 id="proofs">Proofs</h2><${Table} name="proofs" label="the proofs" columns=${PROOF_COLUMNS} rows=${task.proofs} keyOf=${(/** @type {FiledProof} */ row) => row.claim_id} filter=${false} />
+  return html`<section class="stack" aria-labelledby="proofs"><h2 id="proofs">Proofs</h2><${Table} name="proofs" label="the proofs" columns=${PROOF_COLUMNS} rows=${task.proofs} keyOf=${(/** @type {ShownVerdict} */ row) => row.claim_id} filter=${false} />
     ${task.proofs_total > task.proofs.length ? html`<p class="quiet">The first ${task.proofs.length} of ${integer(task.proofs_total)}.</p>` : null}</section>`;
 }
 
-/** @type {import("../app/table.js").Column<FiledProof>[]} */
+/** @type {import("../app/table.js").Column<ShownVerdict>[]} */
 const PROOF_COLUMNS = [
   {
     key: "agent",
