@@ -156,7 +156,7 @@ class CreditsCreditBalance(TypedDict):
 
 class CreditsCreditPosting(TypedDict):
     seq: int
-    kind: str  # welcome, earn, convert, spend, bond, release or debt
+    kind: str  # welcome, earn, convert, spend, bond, release, debt or restore
     at: str
     welcome: int
     earned: int

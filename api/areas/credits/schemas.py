@@ -32,7 +32,7 @@ class CreditBalance(AnswerBody):
 
 class CreditPosting(AnswerBody):
     seq: int
-    kind: str = Field(description="welcome, earn, convert, spend, bond, release or debt")
+    kind: str = Field(description="welcome, earn, convert, spend, bond, release, debt or restore")
     at: str
     welcome: int
     earned: int

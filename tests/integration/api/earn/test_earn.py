@@ -289,7 +289,7 @@ def test_first_loop__is_the_newest_case_that_was_paid_and_stands(
     found = get(client, "/earn/first-loop")
     assert (found["example"], found["ref"]) == (False, shown)
     assert found["token_id"] == "binance_btc_usdt"
-    assert [step["kind"] for step in found["steps"]] == ["mine_submit", "paid", "mine_approved"]
+    assert [step["kind"] for step in found["steps"]] == ["mine_submit", "mine_approved", "paid"]
     for link in found["links"]:
         assert client.get(link["path"]).status_code == 200
 
