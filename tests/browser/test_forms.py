@@ -145,10 +145,16 @@ def test_news__while_the_page_is_hidden__is_read_when_it_is_shown(
 ) -> None:
     page = opened.page
     opened.go(f"mandates/{mandate.id}")
-    page.reload()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    # the console asks for the parts of all pages at once, some time after its first page is there
+    with page.expect_request("**/pages/status.js"):
+        page.reload()
     expect(page.locator("[data-fresh=live]")).to_be_visible()
     page.locator(".chart canvas").first.wait_for()
     page.wait_for_timeout(1_000)
+    parts = [url for url in asked if "/pages/" in url]
+    page.evaluate("(parts) => Promise.all(parts.map((one) => import(one)))", parts)
     page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
     read: list[str] = []
     page.on("request", lambda one: read.append(one.url))

@@ -1,7 +1,7 @@
 // Is it healthy? The parts of the service, how far behind each is, and what the slow jobs did last.
 
 import { get, readyOf } from "../app/api.js";
-import { words } from "../app/format.js";
+import { counted, words } from "../app/format.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { Badge, html, Notice, PageHead, Time } from "../app/ui.js";
@@ -40,7 +40,7 @@ export default function Status() {
 function Part({ name, part }) {
   const lag =
     part.lag_blocks !== null && part.lag_blocks > 0
-      ? `${part.lag_blocks} ${part.lag_blocks === 1 ? "block" : "blocks"} behind`
+      ? `${counted(part.lag_blocks, "block")} behind`
       : part.lag_s === null
         ? ""
         : part.lag_s < 5
