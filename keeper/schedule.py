@@ -28,9 +28,9 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leadership import LeadershipLostError
+from core.earn.rules.payout import PayoutLimits
 from core.errors import MandateError, OutsideError, text_of
 from core.jobs import queries as rows
-from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
 
@@ -63,7 +63,7 @@ class JobPlace:
     """What the jobs of contexts work with.
 
     `fence`: of the leader's epoch, to be called first in each writing transaction. `perps`: None
-    while the perpetuals leg is off. `limits`: the operator's figures.
+    while the perpetuals leg is off. `payouts`: the caps of what approved work is paid.
     """
 
     database: Database
@@ -72,7 +72,7 @@ class JobPlace:
     mark_retention_days: int
     intent_retention_days: int
     perps: PerpsVenue | None = None
-    limits: CallerLimits = field(default_factory=CallerLimits)
+    payouts: PayoutLimits = field(default_factory=PayoutLimits)
 
 
 class Schedule:

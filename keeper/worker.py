@@ -24,6 +24,7 @@ from core.chain import right_chain
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.earn.limits import payout_limits
 from core.errors import OutsideError, text_of
 from core.jobs import queries as job_runs
 from core.limits import CallerLimits
@@ -98,7 +99,7 @@ class Worker:
             mark_retention_days=mark_retention_days,
             intent_retention_days=intent_retention_days,
             perps=perps,
-            limits=limits,
+            payouts=payout_limits(limits),
         )
         self._watchdog = Watchdog(WATCHDOG_S)
         self._schedule: Schedule | None = None

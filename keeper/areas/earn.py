@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from core.earn.ledger import awards
-from core.earn.limits import payout_limits
 from keeper.schedule import Job, JobPlace
 
 NAME: Final = "payouts"
@@ -29,12 +28,11 @@ class Payouts:
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many items were paid, and how much. Errors: LeadershipLostError, the database's."""
-        limits = payout_limits(self._place.limits)
         paid_credits = items = 0
         for _ in range(LOOKS_A_RUN):
             with self._place.database.write() as session:
                 self._place.fence(session)
-                drained = awards.drain(session, limits, now, looks=1)
+                drained = awards.drain(session, self._place.payouts, now, looks=1)
             paid_credits += drained.paid_credits
             items += drained.items
             if drained.is_done:

@@ -19,7 +19,6 @@ from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Reversed, Source
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
-from core.limits import CallerLimits
 from keeper.areas import earn as earn_jobs
 from tests.integration.core.earn.people import add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
@@ -358,7 +357,7 @@ def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> No
         account = add_agent(session)
         give(session, account, "mining:entry:1", 130)
     place: Any = SimpleNamespace(
-        database=database, fence=lambda session: None, limits=CallerLimits()
+        database=database, fence=lambda session: None, payouts=PayoutLimits()
     )
     (job,) = earn_jobs.jobs(place)
     assert job.run(NOW) == {"items": 0, "paid_credits": 0}
