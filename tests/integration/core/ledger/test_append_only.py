@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
 from core.db import migrate
+from core.db.base import Base
 from core.db.engine import Database, WriteSession
 from core.db.metadata import append_only
 from core.mandate.ledger import writer as mandate_ledger
@@ -16,11 +17,12 @@ from tests.integration.core.rows import NOW, add_mandate, note
 @pytest.mark.row("6 append-only")
 @pytest.mark.parametrize("ledger", append_only())
 @pytest.mark.parametrize(
-    "statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"]
+    "statement", ["update {} set {} = default", "delete from {}", "truncate {} cascade"]
 )
 def test_ledger__changed_in_place__raises(write: WriteSession, ledger: str, statement: str) -> None:
+    key = next(iter(Base.metadata.tables[ledger].primary_key)).name
     with pytest.raises(ProgrammingError, match=f"on {ledger} is refused: the table is append-only"):
-        write.execute(text(statement.format(ledger)))
+        write.execute(text(statement.format(ledger, key)))
 
 
 @pytest.mark.row("6 append-only")
