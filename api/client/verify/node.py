@@ -9,6 +9,7 @@ Laws
 - Answers are read strictly (core.chain.results), so that no form of them reaches a check. What a
   single node says is not doubted here but compared: the same logs come by range and by receipt.
 - All questions together are at most `most_calls`.
+- Once batches have found their size, two are under way (ahead.py).
 
 Errors of everything here: UncheckedError when a node is away or refuses, or too much is asked.
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from api.client.verify.ahead import UNDER_WAY, Ahead
 from api.client.verify.findings import Report, UncheckedError
 from core.chain import results
 from core.chain.abi import AbiDecodeError
@@ -219,30 +221,43 @@ class Node:
         """The logs of these heights that pass the filter {address, topics}, in the order of the
         chain.
         """
-        at, width = first, FIRST_RANGE
-        while at <= last:
-            until = min(last, at + width - 1)
-            heights = {"fromBlock": hex(at), "toBlock": hex(until)}
-            try:
-                found = self._logs_of_each(part, {**wanted, **heights})
-            except RpcError as error:
-                if width == 1:
-                    raise UncheckedError(part, str(error)) from error
-                width = max(1, min(width, until - at + 1) // 4)
-                continue
-            yield from found
-            self._tell(part, until - first + 1, last - first + 1)
-            at = until + 1
-            width = max(
-                1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found)))
-            )
+        at, width, asked, is_steady = first, FIRST_RANGE, first, False
 
-    def _logs_of_each(self, part: str, wanted: Mapping[str, Any]) -> list[RawLog]:
-        answers = list[tuple[str, list[RawLog]]]()
-        for name, rpc in zip(self._names, self._rpcs, strict=True):
-            self._spend(part, 1)
-            answers.append((name, rpc.call("eth_getLogs", [wanted], results.logs)))
-        return self._agreed(part, answers)
+        def ask(heights: tuple[int, int]) -> list[tuple[str, list[RawLog]]]:
+            return self._logs_of_each(wanted, *heights)
+
+        with Ahead(ask) as ahead:
+            while at <= last:
+                while asked <= last and len(ahead) < (UNDER_WAY if is_steady else 1):
+                    until = min(last, asked + width - 1)
+                    self._spend(part, len(self._rpcs) * (len(ahead) + 1))
+                    ahead.put((asked, until))
+                    asked = until + 1
+                (_, until), answer = ahead.take()
+                try:
+                    found = self._agreed(part, answer.result())
+                except RpcError as error:
+                    if until == at:
+                        raise UncheckedError(part, str(error)) from error
+                    ahead.forget()
+                    width, asked, is_steady = max(1, (until - at + 1) // 4), at, False
+                    continue
+                yield from found
+                self._tell(part, until - first + 1, last - first + 1)
+                before, at = width, until + 1
+                width = max(
+                    1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found)))
+                )
+                is_steady = width <= before
+
+    def _logs_of_each(
+        self, wanted: Mapping[str, Any], first: int, last: int
+    ) -> list[tuple[str, list[RawLog]]]:
+        asked = [{**wanted, "fromBlock": hex(first), "toBlock": hex(last)}]
+        return [
+            (name, rpc.call("eth_getLogs", asked, results.logs))
+            for name, rpc in zip(self._names, self._rpcs, strict=True)
+        ]
 
     def _batched(
         self,
@@ -265,37 +280,41 @@ class Node:
         most: int,
     ) -> Iterator[T]:
         done, size, widest = 0, FIRST_CALLS, MOST_CALLS_A_REQUEST
-        while done < len(requests):
-            asked = requests[done : done + size]
-            try:
-                answers = self._batch_of_each(nodes, part, asked, parse)
-            except RpcError as error:
-                if size == 1:
-                    raise UncheckedError(part, str(error)) from error
-                size = widest = max(1, size // 4)
-                continue
-            yield from answers
-            done += len(asked)
-            self._tell(part, done, len(requests))
-            weight = sum(map(weigh, answers))
-            size = max(1, min(widest, size * 4, len(asked) * most // max(1, weight)))
+        asked, is_steady = 0, False
 
-    def _batch_of_each(
-        self,
-        nodes: Sequence[tuple[str, Rpc]],
-        part: str,
-        asked: Sequence[Request],
-        parse: Parse[T],
-    ) -> list[T]:
-        told = list[tuple[str, list[T]]]()
-        for name, rpc in nodes:
-            self._spend(part, len(asked))
-            told.append((name, rpc.batch(asked, [parse] * len(asked))))
+        def ask(calls: Sequence[Request]) -> list[tuple[str, list[T]]]:
+            return [(name, rpc.batch(calls, [parse] * len(calls))) for name, rpc in nodes]
+
+        with Ahead(ask) as ahead:
+            while done < len(requests):
+                while asked < len(requests) and len(ahead) < (UNDER_WAY if is_steady else 1):
+                    calls = requests[asked : asked + size]
+                    self._spend(part, len(nodes) * (asked - done + len(calls)))
+                    ahead.put(calls)
+                    asked += len(calls)
+                calls, answer = ahead.take()
+                try:
+                    answers = self._agreed_each(part, answer.result(), len(calls))
+                except RpcError as error:
+                    if len(calls) == 1:
+                        raise UncheckedError(part, str(error)) from error
+                    ahead.forget()
+                    size = widest = max(1, len(calls) // 4)
+                    asked, is_steady = done, False
+                    continue
+                yield from answers
+                done += len(calls)
+                self._tell(part, done, len(requests))
+                weight, before = sum(map(weigh, answers)), size
+                size = max(1, min(widest, size * 4, len(calls) * most // max(1, weight)))
+                is_steady = size <= before
+
+    def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]], count: int) -> list[T]:
         if len(told) == 1:
             return told[0][1]
         return [
             self._agreed(part, [(name, answers[place]) for name, answers in told])
-            for place in range(len(asked))
+            for place in range(count)
         ]
 
     # What the nodes say, against one another
@@ -331,6 +350,9 @@ class Node:
         return str(error) if len(self._rpcs) == 1 else f"{name}: {error}"
 
     def _spend(self, part: str, calls: int) -> None:
+        """Before so many calls are made. Those under way are given again, so at the very end of what
+        is allowed one batch may count twice.
+        """
         used = sum(stats.calls for rpc in self._rpcs for stats in rpc.stats())
         if used + calls > self._most_calls:
             raise UncheckedError(
