@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
+from core.earn.ledger import awards
 from core.rooms.rules import BOND_KEPT
 from core.rooms.tables import RoomBond
 
@@ -24,7 +25,10 @@ def hold_bond(session: WriteSession, account_id: int, amount: int, now: datetime
 
 
 def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
-    """Return at most `limit` bonds that are due and that no open case names. How many were."""
+    """Return at most `limit` bonds that are due and that no open case names. How many were.
+
+    In the turn of payouts, since reviews pay and charge others meanwhile in an order of their own.
+    """
     due = (
         select(RoomBond)
         .where(RoomBond.returned_at.is_(None), RoomBond.case_id.is_(None), RoomBond.due_at <= now)
@@ -33,6 +37,8 @@ def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
         .with_for_update(skip_locked=True)
     )
     bonds = session.scalars(due).all()
+    if bonds:
+        awards.take_turn(session)
     for bond in sorted(bonds, key=lambda one: (one.account_id, one.id)):
         credit_ledger.release(session, bond.account_id, _bond_key(bond.id), now)
         bond.returned_at = now
