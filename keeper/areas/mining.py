@@ -3,11 +3,13 @@
 
     pending gold --five proofs are in, or 24 hours are over--> rejected as value_wrong; its re-observers are paid or owe
 
-Law: each entry is a transaction of its own, so that no review waits for more than one.
+Law: each entry is a transaction of its own, so that no review waits for more than one, and one that
+fails is left for the next run, while the others go on.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from core.mining import queries, reviews
@@ -15,6 +17,7 @@ from core.mining.gold import PROOFS
 from core.mining.rules.review import MiningReviewer
 from core.tasks import views as tasks
 from keeper.schedule import Job, JobPlace
+from keeper.spared import did_of, spared_row
 
 EVERY_S: Final = 60
 A_RUN: Final = 1_000
@@ -34,7 +37,11 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         for gold in pending
         if proofs[gold.entry_id] >= PROOFS or gold.rejects_at <= now
     ]
-    return {"rejected": sum(_reject(place, entry_id, by, now) for entry_id, by in due)}
+    done = [
+        spared_row(partial(_reject, place, entry_id, by, now), gold=entry_id)
+        for entry_id, by in due
+    ]
+    return did_of("rejected", done)
 
 
 def _reject(place: JobPlace, entry_id: int, reviewer: MiningReviewer, now: datetime) -> bool:

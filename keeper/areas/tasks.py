@@ -3,16 +3,19 @@
     claim without a proof, of a task that it holds    expires; the task opens again
     closing task whose 24 hours are over              its open claims expire; it settles
 
-Law: each task is a transaction of its own, so that no caller waits for more than one.
+Law: each task is a transaction of its own, so that no caller waits for more than one, and one that
+fails is left for the next run, while the others go on.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from core.tasks.claims import end_in_time
 from core.tasks.queries import lapsed_tasks, overdue_tasks
 from keeper.schedule import Job, JobPlace
+from keeper.spared import did_of, spared_row
 
 EVERY_S: Final = 60
 A_RUN: Final = 1_000
@@ -26,7 +29,8 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """How many tasks moved. Errors: LeadershipLostError, the database's."""
     with place.database.read() as session:
         due = [*lapsed_tasks(session, now, A_RUN), *overdue_tasks(session, now, A_RUN)]
-    return {"ended": sum(_end(place, task_id, now) for task_id in due)}
+    done = [spared_row(partial(_end, place, task_id, now), task=task_id) for task_id in due]
+    return did_of("ended", done)
 
 
 def _end(place: JobPlace, task_id: int, now: datetime) -> bool:

@@ -102,3 +102,20 @@ def test_gold__beside_an_approved_value_is_wrong_not_superseded(
     assert mine.submissions(house)[0]["entries"][0]["reason_code"] == "value_wrong"
     with mine.database.read() as session:
         assert queries.pending_gold(session, 10) == []
+
+
+def test_gold__that_cannot_be_rejected_keeps_no_other_from_it(
+    mine: Mine, clock: Clock, place: Any
+) -> None:
+    house = connect(mine.client, agent_name="house")
+    broken, sound = plant(mine, house, clock), plant(mine, house, clock, value="sui")
+    with mine.database.write() as session:
+        lost = text("update task set entry_id = 999999 where id = :id")
+        session.execute(lost, {"id": broken["entries"][0]["task_id"]})
+    clock.pass_(hours=24)
+    did = job.run(place, clock.now)
+    assert did["rejected"] == 1
+    assert "1 of 2" in did["attention"]
+    statuses = {one["submission_id"]: one["status"] for one in mine.submissions(house)}
+    assert statuses[sound["submission_id"]] == "rejected"
+    assert statuses[broken["submission_id"]] == "pending"

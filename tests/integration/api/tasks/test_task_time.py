@@ -160,3 +160,25 @@ def test_with_standing__a_claim_locks_nothing(
             text("insert into earn_standing values (:id, 3)").bindparams(id=agents[0]["id"])
         )
     assert claimed(crowded, agents[0], offered()["id"]).json()["bond_credits"] == 0
+
+
+def test_a_task_that_cannot_end__keeps_no_other_from_it(
+    crowded: TestClient,
+    deps: Deps,
+    clock: Clock,
+    offered: Callable[..., dict[str, Any]],
+    agents: list[dict[str, Any]],
+) -> None:
+    broken, sound = offered()["id"], offered()["id"]
+    claimed(crowded, agents[0], broken)
+    claimed(crowded, agents[1], sound)
+    with deps.database.write() as session:  # a bond that the credit ledger does not know
+        bond = text(
+            "update task_claim set is_bond_held = true, bond_credits = 20 where task_id = :id"
+        )
+        session.execute(bond, {"id": broken})
+    clock.pass_(hours=24)
+    did = job.run(place(deps), clock.now)
+    assert did["ended"] == 1
+    assert "1 of 2" in did["attention"]
+    assert stages(deps, sound) == [("expired", 0)]
