@@ -2198,7 +2198,7 @@ class MiningApprovedEntry(TypedDict):
     repaid_credits: int
     paid_credits: int
     queued_credits: int
-    superseded: list[int]  # entries that this approval rejected
+    superseded: list[int]  # entries that this approval rejected, 20 at most
 
 
 class MiningReviewedEntry(TypedDict):

@@ -10,7 +10,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
-from core.mining.rules.review import EndReason, EntryStatus
+from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
+from core.mining.rules.review import EndReason, EntryStatus, ReviewVerdict
 from core.mining.tables import (
     MiningEntry,
     MiningFact,
@@ -92,10 +93,63 @@ def is_pending(
     return bool(session.scalar(select(same)))
 
 
-def pending_entries(session: Session, listing_id: int, field_name: str) -> Sequence[MiningEntry]:
-    """All values of a field that wait for a review, the oldest first."""
+def pending_entries(
+    session: Session, listing_id: int, field_name: str, limit: int
+) -> Sequence[MiningEntry]:
+    """Values of a field that wait for a review, the oldest first."""
     query = select(MiningEntry).where(*_pending(listing_id, field_name))
-    return session.scalars(query.order_by(MiningEntry.id)).all()
+    return session.scalars(query.order_by(MiningEntry.id).limit(limit)).all()
+
+
+def pending_elsewhere(
+    session: Session, listing_id: int, field_name: str, chain: str, limit: int
+) -> Sequence[MiningEntry]:
+    """Of these the ones that were read on another chain."""
+    query = select(MiningEntry).where(*_pending(listing_id, field_name), MiningEntry.chain != chain)
+    return session.scalars(query.order_by(MiningEntry.id).limit(limit)).all()
+
+
+def _is_against(fact: type[MiningFact]) -> ColumnElement[bool]:
+    """Whether a fact of the entry's listing conflicts with it: of its field, or its chain."""
+    other_chain = (
+        (fact.field_name == BLOCKCHAIN)
+        & (MiningEntry.field_name == CONTRACT_ADDRESS)
+        & (MiningEntry.chain != fact.value)
+    )
+    return (fact.field_name == MiningEntry.field_name) | other_chain
+
+
+def entries_to_supersede(session: Session, limit: int) -> Sequence[int]:
+    """Pending ones that a fact conflicts with, the oldest first."""
+    query = (
+        select(MiningEntry.id)
+        .where(
+            MiningEntry.status == EntryStatus.PENDING.value,
+            exists().where(
+                MiningFact.listing_id == MiningEntry.listing_id, _is_against(MiningFact)
+            ),
+        )
+        .order_by(MiningEntry.id)
+        .limit(limit)
+    )
+    return session.scalars(query).all()
+
+
+def approval_against(session: Session, entry: MiningEntry) -> MiningReview | None:
+    """The approval of a value that conflicts with this one; None: there is none."""
+    query = (
+        select(MiningReview)
+        .join(MiningFact, MiningFact.entry_id == MiningReview.entry_id)
+        .join(MiningEntry, MiningEntry.listing_id == MiningFact.listing_id)
+        .where(
+            MiningEntry.id == entry.id,
+            _is_against(MiningFact),
+            MiningReview.verdict == ReviewVerdict.APPROVED.value,
+        )
+        .order_by(MiningReview.id)
+        .limit(1)
+    )
+    return session.scalar(query)
 
 
 def pending_fields(session: Session, listing_id: int) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """What operators decide of entries, and all that follows from it. Nothing here commits.
 
-    approve   the fact, the pay, the end of the re-observation; conflicting values end as superseded
+    approve   the fact, the pay, the end of the re-observation; conflicting values end as superseded,
+              the first SUPERSEDED_AT_ONCE with it, the others one by one (`supersede`)
     reject    the end of the re-observation: a mismatch for value_wrong, else void
     reverse   of an approval: the fact goes, the pay is taken back, and so is what re-observers got
 
@@ -12,6 +13,7 @@ Laws
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from core.db.engine import WriteSession
 from core.earn import feed
@@ -38,6 +40,9 @@ from core.mining.tables import MiningEntry, MiningReview
 from core.redaction import evidence_host, redact_value
 from core.tasks import market
 from core.tasks.rules import Truth
+
+# More would keep all payouts waiting for one approval: whoever wants to can submit hundreds.
+SUPERSEDED_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def approve(
     held = _hold(session, entry_id, reviewer)
     entry = held.entry
     _require(entry, EntryStatus.PENDING, "only a pending one is approved")
-    _require_known_to_be_right(session, entry)
+    _require_approvable(session, entry)
     ended = _conflicting(session, entry)
     market.lock_reobservations(session, [entry.id, *(one.id for one in ended)])
     awards.take_turn(session)
@@ -101,10 +106,9 @@ def approve(
     row = _row(held, FeedKind.MINE_APPROVED, now, tenths=tenths, its_credits=awarded.credits)
     feed.note(session, row)
     market.review_ended(session, entry.id, Truth.MATCH, limits, now)
-    gold = queries.gold_among(session, [one.id for one in ended])
     for one in ended:
-        reason = EndReason.VALUE_WRONG if one.id in gold else EndReason.SUPERSEDED
-        _end(session, _Held(one, held.token_id), reason, None, reviewer, limits, now)
+        other = _Held(one, held.token_id)
+        _end(session, other, _end_beside_a_fact(session, one), None, reviewer, limits, now)
     return Approved(tenths, awarded, tuple(one.id for one in ended))
 
 
@@ -138,6 +142,22 @@ def reject_gold(
     if held.entry.status != EntryStatus.PENDING.value:
         return False
     _end_alone(session, held, EndReason.VALUE_WRONG, None, reviewer, limits, now)
+    return True
+
+
+def supersede(session: WriteSession, entry_id: int, limits: PayoutLimits, now: datetime) -> bool:
+    """End an entry that an approved value conflicts with, in the name of who approved that; whether
+    this did.
+    """
+    held = _hold(session, entry_id, None)
+    if held.entry.status != EntryStatus.PENDING.value:
+        return False
+    by = queries.approval_against(session, held.entry)
+    if by is None:
+        return False
+    reviewer = MiningReviewer(by.reviewer_id, by.operator)
+    reason = _end_beside_a_fact(session, held.entry)
+    _end_alone(session, held, reason, None, reviewer, limits, now)
     return True
 
 
@@ -187,29 +207,43 @@ def _require(entry: MiningEntry, status: EntryStatus, rule: str) -> None:
         raise EntryStatusError(entry.id, entry.status, rule)
 
 
-def _require_known_to_be_right(session: WriteSession, entry: MiningEntry) -> None:
+def _require_approvable(session: WriteSession, entry: MiningEntry) -> None:
     if queries.gold_of(session, entry.id) is not None:
         rule = "its value is known to be wrong, and it can only be rejected"
         raise EntryStatusError(entry.id, entry.status, rule)
+    facts = queries.facts_of(session, entry.listing_id)
+    if entry.field_name in facts:
+        rule = "another value of its field is approved, so that it ends as superseded"
+        raise EntryStatusError(entry.id, entry.status, rule)
     if entry.chain is None:
         return
-    stated = queries.facts_of(session, entry.listing_id).get(BLOCKCHAIN)
+    stated = facts.get(BLOCKCHAIN)
     if stated != entry.chain:
         rule = f"its address was read on {entry.chain}; approve a {BLOCKCHAIN} of the listing first"
         raise EntryStatusError(entry.id, entry.status, rule)
 
 
 def _conflicting(session: WriteSession, entry: MiningEntry) -> list[MiningEntry]:
-    """Other values of the field, and addresses on chains that an approved chain rules out."""
+    """Other values of the field, and addresses on chains that an approved chain rules out: the
+    oldest.
+    """
     others = [
         one
-        for one in queries.pending_entries(session, entry.listing_id, entry.field_name)
+        for one in queries.pending_entries(
+            session, entry.listing_id, entry.field_name, SUPERSEDED_AT_ONCE + 1
+        )
         if one.id != entry.id
     ]
     if entry.field_name == BLOCKCHAIN:
-        addresses = queries.pending_entries(session, entry.listing_id, CONTRACT_ADDRESS)
-        others += [one for one in addresses if one.chain != entry.value]
-    return others
+        others += queries.pending_elsewhere(
+            session, entry.listing_id, CONTRACT_ADDRESS, entry.value, SUPERSEDED_AT_ONCE
+        )
+    return others[:SUPERSEDED_AT_ONCE]
+
+
+def _end_beside_a_fact(session: WriteSession, entry: MiningEntry) -> EndReason:
+    is_gold = queries.gold_of(session, entry.id) is not None
+    return EndReason.VALUE_WRONG if is_gold else EndReason.SUPERSEDED
 
 
 def _end_alone(

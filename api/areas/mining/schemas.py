@@ -214,7 +214,7 @@ class ApprovedEntry(ReviewedEntry):
     repaid_credits: int
     paid_credits: int
     queued_credits: int
-    superseded: list[int] = Field(description="entries that this approval rejected")
+    superseded: list[int] = Field(description="entries that this approval rejected, 20 at most")
 
 
 class ReversedEntry(ReviewedEntry):
