@@ -1,7 +1,7 @@
 """Awards, charges and their reversals, and the drain of the queue: the only writer of what they are
 (docs/payouts.md).
 
-    award      its debts repaid -> queue drained -> paid up to every cap -> the rest queued
+    award      its debts repaid -> one look at the queue -> paid up to every cap -> the rest queued
     charge     a debt
     reverse    of an award: its rest leaves the queue, what was paid becomes a debt; of a charge: restored
     drain      items in the order of approvals, until the budget is used up
@@ -11,6 +11,8 @@ Laws
   of accounts. Whoever holds a head of its own beside them, as bonds and fees do, takes the turn
   before it does.
 - A ref is awarded or charged once; the same again is the first answer.
+- An award looks at the queue once, so that nobody waits for one longer than that. If more may be
+  due behind that look, all of the award waits behind it.
 - What moves credits notes it in the feed, in the same transaction. Nothing here commits.
 """
 
@@ -99,7 +101,7 @@ def award(
     limits: PayoutLimits,
     now: datetime,
 ) -> Awarded:
-    """Pay for approved work, as far as debts and caps let it; the rest waits.
+    """Pay for approved work, as far as debts, caps and those before it let it; the rest waits.
 
     `ref`: of what was approved, once. `tenths`: at least 1.
     """
@@ -107,11 +109,15 @@ def award(
     found = queries.award_of(session, ref)
     if found is not None:
         return _awarded(found)
-    drain(session, limits, now)
+    is_next = drain(session, limits, now, looks=1).is_done
     heads = batch.hold(session, [account_id], now)
     item = Item(0, account_id, source is Source.ROOM, credits_of(tenths))
     today = _Today.of(session, heads, [item], limits, now)
-    paid = payout.pay(item, today.payees[account_id], today.used, today.owed, limits)
+    paid = (
+        payout.pay(item, today.payees[account_id], today.used, today.owed, limits)
+        if is_next
+        else payout.repay(item, today.owed)
+    )
     today.save(session)
     made = EarnAward(
         ref=ref,
@@ -190,12 +196,15 @@ def drain(
         looked += 1
         budget = budget_of(limits)
         room = budget.room(queries.used_on(session, today, [budget.name]))
-        due = queries.due_items(session, today, _items_a_look(room)) if room else []
+        most = _items_a_look(room)
+        due = queries.due_items(session, today, most) if room else []
         if not due:
             return Drained(paid_credits, items, is_done=True)
         parts = _drain_some(session, due, limits, now)
         paid_credits += sum(part.paid for part in parts)
         items += sum(part.paid + part.repaid > 0 for part in parts)
+        if len(due) < most:
+            return Drained(paid_credits, items, is_done=True)
     return Drained(paid_credits, items, is_done=False)
 
 

@@ -152,7 +152,7 @@ class Item:
 class PayoutPart:
     """What one look makes of an item.
 
-    `cap`: what keeps its rest back today; None: there is no rest.
+    `cap`: what keeps its rest back today; None: there is no rest, or others stand before it.
     """
 
     item: Item
@@ -187,9 +187,7 @@ def pay(
 
     The cap that binds is the one with the least room, of equal ones the budget, since it stops all.
     """
-    repaid = min(item.left, owed.get(item.account_id, 0))
-    if repaid:
-        owed[item.account_id] -= repaid
+    repaid = repay(item, owed).repaid
     caps = (budget_of(limits), *caps_of(payee, is_room=item.is_room, limits=limits))
     binding = min(caps, key=lambda cap: cap.room(used))
     due = item.left - repaid
@@ -198,6 +196,16 @@ def pay(
         for cap in caps:
             used[cap.name] = used.get(cap.name, 0) + paid
     return PayoutPart(item, repaid, paid, binding.kind if paid < due else None)
+
+
+def repay(item: Item, owed: MutableMapping[int, int]) -> PayoutPart:
+    """What an item repays of its account's debts while others stand before it, so that nothing of
+    it is paid. It is noted in `owed`.
+    """
+    repaid = min(item.left, owed.get(item.account_id, 0))
+    if repaid:
+        owed[item.account_id] -= repaid
+    return PayoutPart(item, repaid, 0, None)
 
 
 def drain(

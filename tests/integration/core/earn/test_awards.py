@@ -45,6 +45,38 @@ def kinds(session: WriteSession, ref: str) -> list[tuple[str, int | None]]:
 # Awards
 
 
+def test_award__behind_a_long_queue__looks_once_and_waits_behind_it(
+    write: WriteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(awards, "LEAST_A_LOOK", 2)
+    monkeypatch.setattr(awards, "MOST_A_LOOK", 2)
+    flooder, other = add_agent(write), add_agent(write, "192.0.2.3")
+    for number in range(25):  # of these 20 are paid today, and five wait
+        give(write, flooder, f"room:message:{number}:author", 5)
+    assert queries.totals(write) == (5, 50)
+    made = awards.award(write, other, Source.MINING, "mining:entry:1", 15, LIMITS, TOMORROW)
+    assert (made.paid_credits, made.queued_credits) == (0, 30)
+    assert queries.totals(write) == (4, 60)  # two were paid, and its own came
+
+    assert awards.drain(write, LIMITS, TOMORROW).paid_credits == 60
+    assert queries.totals(write) == (0, 0)
+    order = [row.ref for row in reversed(feed.rows_before(write, None, 6, feed.FeedKind.PAID))]
+    assert order[-1] == "mining:entry:1"
+
+
+def test_award__behind_a_long_queue__repays_its_debt_at_once(
+    write: WriteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(awards, "LEAST_A_LOOK", 1)
+    monkeypatch.setattr(awards, "MOST_A_LOOK", 1)
+    flooder, other = add_agent(write), add_agent(write, "192.0.2.3")
+    give(write, flooder, "mining:entry:1", 130)
+    give(write, flooder, "mining:entry:2", 10)
+    awards.charge(write, other, Source.REOBSERVE, "reobserve:proof:1", 10, NOW)
+    made = awards.award(write, other, Source.MINING, "mining:entry:3", 30, LIMITS, TOMORROW)
+    assert (made.repaid_credits, made.paid_credits, made.queued_credits) == (20, 0, 40)
+
+
 def test_award__within_the_caps__is_paid_at_once(write: WriteSession) -> None:
     account = add_agent(write)
     made = give(write, account, "mining:entry:1", 15)
