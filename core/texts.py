@@ -2,8 +2,10 @@
 
 Laws
 - No control character but the line feed, where lines are allowed; no character that changes the
-  direction of what stands beside it, no tag character and nothing else that is only there to format
-  (the joiners of scripts and emoji excepted); no half of a surrogate pair.
+  direction of what stands beside it, no tag character, no selector of the supplement (any text can
+  be hidden in a row of them) and nothing else that is only there to format (the joiners of scripts
+  and emoji excepted); no half of a surrogate pair.
+- One character at least can be seen: no space, joiner or mark alone, and no letter that is blank.
 - Lengths are counted in characters (code points).
 """
 
@@ -16,6 +18,9 @@ LINE_FEED: Final = "\n"
 JOINERS: Final = "\u200c\u200d"
 # control, format, surrogate, line separator, paragraph separator
 _REFUSED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_UNSEEN: Final = _REFUSED | {"Zs", "Mn", "Me"}
+_BLANK_LETTERS: Final = "\u115f\u1160\u2800\u3164\uffa0"
+_SELECTORS: Final = ("\U000e0100", "\U000e01ef")  # variation selectors 17 to 256
 
 
 def require_text(field: str, text: str, most: int, *, lines: bool = False) -> None:
@@ -27,11 +32,16 @@ def require_text(field: str, text: str, most: int, *, lines: bool = False) -> No
         raise InvalidParameterError(
             field, f"leave out control, format and bidi characters{but}; write plain text"
         )
-    if not text.strip():
+    if not any(_is_seen(one) for one in text):
         raise InvalidParameterError(field, "write more than spaces")
 
 
 def _is_refused(one: str, *, lines: bool) -> bool:
     if one in JOINERS or (lines and one == LINE_FEED):
         return False
-    return unicodedata.category(one) in _REFUSED
+    is_selector = _SELECTORS[0] <= one <= _SELECTORS[1]
+    return is_selector or unicodedata.category(one) in _REFUSED
+
+
+def _is_seen(one: str) -> bool:
+    return unicodedata.category(one) not in _UNSEEN and one not in _BLANK_LETTERS

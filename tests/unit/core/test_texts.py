@@ -39,6 +39,22 @@ def test_plain_text__is_taken_markup_included(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *("\u200d", "\u200c \u200d", "\u0301", "\ufe0f", "\u3164", "\u2800\u115f", "\uffa0\n"),
+        *("a\U000e0100b", "a\U000e01efb"),
+    ],
+)
+def test_what_nobody_sees__is_refused(text: str) -> None:
+    assert not is_taken(text, lines=True)
+
+
+@pytest.mark.parametrize("text", ["\u2764\ufe0f", "e\u0301", "\u0e33", "\u1112\u1161"])
+def test_a_mark_on_what_is_seen__is_taken(text: str) -> None:
+    assert is_taken(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         *(
             "a\x00b",
             "a\x07",
