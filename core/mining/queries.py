@@ -70,11 +70,6 @@ def submissions_before(
 # Entries
 
 
-def find_entry(session: Session, submission_id: int, entry_id: int) -> MiningEntry | None:
-    entry = session.get(MiningEntry, entry_id)
-    return entry if entry is not None and entry.submission_id == submission_id else None
-
-
 def lock_entry(session: WriteSession, entry_id: int) -> MiningEntry:
     """Errors: sqlalchemy.exc.NoResultFound."""
     return session.get_one(MiningEntry, entry_id, with_for_update=True, populate_existing=True)

@@ -55,17 +55,6 @@ class WholeEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class RedactedEntry:
-    """An entry as everybody sees it; `shown_value` None: too short to show a part of."""
-
-    entry_id: int
-    token_id: str
-    field_name: str
-    shown_value: str | None
-    evidence_host: str
-
-
-@dataclass(frozen=True, slots=True)
 class MiningReward:
     """What an approved entry pays; `queued_credits` is what of it still waits."""
 
@@ -85,14 +74,6 @@ def whole_values(session: Session, entry_ids: Collection[int]) -> Mapping[int, W
         return {}
     rows = session.execute(_entries().where(MiningEntry.id.in_(entry_ids)))
     return {row[0].id: _whole(row) for row in rows}
-
-
-def redacted(session: Session, entry_ids: Collection[int]) -> Mapping[int, RedactedEntry]:
-    """By entry; one that does not exist is left out."""
-    return {
-        id_: RedactedEntry(id_, one.token_id, one.field_name, one.shown_value, one.shown_host)
-        for id_, one in whole_values(session, entry_ids).items()
-    }
 
 
 def waiting(session: Session, after_id: int, limit: int) -> list[WholeEntry]:

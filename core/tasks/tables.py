@@ -13,7 +13,6 @@ from core.db.base import LOG, Base, sql_list
 from core.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
-    URL_CHARACTERS,
     ClaimStage,
     ProofVerdict,
     ReviewEvent,
@@ -21,6 +20,7 @@ from core.tasks.rules import (
     Truth,
     VerdictWord,
 )
+from core.urls import URL_CHARACTERS_MOST
 
 STORED_STAGES = [stage for stage in ClaimStage if stage not in (ClaimStage.OPEN, ClaimStage.PAID)]
 TAKES_CLAIMS = text("state = 'open'")
@@ -138,7 +138,7 @@ class TaskProof(Base):
             f"char_length(observed_result) between 1 and {RESULT_CHARACTERS}",
             name="observed_result",
         ),
-        CheckConstraint(f"char_length(source_url) <= {URL_CHARACTERS}", name="source_url"),
+        CheckConstraint(f"char_length(source_url) <= {URL_CHARACTERS_MOST}", name="source_url"),
         UniqueConstraint("task_id", "person"),
         LOG,
     )
