@@ -78,9 +78,7 @@ def whole_values(session: Session, entry_ids: Collection[int]) -> Mapping[int, W
 
 def waiting(session: Session, after_id: int, limit: int) -> list[WholeEntry]:
     """Entries that wait for a review, oldest first, beyond that id."""
-    query = _entries().where(
-        MiningEntry.status == EntryStatus.PENDING.value, MiningEntry.id > after_id
-    )
+    query = _entries().where(MiningEntry.status == queries.PENDING, MiningEntry.id > after_id)
     rows = session.execute(query.order_by(MiningEntry.id).limit(limit)).all()
     gold = queries.gold_among(session, [row[0].id for row in rows])
     return [_whole(row, is_gold=row[0].id in gold) for row in rows]

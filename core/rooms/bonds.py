@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
+from core.earn.ledger import awards
 from core.rooms.rules import BOND_KEPT
 from core.rooms.tables import RoomBond
 
@@ -24,7 +25,12 @@ def hold_bond(session: WriteSession, account_id: int, amount: int, now: datetime
 
 
 def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
-    """Return at most `limit` bonds that are due and that no open case names. How many were."""
+    """Return at most `limit` bonds that are due and that no open case names. How many were.
+
+    It takes the turn of payouts (core/earn/ledger/awards.py), since it holds heads of several
+    accounts, as those do who are in their turn.
+    """
+    awards.take_turn(session)
     due = (
         select(RoomBond)
         .where(RoomBond.returned_at.is_(None), RoomBond.case_id.is_(None), RoomBond.due_at <= now)

@@ -109,6 +109,7 @@ class TaskClaim(Base):
         Index("ix_task_claim_agent_id_stage", "agent_id", "stage"),
         Index("ix_task_claim_expires_at", "expires_at", postgresql_where=MAY_LAPSE),
         Index("ix_task_claim_awaits", "id", postgresql_where=AWAITS_A_VERDICT),
+        Index("ix_task_claim_may_lapse", "id", postgresql_where=MAY_LAPSE),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
