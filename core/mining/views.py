@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Row, Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from core.earn.rules.payout import Source
@@ -18,7 +18,7 @@ from core.mining import queries
 from core.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
 from core.mining.rules.registry import FIELDS, FieldGroup, slots_of
 from core.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
-from core.mining.tables import MiningEntry, MiningReview
+from core.mining.tables import MiningEntry, MiningFact, MiningReview
 from core.redaction import evidence_host, redact_value
 
 FACTS_WINDOW: Final = timedelta(hours=24)
@@ -159,6 +159,15 @@ def landscape(session: Session, now: datetime) -> LandscapeFigures:
         simulated=listings.simulated_count(session),
         tokens_zero_facts=tokens - figures.get(queries.LISTINGS_WITH_FACTS, 0),
     )
+
+
+def simulated_without(session: Session, field_name: str) -> int:
+    """How many simulated listings have no value of this field. It counts them all."""
+    known = exists().where(
+        MiningFact.listing_id == ExchangeListing.id, MiningFact.field_name == field_name
+    )
+    query = select(func.count()).select_from(ExchangeListing)
+    return session.scalar(query.where(ExchangeListing.is_simulated, ~known)) or 0
 
 
 def _entries() -> Select[MiningEntry, ExchangeListing, str]:

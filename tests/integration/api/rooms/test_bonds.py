@@ -155,11 +155,16 @@ def test_the_job__holds_no_account_before_the_turn_of_payouts(stage: Stage, auth
     stage.defend(2)
     stage.posted(author)
     stage.clock.pass_(days=7)
-    with stage.database.write() as pays:
-        awards.take_turn(pays)
-        with pytest.raises(OperationalError), stage.database.write() as waits:
+
+    def return_now() -> None:
+        with stage.database.write() as waits:
             waits.execute(text("set local lock_timeout = '200ms'"))
             return_bonds(waits, stage.clock.now, 10)
+
+    with stage.database.write() as pays:
+        awards.take_turn(pays)
+        with pytest.raises(OperationalError, match="lock timeout"):
+            return_now()
     assert returned(stage) == 1
 
 
