@@ -16,7 +16,7 @@ Laws
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any
@@ -62,8 +62,8 @@ class Job:
 class JobPlace:
     """What the jobs of contexts work with.
 
-    `fence`: of the leader's epoch, to be called first in each writing transaction. `perps`: None
-    while the perpetuals leg is off. `payouts`: the caps of what approved work is paid.
+    `fence`: of the leader's epoch, to be called first in each writing transaction. `payouts`: the
+    caps of what approved work is paid. `perps`: None while the perpetuals leg is off.
     """
 
     database: Database
@@ -71,8 +71,8 @@ class JobPlace:
     fence: Callable[[Session], None]
     mark_retention_days: int
     intent_retention_days: int
+    payouts: PayoutLimits
     perps: PerpsVenue | None = None
-    payouts: PayoutLimits = field(default_factory=PayoutLimits)
 
 
 class Schedule:

@@ -1,16 +1,28 @@
 """The simulated listings of a local stack."""
 
 from datetime import UTC, datetime
+from typing import Final
 
-from core.db.engine import Database
-from core.listings.simulated import add_simulated
+from core.db.engine import Database, WriteSession
+from core.listings.simulated import add_made_up, add_simulated
+from core.mining.rules.registry import CONTRACT_ADDRESS
+from core.mining.views import simulated_without
+
+EMPTY_LEAST: Final = 200  # without a contract address, at each start
 
 
 def add_simulated_listings(database_url: str) -> int:
-    """Those that are there stay as they are; how many were added."""
+    """How many were added."""
     database = Database(database_url, application_name="devstack")
     try:
         with database.write() as session:
-            return add_simulated(session, datetime.now(UTC))
+            return keep_simulated(session, datetime.now(UTC))
     finally:
         database.close()
+
+
+def keep_simulated(session: WriteSession, now: datetime) -> int:
+    """Those that are there stay as they are; how many were added."""
+    added = add_simulated(session, now)
+    lacking = EMPTY_LEAST - simulated_without(session, CONTRACT_ADDRESS)
+    return added + add_made_up(session, max(0, lacking), now)

@@ -26,13 +26,14 @@ def count_waiting(
     session: Session, account_ids: Collection[int], sources: Collection[Source]
 ) -> int:
     """How many awards of these accounts and sources are not wholly paid yet."""
+    # looked up one by one: a join on a rare source would read the awards of everybody
+    source = select(EarnAward.source).where(EarnAward.id == EarnQueue.award_id).scalar_subquery()
     query = (
         select(func.count())
         .select_from(EarnQueue)
-        .join(EarnAward, EarnAward.id == EarnQueue.award_id)
         .where(
             EarnQueue.account_id == any_(cast(list(account_ids), ARRAY(BigInteger))),
-            EarnAward.source.in_(list(sources)),
+            source.in_(list(sources)),
         )
     )
     return session.scalar(query) or 0

@@ -79,7 +79,8 @@ def counts(session: Session) -> Mapping[str, int]:
 
 
 def simulated_count(session: Session) -> int:
-    return session.scalar(select(func.coalesce(func.sum(ListingCount.simulated), 0))) or 0
+    # a sum of bigint is numeric
+    return int(session.scalar(select(func.coalesce(func.sum(ListingCount.simulated), 0))) or 0)
 
 
 def listings_of(session: Session, ids: Collection[int]) -> Mapping[int, ExchangeListing]:

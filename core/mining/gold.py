@@ -57,6 +57,7 @@ def submit(
         made_by=operator_id,
         operator=operator_name(session, operator_id),
         rejects_at=now + GOLD_OPEN_FOR,
+        is_open=True,
     )
     session.add(gold)
     session.flush()

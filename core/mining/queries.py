@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import ColumnElement, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -22,6 +23,8 @@ from core.mining.tables import (
 )
 
 LISTINGS_WITH_FACTS = "listings_with_facts"
+# the word of the partial indexes' predicate, no parameter: a prepared statement must not lose them
+PENDING: Final[ColumnElement[str]] = literal_column("'pending'")
 
 
 def filled(field_name: str) -> str:
@@ -69,11 +72,6 @@ def submissions_before(
 
 
 # Entries
-
-
-def find_entry(session: Session, submission_id: int, entry_id: int) -> MiningEntry | None:
-    entry = session.get(MiningEntry, entry_id)
-    return entry if entry is not None and entry.submission_id == submission_id else None
 
 
 def lock_entry(session: WriteSession, entry_id: int) -> MiningEntry:
@@ -154,7 +152,7 @@ def approval_against(session: Session, entry: MiningEntry) -> MiningReview | Non
 
 def pending_fields(session: Session, listing_id: int) -> frozenset[str]:
     query = select(MiningEntry.field_name).where(
-        MiningEntry.listing_id == listing_id, MiningEntry.status == EntryStatus.PENDING.value
+        MiningEntry.listing_id == listing_id, MiningEntry.status == PENDING
     )
     return frozenset(session.scalars(query.distinct()))
 
@@ -163,7 +161,7 @@ def _pending(listing_id: int, field_name: str) -> tuple[ColumnElement[bool], ...
     return (
         MiningEntry.listing_id == listing_id,
         MiningEntry.field_name == field_name,
-        MiningEntry.status == EntryStatus.PENDING.value,
+        MiningEntry.status == PENDING,
     )
 
 
@@ -267,11 +265,10 @@ def gold_among(session: Session, entry_ids: Sequence[int]) -> frozenset[int]:
 
 def pending_gold(session: Session, limit: int) -> list[MiningGold]:
     """Those that nobody decided, the oldest first."""
-    query = (
-        select(MiningGold)
-        .join(MiningEntry, MiningEntry.id == MiningGold.entry_id)
-        .where(MiningEntry.status == EntryStatus.PENDING.value)
-        .order_by(MiningGold.entry_id)
-        .limit(limit)
-    )
+    query = select(MiningGold).where(MiningGold.is_open).order_by(MiningGold.entry_id).limit(limit)
     return list(session.scalars(query))
+
+
+def close_gold(session: WriteSession, entry_id: int) -> None:
+    """The review of the entry has ended; nothing to do where it is not gold."""
+    session.execute(update(MiningGold).where(MiningGold.entry_id == entry_id).values(is_open=False))

@@ -272,6 +272,7 @@ def _end(
     """Reject an entry, and end its re-observation."""
     entry = held.entry
     queries.set_status(entry, EntryStatus.REJECTED, reason, now)
+    queries.close_gold(session, entry.id)
     verdict = ReviewVerdict.REJECTED
     _note_review(session, entry, reviewer, now, verdict, reason_code=reason.value, note=note)
     feed.note(session, _row(held, FeedKind.MINE_REJECTED, now))

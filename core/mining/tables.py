@@ -136,9 +136,12 @@ class MiningFigure(Base):
 
 
 class MiningGold(Base):
-    """An entry whose value its operator knows to be wrong; nobody outside can tell."""
+    """An entry whose value its operator knows to be wrong; nobody outside can tell. `is_open`: until
+    its review ends.
+    """
 
     __tablename__ = "mining_gold"
+    __table_args__ = (Index("ix_mining_gold_open", "entry_id", postgresql_where=text("is_open")),)
 
     entry_id: Mapped[int] = mapped_column(
         ForeignKey("mining_entry.id"), primary_key=True, autoincrement=False
@@ -146,3 +149,4 @@ class MiningGold(Base):
     made_by: Mapped[int] = mapped_column(ForeignKey("account.id"))
     operator: Mapped[str] = mapped_column(Text)
     rejects_at: Mapped[datetime]  # at the latest
+    is_open: Mapped[bool]

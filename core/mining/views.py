@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Row, Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from core.earn.rules.payout import Source
@@ -18,7 +18,7 @@ from core.mining import queries
 from core.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
 from core.mining.rules.registry import FIELDS, FieldGroup, slots_of
 from core.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
-from core.mining.tables import MiningEntry, MiningReview
+from core.mining.tables import MiningEntry, MiningFact, MiningReview
 from core.redaction import evidence_host, redact_value
 
 FACTS_WINDOW: Final = timedelta(hours=24)
@@ -55,17 +55,6 @@ class WholeEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class RedactedEntry:
-    """An entry as everybody sees it; `shown_value` None: too short to show a part of."""
-
-    entry_id: int
-    token_id: str
-    field_name: str
-    shown_value: str | None
-    evidence_host: str
-
-
-@dataclass(frozen=True, slots=True)
 class MiningReward:
     """What an approved entry pays; `queued_credits` is what of it still waits."""
 
@@ -87,19 +76,9 @@ def whole_values(session: Session, entry_ids: Collection[int]) -> Mapping[int, W
     return {row[0].id: _whole(row) for row in rows}
 
 
-def redacted(session: Session, entry_ids: Collection[int]) -> Mapping[int, RedactedEntry]:
-    """By entry; one that does not exist is left out."""
-    return {
-        id_: RedactedEntry(id_, one.token_id, one.field_name, one.shown_value, one.shown_host)
-        for id_, one in whole_values(session, entry_ids).items()
-    }
-
-
 def waiting(session: Session, after_id: int, limit: int) -> list[WholeEntry]:
     """Entries that wait for a review, oldest first, beyond that id."""
-    query = _entries().where(
-        MiningEntry.status == EntryStatus.PENDING.value, MiningEntry.id > after_id
-    )
+    query = _entries().where(MiningEntry.status == queries.PENDING, MiningEntry.id > after_id)
     rows = session.execute(query.order_by(MiningEntry.id).limit(limit)).all()
     gold = queries.gold_among(session, [row[0].id for row in rows])
     return [_whole(row, is_gold=row[0].id in gold) for row in rows]
@@ -180,6 +159,15 @@ def landscape(session: Session, now: datetime) -> LandscapeFigures:
         simulated=listings.simulated_count(session),
         tokens_zero_facts=tokens - figures.get(queries.LISTINGS_WITH_FACTS, 0),
     )
+
+
+def simulated_without(session: Session, field_name: str) -> int:
+    """How many simulated listings have no value of this field. It counts them all."""
+    known = exists().where(
+        MiningFact.listing_id == ExchangeListing.id, MiningFact.field_name == field_name
+    )
+    query = select(func.count()).select_from(ExchangeListing)
+    return session.scalar(query.where(ExchangeListing.is_simulated, ~known)) or 0
 
 
 def _entries() -> Select[MiningEntry, ExchangeListing, str]:

@@ -27,8 +27,10 @@ def hold_bond(session: WriteSession, account_id: int, amount: int, now: datetime
 def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
     """Return at most `limit` bonds that are due and that no open case names. How many were.
 
-    In the turn of payouts, since reviews pay and charge others meanwhile in an order of their own.
+    It takes the turn of payouts (core/earn/ledger/awards.py), since it holds heads of several
+    accounts, as those do who are in their turn.
     """
+    awards.take_turn(session)
     due = (
         select(RoomBond)
         .where(RoomBond.returned_at.is_(None), RoomBond.case_id.is_(None), RoomBond.due_at <= now)
@@ -37,8 +39,6 @@ def return_bonds(session: WriteSession, now: datetime, limit: int) -> int:
         .with_for_update(skip_locked=True)
     )
     bonds = session.scalars(due).all()
-    if bonds:
-        awards.take_turn(session)
     for bond in sorted(bonds, key=lambda one: (one.account_id, one.id)):
         credit_ledger.release(session, bond.account_id, _bond_key(bond.id), now)
         bond.returned_at = now

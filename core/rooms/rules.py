@@ -66,11 +66,6 @@ def free_again_at(nth_newest_at: datetime | None, now: datetime) -> datetime | N
     return nth_newest_at + RATE_WINDOW
 
 
-def person_of(account_id: int, owner_id: int | None) -> str:
-    """Whoever acts through an account: its owner, or without one the agent itself."""
-    return f"agent:{account_id}" if owner_id is None else f"owner:{owner_id}"
-
-
 def release_tenths(
     kind: ReleaseKind | None, *, is_first_reply: bool, releaser_has_standing: bool
 ) -> int:

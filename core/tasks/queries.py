@@ -92,10 +92,6 @@ def counted_proofs(session: Session, task_id: int) -> list[ProvenClaim]:
     return [ProvenClaim(claim, proof) for claim, proof in session.execute(query)]
 
 
-def proof_of_claim(session: Session, claim_id: int) -> TaskProof | None:
-    return session.scalar(select(TaskProof).where(TaskProof.claim_id == claim_id))
-
-
 def unproven_claims(session: WriteSession, task_id: int) -> Sequence[TaskClaim]:
     query = select(TaskClaim).where(
         TaskClaim.task_id == task_id, TaskClaim.stage == ClaimStage.CLAIMED

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urlsplit
 
 from core.errors import InvalidParameterError, MandateError
 
@@ -38,7 +37,6 @@ REOBSERVE_TENTHS: Final = 30  # of a paid re-observation, and of the debt for a 
 PAID_RE_OBSERVERS: Final = 5
 TASK_TENTHS_MOST: Final = 1_000  # 100 points: a person's payouts of a UTC day
 RESULT_CHARACTERS: Final = 500
-URL_CHARACTERS: Final = 500
 CLOSING_FOR: Final = timedelta(hours=24)  # open claims may file, unpaid, after the review
 OBSERVED_WITHIN: Final = timedelta(days=7)  # before the proof is received, inclusive
 
@@ -237,29 +235,6 @@ def require_observed(observed_at: datetime, now: datetime) -> None:
         raise InvalidParameterError(
             "observed_at", f"look again; an observation older than {days} days proves nothing now"
         )
-
-
-def require_source(url: str) -> None:
-    """Nothing is ever fetched from it. Errors: InvalidParameterError."""
-    if not _is_source(url):
-        raise InvalidParameterError(
-            "source_url",
-            f"write an https URL with a host, without user or password, of at most "
-            f"{URL_CHARACTERS} printable ASCII characters",
-        )
-
-
-def _is_source(url: str) -> bool:
-    if len(url) > URL_CHARACTERS or not (url.isascii() and url.isprintable()):
-        return False
-    if any(one in url for one in " \\\"'<>`"):
-        return False
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
 
 
 # The settlement of a re-observation

@@ -13,7 +13,6 @@ from core.db.base import LOG, Base, sql_list
 from core.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
-    URL_CHARACTERS,
     ClaimStage,
     ProofVerdict,
     ReviewEvent,
@@ -21,6 +20,7 @@ from core.tasks.rules import (
     Truth,
     VerdictWord,
 )
+from core.urls import URL_CHARACTERS_MOST
 
 STORED_STAGES = [stage for stage in ClaimStage if stage not in (ClaimStage.OPEN, ClaimStage.PAID)]
 TAKES_CLAIMS = text("state = 'open'")
@@ -109,6 +109,7 @@ class TaskClaim(Base):
         Index("ix_task_claim_agent_id_stage", "agent_id", "stage"),
         Index("ix_task_claim_expires_at", "expires_at", postgresql_where=MAY_LAPSE),
         Index("ix_task_claim_awaits", "id", postgresql_where=AWAITS_A_VERDICT),
+        Index("ix_task_claim_may_lapse", "id", postgresql_where=MAY_LAPSE),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -138,7 +139,7 @@ class TaskProof(Base):
             f"char_length(observed_result) between 1 and {RESULT_CHARACTERS}",
             name="observed_result",
         ),
-        CheckConstraint(f"char_length(source_url) <= {URL_CHARACTERS}", name="source_url"),
+        CheckConstraint(f"char_length(source_url) <= {URL_CHARACTERS_MOST}", name="source_url"),
         UniqueConstraint("task_id", "person"),
         LOG,
     )

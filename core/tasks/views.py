@@ -151,19 +151,10 @@ def participants_of(
     return found
 
 
-def open_claim_holders(session: Session, task_id: int) -> frozenset[int]:
-    """Agents whose claims on the task are open: without a proof, or with one that nobody has decided
-    on.
-    """
-    query = select(TaskClaim.agent_id).where(
-        TaskClaim.task_id == task_id,
-        TaskClaim.stage.in_([ClaimStage.CLAIMED, ClaimStage.SUBMITTED]),
-    )
-    return frozenset(session.scalars(query))
-
-
 def holds_open_claim(session: Session, task_id: int, agent_ids: Collection[int]) -> bool:
-    """Whether one of these agents is among `open_claim_holders`."""
+    """Whether one of these agents has an open claim on the task: without a proof, or with one that
+    nobody has decided on.
+    """
     query = select(TaskClaim.id).where(
         TaskClaim.task_id == task_id,
         TaskClaim.agent_id == any_(cast(list(agent_ids), ARRAY(BigInteger))),
@@ -335,14 +326,4 @@ def proofs_of(session: Session, entry_ids: Collection[int]) -> Mapping[int, int]
     )
     return dict.fromkeys(entry_ids, 0) | {
         id_: n for id_, n in session.execute(query) if id_ is not None
-    }
-
-
-def tasks_of(session: Session, entry_ids: Collection[int]) -> Mapping[int, int]:
-    """By entry the id of its re-observation; one without is left out."""
-    query = select(Task.entry_id, Task.id).where(
-        Task.entry_id == any_(cast(list(entry_ids), ARRAY(BigInteger)))
-    )
-    return {
-        entry_id: task_id for entry_id, task_id in session.execute(query) if entry_id is not None
     }

@@ -17,24 +17,18 @@ LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, Payouts(place).run),)
+    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
 
 
-class Payouts:
-    """Give `run` to a Job."""
-
-    def __init__(self, place: JobPlace) -> None:
-        self._place = place
-
-    def run(self, now: datetime) -> Mapping[str, Any]:
-        """How many items were paid, and how much. Errors: LeadershipLostError, the database's."""
-        paid_credits = items = 0
-        for _ in range(LOOKS_A_RUN):
-            with self._place.database.write() as session:
-                self._place.fence(session)
-                drained = awards.drain(session, self._place.payouts, now, looks=1)
-            paid_credits += drained.paid_credits
-            items += drained.items
-            if drained.is_done:
-                break
-        return {"items": items, "paid_credits": paid_credits}
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """How many items were paid, and how much. Errors: LeadershipLostError, the database's."""
+    paid_credits = items = 0
+    for _ in range(LOOKS_A_RUN):
+        with place.database.write() as session:
+            place.fence(session)
+            drained = awards.drain(session, place.payouts, now, looks=1)
+        paid_credits += drained.paid_credits
+        items += drained.items
+        if drained.is_done:
+            break
+    return {"items": items, "paid_credits": paid_credits}

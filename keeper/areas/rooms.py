@@ -9,8 +9,8 @@ from keeper.schedule import Job, JobPlace
 
 NAME: Final = "rooms"
 EVERY_S: Final = 60
-BONDS_A_RUN: Final = 1_000  # the rest follows in the next runs
-BONDS_A_TURN: Final = 100  # as long as payouts wait for it
+BONDS_A_TURN: Final = 50  # approvals wait no longer than these take
+TURNS_A_RUN: Final = 20  # the rest follows in the next runs
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
@@ -18,13 +18,13 @@ def jobs(place: JobPlace) -> tuple[Job, ...]:
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """Errors: LeadershipLostError, the database's."""
+    """How many bonds were returned. Errors: LeadershipLostError, the database's."""
     returned = 0
-    while returned < BONDS_A_RUN:
+    for _ in range(TURNS_A_RUN):
         with place.database.write() as session:
             place.fence(session)
-            some = return_bonds(session, now, min(BONDS_A_TURN, BONDS_A_RUN - returned))
-        if not some:
-            break
+            some = return_bonds(session, now, BONDS_A_TURN)
         returned += some
+        if some < BONDS_A_TURN:
+            break
     return {"returned": returned}

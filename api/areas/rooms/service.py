@@ -25,6 +25,7 @@ from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.earn.limits import payout_limits
+from core.earn.rules.payout import person_of
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_contribution, has_standing
 from core.identity import queries as identity
@@ -37,7 +38,6 @@ from core.rooms.rules import (
     PostRates,
     ReleaseKind,
     free_again_at,
-    person_of,
     release_tenths,
     require_post,
 )

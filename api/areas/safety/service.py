@@ -132,7 +132,7 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
             f"agent_id: no agent has the id {command.agent_id}.",
             next_calls=("safety.board",),
         )
-    identity.lock_account(call.db, command.agent_id)
+    identity.lock_owner(call.db, command.agent_id)
     standing = safety.find_open_case(call.db, command.agent_id, command.rule)
     if standing is not None:
         detail = (

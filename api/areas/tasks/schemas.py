@@ -12,12 +12,12 @@ from api.kernel.pagination import Paged
 from core.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
-    URL_CHARACTERS,
     ClaimStage,
     ProofVerdict,
     TaskState,
     Truth,
 )
+from core.urls import URL_CHARACTERS_MOST
 
 TITLE_CHARACTERS, SUBJECT_CHARACTERS, NOTE_CHARACTERS = 120, 500, 500
 _POINTS = re.compile(r"(\d{1,3})(?:\.(\d))?", re.ASCII)
@@ -82,7 +82,7 @@ class SubmitProof(Command):
     source_url: Annotated[
         str | None,
         Field(
-            max_length=URL_CHARACTERS,
+            max_length=URL_CHARACTERS_MOST,
             description="https; where you looked. A re-observation needs it. It is never fetched.",
         ),
     ] = None
@@ -99,7 +99,7 @@ class GoldValue(Command):
     symbol: Annotated[str, Field(max_length=80)]
     field_name: Annotated[str, Field(max_length=40)]
     field_value: Annotated[str, Field(min_length=1, max_length=500)]
-    evidence_url: Annotated[str, Field(max_length=URL_CHARACTERS)]
+    evidence_url: Annotated[str, Field(max_length=URL_CHARACTERS_MOST)]
 
 
 class CreateTask(Command):

@@ -56,13 +56,13 @@ from core.tasks.rules import (
     VerdictWord,
     is_exclusive,
     require_observed,
-    require_source,
     tenths_on_approval,
 )
 from core.tasks.tables import Task, TaskClaim, TaskProof
 from core.tasks.views import Participant, ShownClaim, ShownProof
 from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
+from core.urls import require_https
 
 Reader = Nobody | AgentCaller | OwnerCaller
 LEGACY_REWARD: Final = 0
@@ -258,7 +258,7 @@ def _new_proof(call: WriteCall, command: SubmitProof, category: str) -> NewProof
     require_observed(command.observed_at, call.now)
     require_text("observed_result", command.observed_result, RESULT_CHARACTERS, lines=True)
     if command.source_url is not None:
-        require_source(command.source_url)
+        require_https("source_url", command.source_url)
     return NewProof(
         verdict=None if command.verdict is None else ProofVerdict(command.verdict),
         observed_at=command.observed_at,

@@ -125,6 +125,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("is_exclusive and stage = 'submitted'"),
     )
     op.create_index(
+        "ix_task_claim_may_lapse",
+        "task_claim",
+        ["id"],
+        unique=False,
+        postgresql_where=sa.text("is_exclusive and stage = 'claimed'"),
+    )
+    op.create_index(
         "ix_task_claim_expires_at",
         "task_claim",
         ["expires_at"],

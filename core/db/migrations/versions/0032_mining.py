@@ -189,11 +189,19 @@ def upgrade() -> None:
         sa.Column("made_by", sa.BigInteger(), nullable=False),
         sa.Column("operator", sa.Text(), nullable=False),
         sa.Column("rejects_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("is_open", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["entry_id"], ["mining_entry.id"], name=op.f("fk_mining_gold_entry_id")
         ),
         sa.ForeignKeyConstraint(["made_by"], ["account.id"], name=op.f("fk_mining_gold_made_by")),
         sa.PrimaryKeyConstraint("entry_id", name=op.f("pk_mining_gold")),
+    )
+    op.create_index(
+        "ix_mining_gold_open",
+        "mining_gold",
+        ["entry_id"],
+        unique=False,
+        postgresql_where=sa.text("is_open"),
     )
     op.create_table(
         "mining_review",

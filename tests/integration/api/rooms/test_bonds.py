@@ -6,8 +6,13 @@ from typing import Any, cast
 
 import pytest
 from eth_account.signers.local import LocalAccount
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
+from core.earn.ledger import awards
+from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
+from core.rooms.bonds import return_bonds
 from keeper.areas import rooms as job
 from keeper.schedule import JobPlace
 from keeper.worker import jobs_of
@@ -24,6 +29,7 @@ def place(stage: Stage) -> JobPlace:
         fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
+        payouts=PayoutLimits(),
     )
 
 
@@ -123,13 +129,43 @@ def test_a_bond__is_returned_whatever_the_level_is_by_then(stage: Stage, author:
 def test_many_bonds__are_returned_run_by_run(
     stage: Stage, author: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "BONDS_A_RUN", 2)
+    monkeypatch.setattr(job, "BONDS_A_TURN", 2)
+    monkeypatch.setattr(job, "TURNS_A_RUN", 1)
     stage.defend(2)
     for _ in range(3):
         stage.posted(author)
     stage.clock.pass_(days=7)
     assert [returned(stage) for _ in range(3)] == [2, 1, 0]
     assert stage.credits(author)["earned"] == 100
+
+
+def test_one_run__returns_bonds_in_several_turns(
+    stage: Stage, author: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "BONDS_A_TURN", 2)
+    stage.defend(2)
+    for _ in range(3):
+        stage.posted(author)
+    stage.clock.pass_(days=7)
+    assert [returned(stage) for _ in range(2)] == [3, 0]
+
+
+def test_the_job__holds_no_account_before_the_turn_of_payouts(stage: Stage, author: Agent) -> None:
+    """Whoever pays holds accounts in an order of its own; it and the job waited for each other."""
+    stage.defend(2)
+    stage.posted(author)
+    stage.clock.pass_(days=7)
+
+    def return_now() -> None:
+        with stage.database.write() as waits:
+            waits.execute(text("set local lock_timeout = '200ms'"))
+            return_bonds(waits, stage.clock.now, 10)
+
+    with stage.database.write() as pays:
+        awards.take_turn(pays)
+        with pytest.raises(OperationalError, match="lock timeout"):
+            return_now()
+    assert returned(stage) == 1
 
 
 def test_the_worker__finds_the_job(stage: Stage) -> None:

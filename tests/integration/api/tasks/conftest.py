@@ -12,7 +12,7 @@ from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.writer import load_balance
 from core.earn.limits import payout_limits
-from core.earn.rules.payout import person_of
+from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
 from core.safety.queries import change_defense
 from core.tasks import market
@@ -155,6 +155,7 @@ def place(deps: Deps) -> JobPlace:
         fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
+        payouts=PayoutLimits(),
     )
 
 

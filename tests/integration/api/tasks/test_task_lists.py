@@ -65,4 +65,5 @@ def test_the_queue__shows_what_waits_for_operators(
         assert [one.claim.id for one in views.waiting_proofs(session, None, 10)] == [filed]
         assert views.waiting_proofs(session, filed, 10) == []
         assert [one.claim.id for one in views.open_claims(session, None, 10)] == [still]
-        assert views.open_claim_holders(session, second) == {agents[1]["id"]}
+        assert views.holds_open_claim(session, second, [agents[1]["id"]])
+        assert not views.holds_open_claim(session, second, [agents[0]["id"]])

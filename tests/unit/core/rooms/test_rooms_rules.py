@@ -9,7 +9,6 @@ from core.rooms.rules import (
     PostRates,
     ReleaseKind,
     free_again_at,
-    person_of,
     release_tenths,
     require_post,
 )
@@ -49,10 +48,6 @@ def test_the_hour__begins_after_the_instant_an_hour_ago(
     nth_newest_at: datetime | None, again: datetime | None
 ) -> None:
     assert free_again_at(nth_newest_at, NOW) == again
-
-
-def test_a_person__is_the_owner_or_else_the_agent() -> None:
-    assert (person_of(7, None), person_of(7, 3)) == ("agent:7", "owner:3")
 
 
 @pytest.mark.parametrize(

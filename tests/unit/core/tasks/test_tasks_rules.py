@@ -26,7 +26,6 @@ from core.tasks.rules import (
     furthest,
     is_exclusive,
     require_observed,
-    require_source,
     settle,
     task_after,
     tenths_on_approval,
@@ -161,41 +160,6 @@ def test_observed_at__in_the_future_or_older__is_refused(at: datetime, says: str
     with pytest.raises(InvalidParameterError) as refused:
         require_observed(at, NOW)
     assert (refused.value.field, refused.value.rule) == ("observed_at", says)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.com",
-        "https://example.com:8443/a?b=c#d",
-        "https://[2001:db8::1]/a",
-        "https://example.com/" + "a" * 480,
-    ],
-)
-def test_a_source__of_https_is_taken(url: str) -> None:
-    require_source(url)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "http://example.com",
-        "https://",
-        "https:///path",
-        "https://user:secret@example.com",
-        "https://user@example.com",
-        "https://example.com:port",
-        "https://example.com/a b",
-        "https://example.com/\u202e",
-        "javascript:alert(1)",
-        "https://example.com/" + "a" * 481,
-    ],
-)
-def test_another_source__is_refused_by_name(url: str) -> None:
-    with pytest.raises(InvalidParameterError) as refused:
-        require_source(url)
-    assert refused.value.field == "source_url"
 
 
 # The settlement
