@@ -36,9 +36,11 @@ class AgentsSelfRecord(TypedDict):
 
 
 class AgentsContributions(TypedDict):
-    mining_submissions: int | Literal["not_recorded"]
-    task_claims: int | Literal["not_recorded"]
-    points: int | Literal["not_recorded"]
+    mining_submissions: int | Literal["not_recorded"]  # values whose approval stands
+    task_claims: int | Literal["not_recorded"]  # claims that were verified
+    points: (
+        str | Literal["not_recorded"]
+    )  # of all approvals that stand, paid or not, with one decimal
     mandates: dict[str, int]  # mandates that name the agent, by status
 
 
@@ -50,9 +52,22 @@ class AgentsCreditBuckets(TypedDict):
     owed: int
 
 
+AgentsLadderName: TypeAlias = "Literal['Newcomer', 'Observer', 'Analyst', 'Sentinel', 'Pioneer']"
+
+
+class AgentsStripLadder(TypedDict):
+    name: AgentsLadderName
+    verified_count: int  # verified task claims
+    next_tier_at: (
+        int | None
+    )  # verified task claims from which on the next name is the agent's; null on the highest
+
+
 class AgentsTiers(TypedDict):
     subscription: Literal["not_recorded"]
-    standing: Literal["not_recorded"]
+    standing: (
+        Literal["bronze", "none"] | Literal["not_recorded"]
+    )  # bronze: three verified task claims
 
 
 class AgentsVerifiedRecord(TypedDict):
@@ -64,8 +79,10 @@ class AgentsVerifiedRecord(TypedDict):
     registered_at: str
     credit_balance: int  # credits that can be spent; bonded ones are not among them
     credits: AgentsCreditBuckets
-    contributions: AgentsContributions  # counts; not_recorded where nothing is recorded yet
-    reputation: int | Literal["not_recorded"]
+    contributions: AgentsContributions  # counts; not_recorded where a figure cannot be read
+    reputation: (
+        AgentsStripLadder | Literal["not_recorded"]
+    )  # the agent's name on the ladder of verified work
     tiers: AgentsTiers
 
 
@@ -4653,7 +4670,7 @@ class TasksCalls(Calls):
         agent_id: str | int | None = None,
         idempotency_key: str | None = None,
     ) -> TasksTaskRow:
-        """Offer a task that takes one claim at a time.
+        """Offer a task that takes one claim at a time, or submit gold for re-observers.
 
         POST /admin/tasks; credential: operator.
         """

@@ -133,7 +133,7 @@ def strips_of(
 
 def _strip(facts: StripFacts, is_runner: bool, is_single: bool) -> RecordStrip:
     return RecordStrip(
-        ladder=None if facts.work is None else _ladder(facts.work),
+        ladder=None if facts.work is None else ladder_of(facts.work),
         agent_name=facts.agent_name,
         runner=is_runner,
         posting_tier=_posting_tier(facts.work) if is_single else None,
@@ -147,7 +147,7 @@ def _strip(facts: StripFacts, is_runner: bool, is_single: bool) -> RecordStrip:
     )
 
 
-def _ladder(work: VerifiedWork) -> StripLadder:
+def ladder_of(work: VerifiedWork) -> StripLadder:
     place = ladder_place(work.task_claims)
     return StripLadder(
         name=place.name, verified_count=place.verified_claims, next_tier_at=place.next_at

@@ -6,7 +6,7 @@ read is the text not_recorded, never zero.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import structlog
 from sqlalchemy.exc import DBAPIError
@@ -18,6 +18,7 @@ from core.tasks import views as tasks
 
 NotRecorded = Literal["not_recorded"]
 Figure = int | NotRecorded
+Read = TypeVar("Read")
 NOT_RECORDED: Final[NotRecorded] = "not_recorded"
 
 log = structlog.get_logger(__name__)
@@ -73,14 +74,20 @@ def _counts(
     read: Callable[[Session, Collection[int]], Mapping[str, int]],
     agent_ids: Collection[int],
 ) -> Mapping[str, int]:
-    """What one of the two counts; empty when the database does not answer it, so that the rest is
-    still shown.
-    """
+    return read_or_none(session, read, agent_ids) or {}
+
+
+def read_or_none(
+    session: Session,
+    read: Callable[[Session, Collection[int]], Read],
+    agent_ids: Collection[int],
+) -> Read | None:
+    """What is read; None when the database does not answer it, so that the rest is still shown."""
     try:
         with session.begin_nested():
             return read(session, agent_ids)
     except DBAPIError as error:
         if error.connection_invalidated:
             raise
-        log.warning("stages not counted", of=read.__module__, error=type(error).__name__)
-        return {}
+        log.warning("figures not read", of=read.__module__, error=type(error).__name__)
+        return None

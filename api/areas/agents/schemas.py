@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.record_strip import StripLadder
 from api.kernel.review_stages import Figure, NotRecorded, ReviewStages
 
 LongText = Annotated[str, Field(min_length=1, max_length=4_000)]
@@ -172,15 +173,19 @@ class CreditBuckets(AnswerBody):
 
 
 class Contributions(AnswerBody):
-    mining_submissions: Figure
-    task_claims: Figure
-    points: Figure
+    mining_submissions: Figure = Field(description="values whose approval stands")
+    task_claims: Figure = Field(description="claims that were verified")
+    points: str | NotRecorded = Field(
+        description="of all approvals that stand, paid or not, with one decimal"
+    )
     mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
 
 
 class Tiers(AnswerBody):
     subscription: NotRecorded
-    standing: NotRecorded
+    standing: Literal["bronze", "none"] | NotRecorded = Field(
+        description="bronze: three verified task claims"
+    )
 
 
 class VerifiedRecord(AnswerBody):
@@ -195,9 +200,11 @@ class VerifiedRecord(AnswerBody):
     )
     credits: CreditBuckets
     contributions: Contributions = Field(
-        description="counts; not_recorded where nothing is recorded yet"
+        description="counts; not_recorded where a figure cannot be read"
     )
-    reputation: Figure
+    reputation: StripLadder | NotRecorded = Field(
+        description="the agent's name on the ladder of verified work"
+    )
     tiers: Tiers
 
 

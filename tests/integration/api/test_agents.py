@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from api.areas.agents.operations import AREA as AGENTS
+from api.areas.agents.service import pages
 from api.areas.safety.operations import AREA as SAFETY
 from api.kernel import auth
 from api.kernel.operation import Operation
@@ -203,14 +204,33 @@ def test_status__is_what_the_ledgers_say__and_not_recorded_where_there_are_none(
         "credit_balance": 10,
         "credits": {"welcome": 10, "earned": 0, "converted": 0, "bonded": 0, "owed": 0},
         "contributions": {
-            "mining_submissions": "not_recorded",
-            "task_claims": "not_recorded",
-            "points": "not_recorded",
+            "mining_submissions": 0,
+            "task_claims": 0,
+            "points": "0.0",
             "mandates": {},
         },
-        "reputation": "not_recorded",
-        "tiers": {"subscription": "not_recorded", "standing": "not_recorded"},
+        "reputation": {"name": "Newcomer", "verified_count": 0, "next_tier_at": 1},
+        "tiers": {"subscription": "not_recorded", "standing": "none"},
     }
+
+
+def test_status__of_work_that_cannot_be_read__says_so_and_shows_the_rest(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(session: Session, agent_ids: Collection[int]) -> Mapping[int, Any]:
+        session.execute(text("select 1 / 0"))
+        return {}
+
+    monkeypatch.setattr(pages, "agents_with_work", unreadable)
+    body = client.get("/agent/status", headers={KEY: connect(client)["api_key"]}).json()
+    assert body["contributions"] == {
+        "mining_submissions": "not_recorded",
+        "task_claims": "not_recorded",
+        "points": "0.0",
+        "mandates": {},
+    }
+    assert (body["reputation"], body["tiers"]["standing"]) == ("not_recorded", "not_recorded")
+    assert body["credit_balance"] == 10
 
 
 def test_status__without_the_welcome_credit__is_zero_credits(limited: Limit) -> None:
@@ -273,9 +293,10 @@ def test_an_answer__has_the_fields_that_openapi_shows(
     }
     client.post("/admin/violations", json=case, headers=operator)
     headers = owner if operation.auth is auth.BY_OWNER else {KEY: agent["api_key"]}
-    body = client.get(operation.path, headers=headers).json()
+    answer = client.get(operation.path, headers=headers)
     assert operation.answer is not None
-    assert operation.answer.model_validate(body, strict=True).model_dump(mode="json") == body
+    read = operation.answer.model_validate_json(answer.text, strict=True)
+    assert read.model_dump(mode="json") == answer.json()
 
 
 @pytest.mark.parametrize(

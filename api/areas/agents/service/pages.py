@@ -1,7 +1,9 @@
 """An agent's pages, and what its owner does for it (docs/identity.md).
 
-Law: a figure of an area that records nothing is the text not_recorded, never zero.
+Law: a figure that is not recorded or cannot be read is the text not_recorded, never zero.
 """
+
+from typing import Literal
 
 from api.areas.agents.schemas import (
     Contributions,
@@ -18,15 +20,20 @@ from api.areas.agents.schemas import (
 from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
-from api.kernel.review_stages import NOT_RECORDED, review_stages
+from api.kernel.record_strip import ladder_of
+from api.kernel.review_stages import NOT_RECORDED, read_or_none, review_stages
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
+from core.earn.payouts import earnings_of
+from core.earn.rules.points import points_text
 from core.hexes import address_or_none
 from core.identity import evictions, policies
 from core.identity import queries as identity
 from core.identity.tables import Account, ApiKey
 from core.mandate import queries as mandates
 from core.money import usdc_text_or_none
+from core.records.rules import VerifiedWork
+from core.records.views import agents_with_work
 from core.safety import queries as safety
 from core.times import instant_text, instant_text_or_none
 
@@ -97,6 +104,7 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
     itself.
     """
     agent = _account(call, caller)
+    work = _work(call, agent.id)
     balance = credit_ledger.load_balance(call.db, agent.id)
     return Answer(
         VerifiedRecord(
@@ -108,16 +116,34 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
             registered_at=instant_text(agent.created_at),
             credit_balance=balance.available,
             credits=CreditBuckets(**{bucket: getattr(balance, bucket) for bucket in BUCKETS}),
-            contributions=Contributions(
-                mining_submissions=NOT_RECORDED,
-                task_claims=NOT_RECORDED,
-                points=NOT_RECORDED,
-                mandates=mandates.count_by_status(call.db, agent.id),
+            contributions=_contributions(call, agent.id, work),
+            reputation=NOT_RECORDED if work is None else ladder_of(work),
+            tiers=Tiers(
+                subscription=NOT_RECORDED,
+                standing=NOT_RECORDED if work is None else _tier(work),
             ),
-            reputation=NOT_RECORDED,
-            tiers=Tiers(subscription=NOT_RECORDED, standing=NOT_RECORDED),
         )
     )
+
+
+def _work(call: Call, agent_id: int) -> VerifiedWork | None:
+    """As the agent's strip counts it (docs/record-strips.md#work); None: it cannot be read."""
+    found = read_or_none(call.db, agents_with_work, [agent_id])
+    return None if found is None else found[agent_id][1]
+
+
+def _contributions(call: Call, agent_id: int, work: VerifiedWork | None) -> Contributions:
+    earned = read_or_none(call.db, earnings_of, [agent_id])
+    return Contributions(
+        mining_submissions=NOT_RECORDED if work is None else work.kg_claims,
+        task_claims=NOT_RECORDED if work is None else work.task_claims,
+        points=NOT_RECORDED if earned is None else points_text(earned[agent_id].tenths),
+        mandates=mandates.count_by_status(call.db, agent_id),
+    )
+
+
+def _tier(work: VerifiedWork) -> Literal["bronze", "none"]:
+    return "bronze" if work.has_standing else "none"
 
 
 def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:

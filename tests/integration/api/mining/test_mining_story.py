@@ -64,6 +64,33 @@ def test_an_agent__registers_mines_is_reviewed_and_paid_by_tools(mine: Mine) -> 
     assert mine.credits(agent)["earned"] == 140
 
 
+def test_a_status__counts_verified_work_as_the_strip_and_earnings_do(mine: Mine) -> None:
+    miner, observer = (connect(mine.client, agent_name=name) for name in ("miner", "observer"))
+    made = mine.submit(miner, CHAIN, CONTRACT)
+    mine.re_observe(observer, made["entries"][0]["task_id"])
+    mine.approve(made, 0)
+    shown = {}
+    for agent in (miner, observer):
+        status = mine.client.get("/agent/status", headers=key(agent)).json()
+        earned = mine.client.get("/earn/me", headers=key(agent)).json()["total"]
+        path = f"/mandate-wallet/agents/{agent['user_id']}/record"
+        strip = mine.client.get(path).json()
+        done = status["contributions"]
+        assert done["points"] == earned["points"]
+        assert strip["work"] == {
+            "verified_task_claims": done["task_claims"],
+            "finalized_kg_claims": done["mining_submissions"],
+        }
+        assert status["reputation"] == strip["ladder"]
+        assert status["tiers"]["standing"] == strip["posting_tier"]["tier"] == "none"
+        shown[status["agent_name"]] = (
+            done["mining_submissions"],
+            done["task_claims"],
+            done["points"],
+        )
+    assert shown == {"miner": (1, 0, "2.0"), "observer": (0, 1, "3.0")}
+
+
 def test_the_tools__answer_what_their_routes_answer(mine: Mine) -> None:
     agent = connect(mine.client)
     who = key(agent)
