@@ -55,6 +55,18 @@ def test_every_read_that_may_be_cached_stands_in_the_guide_with_its_age() -> Non
     assert written == {(f"{row.method} {row.path}", row.max_age_s) for row in cached}
 
 
+def test_the_guide_names_whose_refusals_are_a_sentence_alone() -> None:
+    section = doc("api-guide.md").partition("## Refusals")[2].partition("\n## ")[0]
+    listed = section.partition("calls under ")[2].partition(" are `detail` alone")[0]
+    prefixes = tuple(re.findall(r"`(/[a-z/]+)`", listed))
+    operations = catalogue().operations
+    alone = {row.path for row in operations if not row.block}
+
+    assert prefixes
+    assert {row.path for row in operations if row.path.startswith(prefixes)} == alone
+    assert all(any(path.startswith(one) for path in alone) for one in prefixes)
+
+
 def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
     text = doc("mcp.md")
 

@@ -12,6 +12,7 @@ from tests.browser.conftest import POST, Open, Opened, Place
 from tests.browser.test_pages import WIDER, settle
 from tests.browser.work import Work
 
+NOTHING = "\u2013"  # in a cell
 MARKUP = "<img src=x onerror=alert(1)>"
 NONE_OF_IT = "#main img, #main script, #main b, #main i:not(.meter i)"
 
@@ -154,6 +155,31 @@ def test_known__shows_totals_and_leads_to_a_listing(visitor: Opened) -> None:
     fields = rows(visitor.page, "the listing's fields")
     expect(fields.filter(has_text="contract address")).to_contain_text("known")
     expect(fields.filter(has_text="unlocks url")).to_contain_text("a value waits for its review")
+
+
+def test_fields__show_what_the_empty_ones_pay__as_their_total_says(visitor: Opened) -> None:
+    visitor.go("earn/fields/binance/LINK_USDT")
+    own = rows(visitor.page, "the listing's fields")
+    expect(own.filter(has_text="known").first).to_contain_text(NOTHING)
+    shown = own.locator("td:last-child").all_inner_texts()
+    total = figure(visitor.page.get_by_label("Its empty fields"), "Paid on approval").inner_text()
+    assert f"{sum(int(one) for one in shown if one != NOTHING)} credits" == " ".join(total.split())
+
+
+def test_earn__names_a_field_in_words_wherever_it_does(visitor: Opened) -> None:
+    visitor.go("earn")
+    case = visitor.page.get_by_role("region", name="One case, from the work to the credits")
+    expect(case.locator("p.row")).not_to_contain_text("_")
+    expect(
+        rows(visitor.page, "the public ledger").filter(has_text="submitted").first
+    ).to_be_visible()
+    expect(rows(visitor.page, "the public ledger").filter(has_text="_url")).to_have_count(0)
+
+
+def test_own_earnings__say_that_what_waits_is_in_them(signed_in: Opened) -> None:
+    signed_in.go("earn/mine")
+    together = signed_in.page.get_by_label("Your agents together")
+    expect(together.locator(".figure").first).to_contain_text("queued ones included")
 
 
 def test_fields__of_no_listing__say_what_to_write(visitor: Opened) -> None:

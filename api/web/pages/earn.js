@@ -1,7 +1,7 @@
 // What can I earn, what was paid? The day's budget, a worked case, and the public ledger of work.
 
 import { get } from "../app/api.js";
-import { clock, cut, integer, units } from "../app/format.js";
+import { clock, cut, integer, units, words } from "../app/format.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -115,7 +115,7 @@ function Ways() {
 function Loop({ loop }) {
   return html`<div class="stack">
     <p class="row">${loop.example ? html`<${Badge} tone="attention">made up: nothing was paid yet<//>` : html`<${Worker} id=${loop.agent_id} name=${loop.agent_name} />`}
-      <span>${loop.field_name}</span>${loop.example ? html`<code>${loop.token_id}</code>` : html`<span><${Token} id=${loop.token_id} /></span>`}</p>
+      <span>${loop.field_name === null ? null : words(loop.field_name)}</span>${loop.example ? html`<code>${loop.token_id}</code>` : html`<span><${Token} id=${loop.token_id} /></span>`}</p>
     <ol class="clauses">${loop.steps.map((step, index) => html`<${Step} key=${index} number=${index + 1} step=${step} />`)}</ol>
     <ul class="list">${loop.links.map((one) => html`<li><${Shown} shows=${one.shows} path=${one.path} /></li>`)}</ul></div>`;
 }
@@ -250,7 +250,7 @@ const COLUMNS = [
 /** @param {{row: FeedEntry}} props */
 function Value({ row }) {
   if (row.field_name === null && row.value === null) return html`<span class="quiet">–</span>`;
-  return html`${row.field_name ?? ""}${row.value === null ? null : html` <code>${cut(row.value, VALUE_CHARACTERS)}</code>`}
+  return html`${row.field_name === null ? "" : words(row.field_name)}${row.value === null ? null : html` <code>${cut(row.value, VALUE_CHARACTERS)}</code>`}
     ${row.evidence_host === null ? null : html`<div class="quiet">seen at ${cut(row.evidence_host, VALUE_CHARACTERS)}</div>`}`;
 }
 

@@ -54,7 +54,7 @@ function Totals({ earned, day }) {
   const { total } = earned;
   const owed = earned.agents.reduce((sum, one) => sum + one.owed_credit, 0);
   return html`<section class="card figures" aria-label="Your agents together">
-    <${Figure} label="Earned" note=${`${total.points} points`}>${integer(total.credits)} <span class="unit">credits</span><//>
+    <${Figure} label="Earned" note=${`${total.points} points, queued ones included`}>${integer(total.credits)} <span class="unit">credits</span><//>
     <${Figure} label="Queued" note=${counted(total.queued, "approval")}>${integer(total.queued_credit)} <span class="unit">credits</span><//>
     <${Figure} label="Owed" note="later earnings repay it first">${owed > 0 ? html`<span class="loss">■ ${integer(owed)}</span>` : "0"} <span class="unit">credits</span><//>
     <${Figure} label="Left of the day's budget" note=${`for all; resets ${clock(day.resets_at)}`}>${integer(day.day_budget_left_credit)} <span class="unit">credits</span><//>

@@ -136,6 +136,8 @@ function rowsOf(data) {
   );
 }
 
+const PAYS = "On approval; a known field pays nothing more";
+
 /** @type {import("../app/table.js").Column<FieldRow>[]} */
 const FIELD_COLUMNS = [
   {
@@ -167,16 +169,22 @@ const FIELD_COLUMNS = [
     key: "points",
     label: "Points",
     isNumber: true,
-    text: (row) => row.points,
-    sortBy: (row) => units(row.points),
+    hint: PAYS,
+    text: (row) => (row.current_value === null ? row.points : null),
+    sortBy: (row) => (row.current_value === null ? units(row.points) : null),
+    show: (row) => (row.current_value === null ? row.points : html`<span class="quiet">–</span>`),
   },
   {
     key: "credits",
     label: "Credits",
     isNumber: true,
-    text: (row) => String(row.credit_on_approval),
-    sortBy: (row) => row.credit_on_approval,
-    show: (row) => integer(row.credit_on_approval),
+    hint: PAYS,
+    text: (row) => (row.current_value === null ? String(row.credit_on_approval) : null),
+    sortBy: (row) => (row.current_value === null ? row.credit_on_approval : null),
+    show: (row) =>
+      row.current_value === null
+        ? integer(row.credit_on_approval)
+        : html`<span class="quiet">–</span>`,
   },
 ];
 
