@@ -14,7 +14,8 @@ from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits, Source
+from core.earn.rules.payout import PayoutLimits, Source, groups_of
+from core.earn.views import payees_of
 from core.tasks import queries
 from core.tasks.holding import give_bonds_back, move, ref_of_proof, row_of, task_of
 from core.tasks.queries import ProvenClaim
@@ -36,7 +37,7 @@ from core.tasks.rules import (
     settle,
     task_after,
 )
-from core.tasks.tables import Task, TaskProof, TaskReview
+from core.tasks.tables import Task, TaskReview
 
 
 def open_reobservation(
@@ -121,7 +122,7 @@ def review_ended(
     if task.truth is not None:
         return
     proven = queries.counted_proofs(session, task.id)
-    outcomes = settle([_filed(one.proof) for one in proven], truth)
+    outcomes = settle(_filed(session, proven), truth)
     if proven:
         awards.take_turn(session)
     for one, outcome in zip(proven, outcomes, strict=True):
@@ -215,6 +216,12 @@ def _add_review(
     session.flush()
 
 
-def _filed(proof: TaskProof) -> FiledProof:
-    assert proof.verdict is not None, "a re-observation's proof has one"
-    return FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict))
+def _filed(session: WriteSession, proven: Sequence[ProvenClaim]) -> list[FiledProof]:
+    """An agent counts as the person that filed, too, if it got an owner since."""
+    payees = payees_of(session, {one.proof.agent_id for one in proven}) if proven else {}
+    filed = list[FiledProof]()
+    for proof in (one.proof for one in proven):
+        assert proof.verdict is not None, "a re-observation's proof has one"
+        groups = groups_of(payees[proof.agent_id]) | {proof.person}
+        filed.append(FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict), groups=groups))
+    return filed

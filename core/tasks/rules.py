@@ -243,12 +243,14 @@ def require_observed(observed_at: datetime, now: datetime) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledProof:
     """`place`: the server's receipt, by which proofs are ordered. `is_evidence`: filed after the
-    verdict.
+    verdict. `groups`: what its agent shares with others (core.earn.rules.payout.groups_of); one
+    place is paid to each.
     """
 
     place: int
     verdict: ProofVerdict
     is_evidence: bool = False
+    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,9 +269,10 @@ def settle(proofs: Sequence[FiledProof], truth: Truth) -> tuple[ProofOutcome, ..
         first five     3.0 points                 owes 3.0       void             void
         later          verified, 0                owes 3.0       void             void
 
-    Without a truth every proof is void.
+    Of those that share a group the first alone takes one of the five places; the others count as
+    later. Without a truth every proof is void.
     """
-    outcomes, paid = list[ProofOutcome](), 0
+    outcomes, paid, taken = list[ProofOutcome](), 0, set[str]()
     for proof in sorted(proofs, key=lambda one: one.place):
         is_void = proof.is_evidence or proof.verdict is ProofVerdict.UNVERIFIABLE
         if truth is Truth.VOID or is_void:
@@ -278,8 +281,9 @@ def settle(proofs: Sequence[FiledProof], truth: Truth) -> tuple[ProofOutcome, ..
             outcomes.append(
                 ProofOutcome(place=proof.place, stage=ClaimStage.REJECTED, tenths=-REOBSERVE_TENTHS)
             )
-        elif paid < PAID_RE_OBSERVERS:
+        elif paid < PAID_RE_OBSERVERS and taken.isdisjoint(proof.groups):
             paid += 1
+            taken |= proof.groups
             outcomes.append(
                 ProofOutcome(
                     place=proof.place, stage=ClaimStage.POINTS_RECORDED, tenths=REOBSERVE_TENTHS

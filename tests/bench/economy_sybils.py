@@ -2,9 +2,11 @@
 there: a part of `make bench-economy`, or `python -m tests.bench.economy_sybils`.
 
     honest miner        true values, as many as a day takes
-    honest re-observer  looks at what strangers submitted, and says what is there
+    honest re-observer  looks at what strangers submitted, and says what is there; of each value one
+                        of the agents is paid
     liar who mines      false values, which the other agents confirm
-    liar who agrees     says match to everything, one in five of which is gold
+    liar who agrees     says match to everything, one in five of which is gold: a true value pays one
+                        of the agents, gold costs each of them
 
 Everything goes through the application or the functions that it calls. Printed, not asserted: a
 figure is no law.

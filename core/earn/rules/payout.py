@@ -129,11 +129,28 @@ def _groups(payee: Payee, limits: PayoutLimits) -> Iterable[tuple[CapKind, CapKi
             yield CapKind.OWNERS_ADDRESS, CapKind.ROOMS_OWNERS_ADDRESS, name, most, in_rooms
         return
     shared = (limits.person, limits.rooms_person)
-    address = f"address:{payee.address or UNKNOWN_ADDRESS}"
-    yield CapKind.NETWORK_ADDRESS, CapKind.ROOMS_NETWORK_ADDRESS, address, *shared
+    yield CapKind.NETWORK_ADDRESS, CapKind.ROOMS_NETWORK_ADDRESS, _address_of(payee), *shared
     if payee.funder is not None:
-        funder = f"funder:{payee.funder}"
+        funder = _funder_of(payee.funder)
         yield CapKind.FUNDING_WALLET, CapKind.ROOMS_FUNDING_WALLET, funder, *shared
+
+
+def groups_of(payee: Payee) -> frozenset[str]:
+    """What makes an account one with others, where one of them stands for all: its person, and of an
+    unowned agent its network address and its funding wallet. Owners are each their own.
+    """
+    if payee.owner_id is not None:
+        return frozenset({payee.person})
+    funder = set() if payee.funder is None else {_funder_of(payee.funder)}
+    return frozenset({payee.person, _address_of(payee), *funder})
+
+
+def _address_of(payee: Payee) -> str:
+    return f"address:{payee.address or UNKNOWN_ADDRESS}"
+
+
+def _funder_of(wallet: str) -> str:
+    return f"funder:{wallet}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from core.chain.signer import LocalKeySigner
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
+from core.identity.tables import Account as AccountRow
 from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
 from tests.integration.api.in_process import AppClient
@@ -206,6 +207,14 @@ def connect(
     )
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
+
+
+def set_apart(database: Database, *agents: dict[str, Any]) -> None:
+    """Let each of the connected agents have registered at a network address of its own."""
+    with database.write() as session:
+        for number, made in enumerate(agents, 1):
+            address = f"198.51.100.{number}"
+            session.get_one(AccountRow, made["user_id"]).registered_from = address
 
 
 @pytest.fixture

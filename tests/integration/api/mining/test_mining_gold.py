@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from core.db.engine import Database
 from core.mining import gold, queries
 from keeper.areas import mining as job
-from tests.integration.api.conftest import Clock, connect
+from tests.integration.api.conftest import Clock, connect, set_apart
 from tests.integration.api.mining.conftest import (
     CHAIN,
     EVIDENCE,
@@ -71,6 +71,7 @@ def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, p
     planted = plant(mine, connect(mine.client, agent_name="house"), clock)
     task_id = planted["entries"][0]["task_id"]
     others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
+    set_apart(mine.database, *others)
     for one in others[:4]:
         mine.re_observe(one, task_id, "mismatch")
     assert job.run(place, clock.now) == {"rejected": 0}

@@ -29,6 +29,7 @@ TRANSLATION = {
     "subject": "Translate the notice of 2026-11-20.",
 }
 ENTRY = 12
+TRUSTED_PROXY = "10.0.0.1"
 
 
 def agent(client: TestClient, headers: dict[str, str] | None = None) -> dict[str, Any]:
@@ -39,13 +40,22 @@ def agent(client: TestClient, headers: dict[str, str] | None = None) -> dict[str
 @pytest.fixture
 def crowded(limited: Limit) -> TestClient:
     return limited(
-        registrations_per_minute=1_000, registrations_per_day=1_000, welcome_per_address_per_day=0
+        TRUSTED_PROXY,
+        registrations_per_minute=1_000,
+        registrations_per_day=1_000,
+        welcome_per_address_per_day=0,
     )
+
+
+def at_address(number: int) -> dict[str, str]:
+    """Headers of a call from a network address of its own."""
+    return {"X-Forwarded-For": f"198.51.100.{number}"}
 
 
 @pytest.fixture
 def agents(crowded: TestClient) -> list[dict[str, Any]]:
-    return [agent(crowded) for _ in range(9)]
+    """Nine persons, each at a network address of its own."""
+    return [agent(crowded, at_address(number)) for number in range(1, 10)]
 
 
 @pytest.fixture

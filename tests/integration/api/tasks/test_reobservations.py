@@ -11,6 +11,7 @@ from api.kernel.operation import Deps
 from core.credits.ledger.writer import trial_balance
 from core.earn.standing import verified_claims
 from core.earn.tables import EarnFeedRow
+from core.identity.tables import Account
 from core.tasks import market, views
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskReview
@@ -18,10 +19,13 @@ from core.times import instant_text
 from tests.integration.api.conftest import Clock, login
 from tests.integration.api.tasks.conftest import (
     ENTRY,
+    agent,
+    at_address,
     claimed,
     holds,
     named,
     open_reobservation,
+    owned_pair,
     prove,
     review,
     stages,
@@ -82,6 +86,47 @@ def test_a_re_observation__pays_the_first_five_and_charges_the_wrong_ones(
         "0.0",
         "0.0",
     ]
+
+
+def test_agents_of_one_address__take_one_of_the_paid_places(
+    crowded: TestClient, deps: Deps, agents: list[dict[str, Any]]
+) -> None:
+    """One that registers at the same address first would else take all five, risk-free."""
+    task_id = open_reobservation(deps, agents[0])
+    swarm = [agent(crowded, at_address(99)) for _ in range(5)]
+    lone = [agent(crowded, at_address(99)), *agents[1:4]]
+    words = ["match"] * 5 + ["mismatch"] + ["match"] * 3
+    for who, word in zip([*swarm, *lone], words, strict=True):
+        assert claimed(crowded, who, task_id).status_code == 201
+        assert prove(crowded, deps, who, task_id, verdict=word).status_code == 201
+    review(deps, Truth.MATCH)
+    assert stages(deps, task_id) == [
+        ("points_recorded", 30),
+        *[("verified", 0)] * 4,
+        ("rejected", -30),
+        *[("points_recorded", 30)] * 3,
+    ]
+    assert [holds(deps, who) for who in [*swarm, *lone]] == [
+        (60, 0, 0),
+        *[(0, 0, 0)] * 4,
+        (0, 0, 60),
+        *[(60, 0, 0)] * 3,
+    ]
+
+
+def test_an_agent_that_gets_an_owner_before_the_review__shares_its_owners_place(
+    crowded: TestClient, deps: Deps, agents: list[dict[str, Any]], wallet: LocalAccount
+) -> None:
+    task_id = open_reobservation(deps, agents[0])
+    pair = owned_pair(crowded, wallet)
+    for who in [pair[0], agents[1]]:
+        claimed(crowded, who, task_id)
+        assert prove(crowded, deps, who, task_id).status_code == 201
+    with deps.database.write() as session:
+        owner_id = session.get_one(Account, pair[0]["id"]).owner_id
+        session.get_one(Account, agents[1]["id"]).owner_id = owner_id
+    review(deps, Truth.MATCH)
+    assert stages(deps, task_id) == [("points_recorded", 30), ("verified", 0)]
 
 
 def test_a_review_that_ends_twice__pays_once(

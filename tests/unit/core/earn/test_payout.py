@@ -65,6 +65,21 @@ def test_caps__of_owners_of_one_address__have_a_limit_of_their_own() -> None:
     assert (limits[CapKind.OWNERS_ADDRESS], limits[CapKind.ROOMS_OWNERS_ADDRESS]) == (5_000, 250)
 
 
+@pytest.mark.parametrize(
+    ("payee", "groups"),
+    [
+        (NEW, {"agent:8", "address:192.0.2.1"}),
+        (Payee(account_id=8), {"agent:8", "address:unknown"}),
+        (PEOPLE[2], {"agent:2", "address:192.0.2.1", "funder:0x01"}),
+        (OWNED, {"owner:3"}),
+    ],
+)
+def test_groups__are_the_person_and_of_an_unowned_agent_its_address_and_funder(
+    payee: Payee, groups: set[str]
+) -> None:
+    assert payout.groups_of(payee) == groups
+
+
 # One item
 
 

@@ -219,6 +219,49 @@ def test_receipt__orders_them_whatever_their_order_in_the_list() -> None:
     ]
 
 
+def grouped(*groups: str, verdict: ProofVerdict = MATCH) -> list[FiledProof]:
+    """A proof for each word, whose letters are its groups."""
+    return [
+        FiledProof(place=place, verdict=verdict, groups=frozenset(word))
+        for place, word in enumerate(groups, 1)
+    ]
+
+
+def test_of_those_that_share_a_group__the_first_is_paid_and_others_move_up() -> None:
+    found = settle(grouped("ax", "bx", "cx", "dy", "ey", "f", "g", "h", "i"), Truth.MATCH)
+    assert shown(found) == [
+        PAID,
+        UNPAID,
+        UNPAID,
+        PAID,
+        UNPAID,
+        *[PAID] * 3,
+        UNPAID,
+    ]
+
+
+def test_a_group_that_was_paid_nothing__is_taken_by_nobody() -> None:
+    """The second shares x with the first and y with the third: it takes neither."""
+    assert shown(settle(grouped("ax", "bxy", "cy"), Truth.MATCH)) == [PAID, UNPAID, PAID]
+
+
+def test_wrong_ones_that_share_a_group__owe_each() -> None:
+    assert shown(settle(grouped("ax", "bx"), Truth.MISMATCH)) == [WRONG] * 2
+
+
+@settings(max_examples=500)
+@given(words=st.lists(st.sets(st.sampled_from("uvwxyz"), max_size=3).map("".join), max_size=24))
+def test_the_paid_places__are_of_as_many_groups_as_there_are(words: list[str]) -> None:
+    filed = grouped(*words)
+    taken, paid = set[str](), 0
+    for proof, outcome in zip(filed, settle(filed, Truth.MATCH), strict=True):
+        is_free = taken.isdisjoint(proof.groups) and paid < 5
+        assert (outcome.stage.value, outcome.tenths) == (PAID if is_free else UNPAID)
+        taken |= proof.groups if is_free else set()
+        paid += is_free
+    assert paid <= 5
+
+
 FILED = st.lists(st.tuples(st.sampled_from(list(ProofVerdict)), st.booleans()), max_size=24).map(
     lambda rows: [
         FiledProof(place=place, verdict=verdict, is_evidence=late)
