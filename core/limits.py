@@ -112,6 +112,15 @@ class CallerLimits(BaseModel):
     task_claim_hours: int = count(
         24, "how long a claim that holds its task waits for a proof", 1, 720
     )
+    open_task_claims_per_person: int = count(
+        5,
+        "claims that hold their task open at once, of an owner's agents together, or of an agent "
+        "without an owner",
+        1,
+    )
+    open_task_claims_per_address: int = count(
+        10, "the same of all agents without an owner of a network address or a funding wallet", 1
+    )
     bond_credits: int = count(
         20, "bond of a task claim or a Rooms post without standing, from defense level 2 on", 1
     )

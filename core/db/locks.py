@@ -56,6 +56,7 @@ class LockClass(StrEnum):
     REGISTRATION = "registration"
     SIGN_IN = "sign_in"
     MINING = "mining"
+    TASK_CLAIM = "task_claim"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ Laws
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits, Source
+from core.earn.rules.payout import Groups, PayoutLimits, Source, groups_of
+from core.earn.views import payees_of
 from core.tasks import queries
 from core.tasks.holding import (
     bond_key,
@@ -27,7 +29,9 @@ from core.tasks.holding import (
     row_of,
     settle_closing,
 )
+from core.tasks.queries import Group
 from core.tasks.rules import (
+    ClaimBounds,
     ClaimMove,
     ClaimStage,
     ProofVerdict,
@@ -42,6 +46,9 @@ from core.tasks.rules import (
     tenths_on_approval,
 )
 from core.tasks.tables import Task, TaskClaim, TaskProof
+from core.times import instant_text
+
+DEFAULT_BOUNDS: Final = ClaimBounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +66,28 @@ def claim(
     bond_credits: int,
     holds_for: timedelta,
     now: datetime,
+    bounds: ClaimBounds = DEFAULT_BOUNDS,
 ) -> int:
     """Claim the task; the claim's id.
 
     `bond_credits`: held until the claim settles or expires; 0: none. `holds_for`: how long a claim
-    that holds its task waits for a proof.
+    that holds its task waits for a proof, and its person before it claims the same task again.
     Errors: UnknownTaskError; TaskRefusedError own_subject, task_closed, already_claimed,
-    already_submitted; NotEnoughCreditsError for the bond.
+    already_submitted, claim_lapsed, too_many_claims; NotEnoughCreditsError for the bond.
     """
+    groups = _holding_groups(session, task_id, by)
     task = held_task(session, task_id)
     _release_lapsed(session, task, now)
     _require_claimable(session, task, by)
+    if groups is not None:
+        _require_no_lapse(session, task, by, holds_for, now)
+        _require_room(session, groups, bounds, now)
     made = TaskClaim(
         task_id=task.id,
         agent_id=by.agent_id,
         person=by.person,
+        address=None if groups is None else groups.address,
+        funder=None if groups is None else groups.funder,
         is_exclusive=is_exclusive(task.category),
         stage=claim_after(ClaimStage.OPEN, ClaimMove.CLAIM),
         tenths=0,
@@ -123,6 +137,51 @@ def _require_claimable(session: WriteSession, task: Task, by: Claimant) -> None:
             f"A proof of yours for task {task.id} is on file; a person files one, whichever of "
             "its agents does.",
         )
+
+
+def _holding_groups(session: WriteSession, task_id: int, by: Claimant) -> Groups | None:
+    """Who counts with the agent, held until the transaction ends; None: the task takes any number of
+    claims.
+    """
+    task = session.get(Task, task_id)
+    if task is None or not is_exclusive(task.category):
+        return None
+    groups = groups_of(payees_of(session, [by.agent_id])[by.agent_id])
+    queries.lock_groups(session, groups)
+    return groups
+
+
+def _require_no_lapse(
+    session: WriteSession, task: Task, by: Claimant, holds_for: timedelta, now: datetime
+) -> None:
+    """Errors: TaskRefusedError."""
+    lapsed_at = queries.last_lapse(session, task.id, by.person)
+    if lapsed_at is not None and now < lapsed_at + holds_for:
+        again = lapsed_at + holds_for
+        raise TaskRefusedError(
+            TaskFault.CLAIM_LAPSED,
+            f"A claim of yours let task {task.id} lapse; claim it again from "
+            f"{instant_text(again)} on.",
+            until=again,
+        )
+
+
+def _require_room(
+    session: WriteSession, groups: Groups, bounds: ClaimBounds, now: datetime
+) -> None:
+    """Errors: TaskRefusedError."""
+    shared: tuple[tuple[Group, str | None, int, str], ...] = (
+        ("person", groups.person, bounds.of_person, "You hold"),
+        ("address", groups.address, bounds.of_address, "The agents of your network address hold"),
+        ("funder", groups.funder, bounds.of_address, "The agents of your funding wallet hold"),
+    )
+    for group, name, most, who in shared:
+        if name is not None and queries.count_held(session, group, name, now, most) >= most:
+            raise TaskRefusedError(
+                TaskFault.TOO_MANY_CLAIMS,
+                f"{who} {most} tasks, the most at once; file the proofs, or wait until one is "
+                "decided or expires.",
+            )
 
 
 def _release_lapsed(session: WriteSession, task: Task, now: datetime) -> bool:
@@ -214,8 +273,7 @@ def _provable(session: WriteSession, task: Task, by: Claimant, now: datetime) ->
         if found is not None or queries.has_expired_claim(session, task.id, by.agent_id):
             raise TaskRefusedError(
                 TaskFault.CLAIM_EXPIRED,
-                f"Your claim of task {task.id} has expired without a proof; claim it again if it "
-                "is open.",
+                f"Your claim of task {task.id} has expired without a proof; look for another task.",
             )
         raise TaskRefusedError(
             TaskFault.NOT_CLAIMED, f"You have not claimed task {task.id}; claim it first."

@@ -1,8 +1,8 @@
 """What the moves of the market share: the rows that they hold, bonds, and lines of the feed.
 
 Laws
-- A move holds the task's row first, then, where points move or bonds are given back, the turn of
-  payouts, then heads of the credit ledger.
+- A claim that holds its task holds its groups first. A move holds the task's row, then, where points
+  move or bonds are given back, the turn of payouts, then heads of the credit ledger.
 - Nothing here commits.
 """
 

@@ -222,6 +222,6 @@ def _filed(session: WriteSession, proven: Sequence[ProvenClaim]) -> list[FiledPr
     filed = list[FiledProof]()
     for proof in (one.proof for one in proven):
         assert proof.verdict is not None, "a re-observation's proof has one"
-        groups = groups_of(payees[proof.agent_id]) | {proof.person}
+        groups = groups_of(payees[proof.agent_id]).names | {proof.person}
         filed.append(FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict), groups=groups))
     return filed

@@ -1,24 +1,39 @@
 """All SQL of tasks but the joins of views: the rows that moves hold and write. Nothing here commits.
 
-Law: whoever writes to a task, a claim or a proof holds the task's row (`lock_task`) first.
+Law: whoever writes to a task, a claim or a proof holds the task's row (`lock_task`) first; whoever
+claims what holds its task holds its groups (`lock_groups`) before it.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from sqlalchemy import BigInteger, any_, cast, exists, select
+from sqlalchemy import BigInteger, any_, cast, exists, func, literal_column, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
+from core.db.locks import LockClass
+from core.earn.rules.payout import Groups
 from core.tasks.rules import (
     ClaimStage,
     ReviewEvent,
     TaskState,
     VerdictWord,
 )
-from core.tasks.tables import Task, TaskClaim, TaskProof, TaskReview, TaskVerdict
+from core.tasks.tables import (
+    HAS_LAPSED,
+    IS_HELD,
+    Task,
+    TaskClaim,
+    TaskProof,
+    TaskReview,
+    TaskVerdict,
+)
+
+Group = Literal["person", "address", "funder"]
 
 
 def lock_task(session: WriteSession, task_id: int) -> Task | None:
@@ -66,6 +81,36 @@ def holding_claim(session: Session, task_id: int) -> TaskClaim | None:
         TaskClaim.task_id == task_id,
         TaskClaim.is_exclusive,
         TaskClaim.stage.in_([ClaimStage.CLAIMED, ClaimStage.SUBMITTED]),
+    )
+    return session.scalar(query)
+
+
+def lock_groups(session: WriteSession, groups: Groups) -> None:
+    """Nobody of these groups claims meanwhile what holds a task, until the transaction ends."""
+    for name in sorted(groups.names):
+        locks.named(LockClass.TASK_CLAIM, (name,)).wait(session)
+
+
+def count_held(session: Session, group: Group, name: str, now: datetime, most: int) -> int:
+    """How many tasks the group's claims hold now; beyond `most` it does not count on."""
+    held = (
+        select(literal_column("1"))
+        .select_from(TaskClaim)
+        .where(
+            getattr(TaskClaim, group) == name,
+            IS_HELD,
+            or_(TaskClaim.stage == ClaimStage.SUBMITTED, TaskClaim.expires_at > now),
+        )
+        .limit(most)
+        .subquery()
+    )
+    return session.scalar(select(func.count()).select_from(held)) or 0
+
+
+def last_lapse(session: Session, task_id: int, person: str) -> datetime | None:
+    """When the person's last claim of the task that came to nothing ran out of time."""
+    query = select(func.max(TaskClaim.expires_at)).where(
+        TaskClaim.task_id == task_id, TaskClaim.person == person, HAS_LAPSED
     )
     return session.scalar(query)
 

@@ -17,6 +17,8 @@ Laws
 - Every category but reobserve takes one claim at a time. A re-observation takes one claim an agent,
   as many as there are agents, until its review has ended.
 - A person files one proof a task, whatever becomes of it.
+- Who holds tasks holds a few at once, as a person and with those that share its network address or
+  funding wallet, and takes none again right after it let it lapse.
 - What is paid is decided by the proofs in the order in which the server received them, and by
   nothing that came after the verdict.
 - A claim's points are recorded when it is verified; `paid` is what the payouts say of them, and is
@@ -115,17 +117,20 @@ class TaskFault(StrEnum):
     ALREADY_CLAIMED = "already_claimed"
     ALREADY_SUBMITTED = "already_submitted"
     TASK_CLOSED = "task_closed"
+    TOO_MANY_CLAIMS = "too_many_claims"
+    CLAIM_LAPSED = "claim_lapsed"
     NOT_CLAIMED = "not_claimed"
     CLAIM_EXPIRED = "claim_expired"
     WRONG_STATUS = "wrong_status"
 
 
 class TaskRefusedError(MandateError):
-    """The text is one sentence."""
+    """The text is one sentence. `until`: from then on the same call may be taken; None: unknown."""
 
-    def __init__(self, fault: TaskFault, says: str) -> None:
+    def __init__(self, fault: TaskFault, says: str, until: datetime | None = None) -> None:
         super().__init__(says)
         self.fault = fault
+        self.until = until
 
 
 class UnknownTaskError(MandateError):
@@ -223,6 +228,16 @@ def tenths_on_approval(category: str, tenths: int) -> int:
     return tenths if is_exclusive(category) else REOBSERVE_TENTHS
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimBounds:
+    """Of claims that hold their task, open at once: those of a person, and those of the unowned
+    agents of a network address or of a funding wallet.
+    """
+
+    of_person: int = 5
+    of_address: int = 10
+
+
 # Proofs
 
 
@@ -243,7 +258,7 @@ def require_observed(observed_at: datetime, now: datetime) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledProof:
     """`place`: the server's receipt, by which proofs are ordered. `is_evidence`: filed after the
-    verdict. `groups`: what its agent shares with others (core.earn.rules.payout.groups_of); one
+    verdict. `groups`: what its agent shares with others (core.earn.rules.payout.Groups); one
     place is paid to each.
     """
 

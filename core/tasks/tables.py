@@ -29,6 +29,7 @@ STANDS = text("stage <> 'expired'")
 IS_HELD = text("is_exclusive and stage in ('claimed', 'submitted')")
 MAY_LAPSE = text("is_exclusive and stage = 'claimed'")
 AWAITS_A_VERDICT = text("is_exclusive and stage = 'submitted'")
+HAS_LAPSED = text("is_exclusive and stage = 'expired'")
 IS_UNPROVEN = text("stage = 'claimed'")
 IS_RECORDED = text("stage = 'points_recorded'")
 
@@ -86,6 +87,8 @@ class TaskClaim(Base):
 
     `expires_at`: of a claim that holds its task, exclusive. `bond_credits`: held while
     `is_bond_held`. `tenths`: what became of it, in tenths of a point; below zero a debt.
+    `person`, `address`, `funder`: its groups (core/earn/rules/payout.py) when it was made, the last two
+    of claims that hold their task alone.
     """
 
     __tablename__ = "task_claim"
@@ -110,12 +113,18 @@ class TaskClaim(Base):
         Index("ix_task_claim_expires_at", "expires_at", postgresql_where=MAY_LAPSE),
         Index("ix_task_claim_awaits", "id", postgresql_where=AWAITS_A_VERDICT),
         Index("ix_task_claim_may_lapse", "id", postgresql_where=MAY_LAPSE),
+        Index("ix_task_claim_held_person", "person", postgresql_where=IS_HELD),
+        Index("ix_task_claim_held_address", "address", postgresql_where=IS_HELD),
+        Index("ix_task_claim_held_funder", "funder", postgresql_where=IS_HELD),
+        Index("ix_task_claim_lapsed", "task_id", "person", postgresql_where=HAS_LAPSED),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id"))
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     person: Mapped[str] = mapped_column(Text)
+    address: Mapped[str | None] = mapped_column(Text)
+    funder: Mapped[str | None] = mapped_column(Text)
     is_exclusive: Mapped[bool]
     stage: Mapped[str] = mapped_column(Text)
     tenths: Mapped[int]

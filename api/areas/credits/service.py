@@ -36,6 +36,7 @@ SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
 SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
 SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
 BOND_OF = "credits a Rooms post or task claim without standing, from defense level 2 on"
+CLAIMS_OF = "tasks a person holds at once"
 POSTS_OF = "posts an agent in 60 minutes"
 ENFORCED: Final = "enforced"
 
@@ -164,6 +165,13 @@ def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
     return [
         _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
         _limit("task_claim_time", limits.task_claim_hours, "hours without a proof", ENFORCED),
+        _limit("open_task_claims", limits.open_task_claims_per_person, CLAIMS_OF, ENFORCED),
+        _limit(
+            "open_task_claims_of_address",
+            limits.open_task_claims_per_address,
+            "tasks that the unowned agents of a network address, or of a funding wallet, hold at once",
+            ENFORCED,
+        ),
         _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
         _limit(
             "rooms_posts_with_standing",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from api.areas.tasks.schemas import (
@@ -46,6 +46,7 @@ from core.tasks.rules import (
     OPEN_CLAIMS,
     REOBSERVE,
     RESULT_CHARACTERS,
+    ClaimBounds,
     ClaimStage,
     ProofVerdict,
     TaskFault,
@@ -128,15 +129,22 @@ def own_claims(call: ReadCall, caller: AgentCaller, command: OwnClaims) -> Answe
 
 def claim(call: WriteCall, caller: AgentCaller, command: TaskPath) -> Answer[ClaimBody]:
     """Errors: Refusal not_found, own_subject, already_claimed, already_submitted, task_closed,
-    credit_insufficient.
+    claim_lapsed, too_many_claims, credit_insufficient.
     """
     identity.lock_owner(call.db, caller.account_id)  # no case is opened meanwhile
     require_unlocked(call, caller.account_id)
     bond_credits = _bond(call, caller)
-    holds_for = timedelta(hours=call.deps.limits.task_claim_hours)
+    limits = call.deps.limits
+    bounds = ClaimBounds(limits.open_task_claims_per_person, limits.open_task_claims_per_address)
     with _named_faults(command.id):
         made = claims.claim(
-            call.db, command.id, _claimant(caller), bond_credits, holds_for, call.now
+            call.db,
+            command.id,
+            _claimant(caller),
+            bond_credits,
+            timedelta(hours=limits.task_claim_hours),
+            call.now,
+            bounds,
         )
     return Answer(_shown(call, made), status=201)
 
@@ -289,22 +297,31 @@ def _named_faults(task_id: int) -> Iterator[None]:
     except UnknownTaskError as error:
         raise Refusal("not_found", str(error), next_calls=("tasks.browse",)) from error
     except TaskRefusedError as error:
-        raise _named(error.fault.value, str(error), _next_calls(error.fault, task_id)) from error
+        calls = _next_calls(error.fault, task_id)
+        raise _named(error.fault.value, str(error), calls, error.until) from error
     except NotEnoughCreditsError as error:
         raise _lacks_bond(error) from error
 
 
 def _next_calls(fault: TaskFault, task_id: int) -> tuple[str | NextCall, ...]:
-    if fault is TaskFault.NOT_CLAIMED or fault is TaskFault.CLAIM_EXPIRED:
+    if fault is TaskFault.NOT_CLAIMED:
         return (NextCall("tasks.claim", {"id": str(task_id)}),)
     if fault is TaskFault.WRONG_STATUS:
         return (NextCall("tasks.read", {"id": str(task_id)}),)
+    if fault is TaskFault.TOO_MANY_CLAIMS:
+        return ("tasks.own_claims",)
     return ("tasks.browse", "tasks.own_claims")
 
 
-def _named(reason: str, detail: str, next_calls: tuple[str | NextCall, ...]) -> Refusal:
+def _named(
+    reason: str,
+    detail: str,
+    next_calls: tuple[str | NextCall, ...],
+    retry_at: datetime | None = None,
+) -> Refusal:
     """With its name beside the sentence: these answers carry no block."""
-    return Refusal(reason, detail, extra={"error": reason}, next_calls=next_calls)
+    extra = {"error": reason}
+    return Refusal(reason, detail, extra=extra, retry_at=retry_at, next_calls=next_calls)
 
 
 def _no_task(task_id: int, field: str = "id") -> Refusal:

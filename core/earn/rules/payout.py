@@ -135,14 +135,26 @@ def _groups(payee: Payee, limits: PayoutLimits) -> Iterable[tuple[CapKind, CapKi
         yield CapKind.FUNDING_WALLET, CapKind.ROOMS_FUNDING_WALLET, funder, *shared
 
 
-def groups_of(payee: Payee) -> frozenset[str]:
+@dataclass(frozen=True, slots=True)
+class Groups:
     """What makes an account one with others, where one of them stands for all: its person, and of an
     unowned agent its network address and its funding wallet. Owners are each their own.
     """
+
+    person: str
+    address: str | None
+    funder: str | None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for name in (self.person, self.address, self.funder) if name)
+
+
+def groups_of(payee: Payee) -> Groups:
     if payee.owner_id is not None:
-        return frozenset({payee.person})
-    funder = set() if payee.funder is None else {_funder_of(payee.funder)}
-    return frozenset({payee.person, _address_of(payee), *funder})
+        return Groups(payee.person, None, None)
+    funder = None if payee.funder is None else _funder_of(payee.funder)
+    return Groups(payee.person, _address_of(payee), funder)
 
 
 def _address_of(payee: Payee) -> str:

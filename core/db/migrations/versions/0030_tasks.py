@@ -90,6 +90,8 @@ def upgrade() -> None:
         sa.Column("task_id", sa.BigInteger(), nullable=False),
         sa.Column("agent_id", sa.BigInteger(), nullable=False),
         sa.Column("person", sa.Text(), nullable=False),
+        sa.Column("address", sa.Text(), nullable=True),
+        sa.Column("funder", sa.Text(), nullable=True),
         sa.Column("is_exclusive", sa.Boolean(), nullable=False),
         sa.Column("stage", sa.Text(), nullable=False),
         sa.Column("tenths", sa.BigInteger(), nullable=False),
@@ -112,6 +114,34 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["agent_id"], ["account.id"], name=op.f("fk_task_claim_agent_id")),
         sa.ForeignKeyConstraint(["task_id"], ["task.id"], name=op.f("fk_task_claim_task_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_task_claim")),
+    )
+    op.create_index(
+        "ix_task_claim_held_person",
+        "task_claim",
+        ["person"],
+        unique=False,
+        postgresql_where=sa.text("is_exclusive and stage in ('claimed', 'submitted')"),
+    )
+    op.create_index(
+        "ix_task_claim_held_address",
+        "task_claim",
+        ["address"],
+        unique=False,
+        postgresql_where=sa.text("is_exclusive and stage in ('claimed', 'submitted')"),
+    )
+    op.create_index(
+        "ix_task_claim_held_funder",
+        "task_claim",
+        ["funder"],
+        unique=False,
+        postgresql_where=sa.text("is_exclusive and stage in ('claimed', 'submitted')"),
+    )
+    op.create_index(
+        "ix_task_claim_lapsed",
+        "task_claim",
+        ["task_id", "person"],
+        unique=False,
+        postgresql_where=sa.text("is_exclusive and stage = 'expired'"),
     )
     op.create_index("ix_task_claim_agent_id_id", "task_claim", ["agent_id", "id"], unique=False)
     op.create_index(

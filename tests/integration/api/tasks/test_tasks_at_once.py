@@ -88,6 +88,22 @@ def test_of_64_claims_at_once__an_exclusive_task_takes_one_and_a_re_observation_
         assert (task.open_claims, task.participants) == (64, 64)
 
 
+def test_of_claims_of_one_agent_at_once__as_many_hold_tasks_as_a_person_may(
+    crowded: TestClient,
+    deps: Deps,
+    offered: Callable[..., dict[str, Any]],
+    agents: list[dict[str, Any]],
+) -> None:
+    tasks = [offered()["id"] for _ in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda task_id: claimed(crowded, agents[0], task_id), tasks))
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(201), statuses.count(409)) == (5, 7)
+    with deps.database.read() as session:
+        held = select(func.count()).select_from(Task).where(Task.state == "held")
+        assert session.scalar(held) == 5
+
+
 @pytest.mark.usefixtures("guarded")
 def test_reviews_verdicts_and_claims_at_once__neither_wait_for_each_other_nor_lose_a_credit(
     crowded: TestClient,

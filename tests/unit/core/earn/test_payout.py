@@ -77,7 +77,7 @@ def test_caps__of_owners_of_one_address__have_a_limit_of_their_own() -> None:
 def test_groups__are_the_person_and_of_an_unowned_agent_its_address_and_funder(
     payee: Payee, groups: set[str]
 ) -> None:
-    assert payout.groups_of(payee) == groups
+    assert payout.groups_of(payee).names == groups
 
 
 # One item
