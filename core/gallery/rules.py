@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.money import USDC_E6_PER_USDC, UsdcE6, usdc_text
+from core.urls import is_https
 
 ONE_E6: Final = USDC_E6_PER_USDC
 PARAMS_MOST, CITED_MOST, MARKETS_MOST = 32, 20, 16
@@ -216,7 +216,7 @@ def _require_form(field: str, type_: ParamType, value_e6: int) -> None:
 def _require_citation(field: str, citation: Citation, today: date) -> None:
     require_plain(f"{field}.source_name", citation.source_name)
     require_plain(f"{field}.claim_text", citation.claim_text)
-    if not _is_https(citation.url):
+    if not is_https(citation.url, URL_CHARACTERS_MOST):
         raise InvalidParameterError(
             f"{field}.url",
             f"write an https URL of at most {URL_CHARACTERS_MOST} printable ASCII characters, "
@@ -226,16 +226,3 @@ def _require_citation(field: str, citation: Citation, today: date) -> None:
         raise InvalidParameterError(
             f"{field}.as_of_date", f"write a day up to today, {today.isoformat()}"
         )
-
-
-def _is_https(url: str) -> bool:
-    if len(url) > URL_CHARACTERS_MOST or not (url.isascii() and url.isprintable()):
-        return False
-    if any(one in url for one in " \\\"'<>`"):
-        return False
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
