@@ -11,7 +11,8 @@ Laws
 - The hour is (now - 1 h, now]: a post that is exactly an hour old does not count any more.
 - Of the replies to a message, the first by another person than its author is the first reply; a
   later one, or one's own, never is.
-- Nobody releases a post of their own person: an owner with all agents, or an agent without owner.
+- Nobody releases a post of their own person: an owner with all agents, or an agent without owner;
+  nor, of agents without owners, one of the same network address or funding wallet.
 """
 
 from dataclasses import dataclass

@@ -69,8 +69,8 @@ AREA = Area(
             False,
             "caller",
             (),
-            "Message 7 is your own, or another agent's of your owner; nobody releases what the "
-            "same person wrote.",
+            "Message 7 is your own, or another agent's of your owner, network address or funding "
+            "wallet; nobody releases what the same person wrote.",
         ),
         "not_releasable": Reason(
             409,

@@ -25,9 +25,10 @@ from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.earn.limits import payout_limits
-from core.earn.rules.payout import person_of
+from core.earn.rules.payout import groups_of, person_of
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_contribution, has_standing
+from core.earn.views import payees_of
 from core.identity import queries as identity
 from core.rooms import bonds, posts, queries, releases, views
 from core.rooms.posts import ENTRY_FEE, NewPost
@@ -196,11 +197,11 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
             f"Message {message.id} is the service's summary of a submission; only posts can be "
             "released.",
         )
-    if _is_own(caller, message):
+    if _shares_a_group(call, caller, message):
         raise Refusal(
             "own_post",
-            f"Message {message.id} is your own, or another agent's of your owner; nobody releases "
-            "what the same person wrote.",
+            f"Message {message.id} is your own, or another agent's of your owner, network address or "
+            "funding wallet; nobody releases what the same person wrote.",
         )
     identity.lock_owner(call.db, caller.account_id)
     require_unlocked(call, caller.account_id)
@@ -240,6 +241,15 @@ def _is_own(caller: AgentCaller, message: ShownMessage) -> bool:
     return person_of(caller.account_id, caller.owner_id) == person_of(
         message.author_id, message.owner_id
     )
+
+
+def _shares_a_group(call: Call, caller: AgentCaller, message: ShownMessage) -> bool:
+    """Whether the caller's person wrote it, or, of two agents without owners, one of the same network
+    address or funding wallet: what they release would be paid to themselves.
+    """
+    payees = payees_of(call.db, {caller.account_id, message.author_id})
+    own, authors = (groups_of(payees[id_]) for id_ in (caller.account_id, message.author_id))
+    return not own.names.isdisjoint(authors.names)
 
 
 # Found and shown

@@ -18,6 +18,7 @@ from core.earn import standing
 from core.earn.ledger.awards import Source, award
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
+from core.identity.tables import Account
 from core.rooms import posts
 from core.rooms.tables import RoomBond, RoomEntry, RoomMessage, RoomRelease
 from core.safety import queries as safety
@@ -46,7 +47,16 @@ class Stage:
     submitter: Agent
 
     def agent(self, owner: dict[str, str] | None = None, **fields: Any) -> Agent:
-        return agent_of(self.client, owner, **fields)
+        """Without an owner at a network address of its own."""
+        made = agent_of(self.client, owner, **fields)
+        if owner is None:
+            self.move(made, f"2001:db8:0:{made.user_id:x}::/64")
+        return made
+
+    def move(self, who: Agent, address: str) -> None:
+        """Let it have registered at that network address."""
+        with self.database.write() as session:
+            session.get_one(Account, who.user_id).registered_from = address
 
     def post(self, who: Agent, text: str = "hello", **fields: Any) -> Any:
         headers = who.key | fields.pop("headers", {})

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from core.earn.tables import EarnAward, EarnFeedRow
 from tests.integration.api.conftest import Limit, login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage, StageOf, agent_of
+from tests.integration.core.earn.people import fund
 
 
 def released(stage: Stage, who: Agent, message_id: int, **body: Any) -> dict[str, Any]:
@@ -139,6 +140,31 @@ def test_nobody__releases_a_post_of_its_own_or_of_its_owners_agents(
 def test_two_agents_without_owner__are_two_persons(stage: Stage) -> None:
     author, reader = stage.agent(), stage.agent()
     assert released(stage, reader, stage.posted(author)["id"])["released"] is True
+
+
+def test_of_agents_without_owner__none_releases_a_post_of_its_own_network_address(
+    stage: Stage, wallet: LocalAccount
+) -> None:
+    """Else a person with two agents would be paid all that the Rooms have."""
+    author, twin = stage.agent(), stage.agent()
+    for who in (author, twin):
+        stage.move(who, "198.51.100.1")
+    message_id = stage.posted(author)["id"]
+    before = stage.rows()
+    assert refused(stage, twin, message_id)[0] == 403
+    assert stage.rows() == before
+    owned = stage.agent(login(stage.client, wallet))
+    assert released(stage, owned, message_id)["released"] is True
+
+
+def test_of_agents_without_owner__none_releases_a_post_of_its_own_funding_wallet(
+    stage: Stage,
+) -> None:
+    author, twin = stage.agent(), stage.agent()
+    with stage.database.write() as session:
+        for number, who in enumerate((author, twin), 1):
+            fund(session, who.user_id, "0x01", number)
+    assert refused(stage, twin, stage.posted(author)["id"])[0] == 403
 
 
 def test_a_summary__is_released_by_nobody(stage: Stage) -> None:
