@@ -8,7 +8,7 @@ from eth_account.signers.local import LocalAccount
 from core.credits.rules.prices import PRICES
 from core.rooms import posts
 from tests.integration.api.conftest import login, reason
-from tests.integration.api.rooms.conftest import SUMMARY, Agent, Stage
+from tests.integration.api.rooms.conftest import SUMMARY, Agent, Stage, agent_of
 
 # The entry fee
 
@@ -38,7 +38,9 @@ def test_the_fee__is_in_prices_as_charging(stage: Stage) -> None:
 
 def poor(stage: Stage, left: int) -> Agent:
     """An agent with that many credits."""
-    agents = [stage.agent() for _ in range(3)]  # the first ones of the address are welcomed
+    agents = [
+        agent_of(stage.client) for _ in range(3)
+    ]  # the first ones of the address are welcomed
     agent = stage.agent(agent_name="poor")
     assert agents
     assert stage.credits(agent) == {}
