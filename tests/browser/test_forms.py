@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import Page, Request, expect
 
 from api.client import Client
 from tests.browser.conftest import Mandate, Open, Opened, Place
@@ -120,6 +120,16 @@ def test_navigation__says_where_it_went_and_goes_back(opened: Opened) -> None:
     expect(page).to_have_title("Mandates · Mandate Wallet")
 
 
+def until_nothing_is_read(page: Page, read: list[str]) -> None:
+    """Until the page has read all that it shows: for a second it asks for nothing of mandates."""
+    for _ in range(30):
+        read.clear()
+        page.wait_for_timeout(1_000)
+        if not any("/mandates" in one for one in read):
+            return
+    raise AssertionError(f"the page does not come to rest: {read}")
+
+
 def test_news_of_a_mandate__reads_that_mandate_again_and_not_the_list(
     opened: Opened, mandate: Mandate
 ) -> None:
@@ -129,9 +139,9 @@ def test_news_of_a_mandate__reads_that_mandate_again_and_not_the_list(
     row = page.get_by_role("row").filter(has_text=mandate.id)
     expect(row).to_contain_text("working")
     expect(page.locator("[data-fresh=live]")).to_be_visible()
-    page.wait_for_timeout(1_000)
     read: list[str] = []
     page.on("request", lambda one: read.append(urlsplit(one.url).path))
+    until_nothing_is_read(page, read)
     mandate.stop()
     expect(row).to_contain_text("stopped")
     assert "/mandate-wallet/mandates" not in read

@@ -30,6 +30,11 @@ HOSTILE = {
     "1e400": "1e400",
 }
 REQUIRED = {"DATABASE_URL", "RPC_URLS", "DEPLOYMENT_FILE", "KEY_PEPPER"}  # of one process at least
+AT_LEAST_ONE = {
+    "ROOM_POSTS_PER_HOUR",
+    "MINING_SUBMISSIONS_PER_PERSON_PER_DAY",
+    "MINING_SUBMISSIONS_PER_ADDRESS_PER_DAY",
+}
 ZERO_IS_A_NUMBER = {
     name
     for name in map(str.upper, Settings.model_fields)
@@ -37,7 +42,7 @@ ZERO_IS_A_NUMBER = {
         ("_PER_DAY", "_PER_MINUTE", "_PER_HOUR", "_PER_PERSON_PER_DAY", "_METRICS_PORT")
     )
     or name.startswith(("DAILY_CEILING", "WELCOME_", "TARGETS_TIER", "AGENTS_PER"))
-} | {"AUDIT_BLOCKS"}
+} - AT_LEAST_ONE | {"AUDIT_BLOCKS"}
 
 
 @pytest.fixture

@@ -76,6 +76,9 @@ def test_an_unknown_value__stays_null(stage: Stage) -> None:
     assert result["structuredContent"]["total_cap_usdc"] is None
 
 
+IDS = {"id": "m_aaaaaaaaaa", "exchange": "binance", "symbol": "BTC_USDT"}
+
+
 @pytest.mark.parametrize(
     "row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name
 )
@@ -88,7 +91,9 @@ def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
     client: TestClient, row: Operation, headers: dict[str, str]
 ) -> None:
     assert row.tool is not None
-    ids = {"id": "1" if "/agents/" in row.path else "m_aaaaaaaaaa"} if "{id}" in row.path else {}
+    ids = {name: value for name, value in IDS.items() if f"{{{name}}}" in row.path}
+    if "/agents/" in row.path:
+        ids["id"] = "1"
     answer = client.request(
         row.method,
         row.path.format(**ids),
