@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import BigInteger, any_, cast, exists, func, select, true
+from sqlalchemy import BigInteger, any_, cast, exists, func, select, text, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 
@@ -10,8 +10,7 @@ from core.earn.rules.payout import Payee
 from core.earn.rules.points import STANDING_CLAIMS
 from core.earn.tables import EarnStanding
 from core.identity.tables import Account
-from core.transfers.ledger.writer import DEPOSIT
-from core.transfers.tables import TransferEntry
+from core.transfers.tables import FUNDS, TransferEntry
 
 
 def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee]:
@@ -21,8 +20,7 @@ def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee
         select(TransferEntry.payload["from"].astext.label("sender"))
         .where(
             TransferEntry.account_id == Account.id,
-            TransferEntry.kind == DEPOSIT,
-            TransferEntry.reverses_id.is_(None),
+            text(FUNDS),  # as its index says it, so that dust is not read
             ~exists().where(reversal.reverses_id == TransferEntry.id),
             Account.owner_id.is_(None),
         )

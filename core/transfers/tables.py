@@ -24,6 +24,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.db.base import LEDGER, Base, Hash32, Uint256, sql_list
 from core.transfers.rules import State
 
+# A deposit of at least 1 USDC: less says nothing of who funds a wallet, since anybody may send dust.
+FUNDS = "kind = 'deposit' and reverses_id is null and idle_delta_e6 >= 1000000"
+
 
 class TransferEntry(Base):
     """As with the mandates' rows, the account is vouched for by the head."""
@@ -39,6 +42,7 @@ class TransferEntry(Base):
             postgresql_where=text("reverses_id is not null"),
         ),
         Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
+        Index("ix_transfer_entry_funds", "account_id", "seq", postgresql_where=text(FUNDS)),
         LEDGER,
     )
 

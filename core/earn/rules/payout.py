@@ -74,8 +74,8 @@ class Payee:
     """Who is paid.
 
     `address`: the network address that its owner signed up from, or, without an owner, that it
-    registered from (IPv6 by /64). `funder`: the wallet that first sent USDC to its linked wallet.
-    None: not known.
+    registered from (IPv6 by /64). `funder`: the wallet that first sent at least 1 USDC to its linked
+    wallet. None: not known.
     """
 
     account_id: int

@@ -62,6 +62,14 @@ def _key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
 
 
 def upgrade() -> None:
+    op.create_index(
+        "ix_transfer_entry_funds",
+        "transfer_entry",
+        ["account_id", "seq"],
+        postgresql_where=sa.text(
+            "kind = 'deposit' and reverses_id is null and idle_delta_e6 >= 1000000"
+        ),
+    )
     op.create_table(
         "earn_award",
         _id(),
@@ -168,5 +176,6 @@ def _create_feed() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_transfer_entry_funds", "transfer_entry")
     for table in TABLES:
         op.drop_table(table)

@@ -9,6 +9,8 @@ from core.transfers.ledger.writer import DEPOSIT, NewTransfer
 from core.transfers.rules import USDC, FourStates
 from tests.integration.core.rows import CHAIN, NOW
 
+ENOUGH_TO_FUND_E6 = 1_000_000
+
 
 def add_agent(
     session: WriteSession,
@@ -50,14 +52,20 @@ def add_people(session: WriteSession) -> list[int]:
     ]
 
 
-def fund(session: WriteSession, account_id: int, sender: str, number: int = 1) -> None:
+def fund(
+    session: WriteSession,
+    account_id: int,
+    sender: str,
+    number: int = 1,
+    amount_e6: int = ENOUGH_TO_FUND_E6,
+) -> None:
     """USDC reaches the agent's wallet, as the chain shows it."""
     deposit = NewTransfer(
         kind=DEPOSIT,
         base_key=f"deposit:{number}",
         chain_id=CHAIN,
         asset=USDC,
-        deltas=FourStates(idle_e6=1),
+        deltas=FourStates(idle_e6=amount_e6),
         reported_by="chain",
         tx_hash=f"0x{number:064x}",
         payload={"from": sender},

@@ -19,8 +19,9 @@ from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Reversed, Source
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
+from core.earn.views import payees_of
 from keeper.areas import earn as earn_jobs
-from tests.integration.core.earn.people import add_agent, add_owner, fund
+from tests.integration.core.earn.people import ENOUGH_TO_FUND_E6, add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
 
 LIMITS = PayoutLimits()
@@ -162,6 +163,17 @@ def test_awards__of_agents_of_one_funding_wallet__share_a_persons_cap(write: Wri
         fund(write, one, "0x" + "0F" * 20)
     paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
     assert paid == [60, 40, 60]
+
+
+def test_dust__makes_nobody_a_funder(write: WriteSession) -> None:
+    """A stranger could put others under one cap, which its own agents use up."""
+    many = [add_agent(write, f"192.0.2.{n}", has_standing=True) for n in range(3)]
+    stranger, own = "0x" + "0f" * 20, "0x" + "0a" * 20
+    for one in many[:2]:
+        fund(write, one, stranger, 1, ENOUGH_TO_FUND_E6 - 1)
+    fund(write, many[1], own, 2)
+    funders = {one: payee.funder for one, payee in payees_of(write, many).items()}
+    assert funders == {many[0]: None, many[1]: own, many[2]: None}
 
 
 # Standing
