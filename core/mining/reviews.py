@@ -30,6 +30,7 @@ from core.mining.rules.review import (
     EntryStatus,
     EntryStatusError,
     MiningReviewer,
+    OwnObservationError,
     OwnSubmissionError,
     RejectReason,
     ReviewRecord,
@@ -78,13 +79,14 @@ def approve(
     limits: PayoutLimits,
     now: datetime,
 ) -> Approved:
-    """Make the value a fact and pay for it. Errors: EntryStatusError."""
+    """Make the value a fact and pay for it. Errors: EntryStatusError, OwnWorkError."""
     held = _hold(session, entry_id, reviewer)
     entry = held.entry
     _require(entry, EntryStatus.PENDING, "only a pending one is approved")
     _require_approvable(session, entry)
     ended = _conflicting(session, entry)
     market.lock_reobservations(session, [entry.id, *(one.id for one in ended)])
+    _require_disinterested(session, entry, reviewer)
     awards.take_turn(session)
     queries.set_status(entry, EntryStatus.APPROVED, None, now)
     _note_review(
@@ -121,9 +123,11 @@ def reject(
     limits: PayoutLimits,
     now: datetime,
 ) -> None:
-    """Errors: EntryStatusError."""
+    """Errors: EntryStatusError, OwnWorkError."""
     held = _hold(session, entry_id, reviewer)
     _require(held.entry, EntryStatus.PENDING, "only a pending one is rejected")
+    market.lock_reobservations(session, [entry_id])
+    _require_disinterested(session, held.entry, reviewer)
     _end_alone(session, held, EndReason(reason.value), note, reviewer, limits, now)
 
 
@@ -164,7 +168,7 @@ def supersede(session: WriteSession, entry_id: int, limits: PayoutLimits, now: d
 def reverse(
     session: WriteSession, entry_id: int, note: str, reviewer: MiningReviewer, now: datetime
 ) -> TakenBack:
-    """Take an approval back: its field is empty again. Errors: EntryStatusError."""
+    """Take an approval back: its field is empty again. Errors: EntryStatusError, OwnWorkError."""
     held = _hold(session, entry_id, reviewer)
     entry = held.entry
     _require(entry, EntryStatus.APPROVED, "only an approved one is reversed")
@@ -173,6 +177,7 @@ def reverse(
         rule = f"the listing's {CONTRACT_ADDRESS} was read on this chain, so reverse that one first"
         raise EntryStatusError(entry.id, entry.status, rule)
     market.lock_reobservations(session, [entry.id])
+    _require_disinterested(session, entry, reviewer)
     awards.take_turn(session)
     queries.set_status(entry, EntryStatus.REJECTED, EndReason.REVERSED, now)
     end = EndReason.REVERSED.value
@@ -205,6 +210,14 @@ def _hold(session: WriteSession, entry_id: int, reviewer: MiningReviewer | None)
 def _require(entry: MiningEntry, status: EntryStatus, rule: str) -> None:
     if entry.status != status.value:
         raise EntryStatusError(entry.id, entry.status, rule)
+
+
+def _require_disinterested(
+    session: WriteSession, entry: MiningEntry, reviewer: MiningReviewer
+) -> None:
+    """The entry's task is held, so that no proof of the reviewer's agents comes meanwhile."""
+    if market.was_re_observed_by(session, entry.id, reviewer.account_id):
+        raise OwnObservationError(entry.id)
 
 
 def _require_approvable(session: WriteSession, entry: MiningEntry) -> None:

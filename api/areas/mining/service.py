@@ -51,7 +51,7 @@ from core.mining.rules.review import (
     EntryStatus,
     EntryStatusError,
     MiningReviewer,
-    OwnSubmissionError,
+    OwnWorkError,
     RejectReason,
     ReviewMethod,
     ReviewRecord,
@@ -342,7 +342,7 @@ def _decided() -> Iterator[None]:
         yield
     except EntryStatusError as error:
         raise Refusal("wrong_status", str(error), next_calls=("queue.list",)) from error
-    except OwnSubmissionError as error:
+    except OwnWorkError as error:
         raise Refusal("conflict_of_interest", str(error), next_calls=("queue.list",)) from error
 
 

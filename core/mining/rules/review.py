@@ -101,13 +101,23 @@ class DuplicateEntryError(MandateError):
         self.field_name = field_name
 
 
-class OwnSubmissionError(MandateError):
-    """The reviewer's wallet owns the agent that submitted."""
+class OwnWorkError(MandateError):
+    """The reviewer's wallet owns an agent that submitted or re-observed."""
 
+
+class OwnSubmissionError(OwnWorkError):
     def __init__(self, entry_id: int, agent_id: int) -> None:
         super().__init__(
             f"Entry {entry_id} was submitted by agent {agent_id}, which your wallet owns; another "
             "operator decides it."
+        )
+
+
+class OwnObservationError(OwnWorkError):
+    def __init__(self, entry_id: int) -> None:
+        super().__init__(
+            f"An agent that your wallet owns re-observed entry {entry_id}; another operator decides "
+            "it."
         )
 
 

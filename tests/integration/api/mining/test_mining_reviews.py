@@ -272,6 +272,32 @@ def test_the_owner_of_the_submitter__decides_nothing_about_it(
     assert len(numbers) == 2
 
 
+def test_the_owner_of_a_re_observer__decides_nothing_about_what_it_saw(
+    mine: Mine,
+    agent: dict[str, Any],
+    operators_wallet: LocalAccount,
+    signed_in: Callable[[], tuple[Any, dict[str, str]]],
+) -> None:
+    owned = connect(mine.client, login(mine.client, operators_wallet), agent_name="observer")
+    made = mine.submit(agent, CHAIN)
+    path = f"/admin/mining/submissions/{made['submission_id']}"
+    mine.re_observe(owned, made["entries"][0]["task_id"])
+    client, headers = signed_in()
+
+    def is_refused(verb: str, body: dict[str, Any]) -> bool:
+        before = mine.rows()
+        answer = client.post(f"{path}/{verb}", json=body, headers=headers)
+        assert mine.rows() == before
+        detail = answer.json()["detail"]
+        return answer.status_code == 403 and detail.startswith("An agent that your wallet owns")
+
+    with client:
+        assert is_refused("approve", record(made))
+        assert is_refused("reject", {"reason_code": "value_wrong"})
+        mine.approve(made)
+        assert is_refused("reverse", {"reason": "No."})
+
+
 def test_agents_and_owners__decide_nothing(mine: Mine, agent: dict[str, Any]) -> None:
     made = mine.submit(agent, CHAIN)
     for verb, body in (
