@@ -30,7 +30,7 @@ from core.mandate.chain.reader import VaultReader
 
 MOST_CALLS_A_REQUEST: Final = 300
 FIRST_CALLS: Final = 32
-LOGS_A_REQUEST: Final = 5_000
+LOGS_A_REQUEST: Final = 2_000
 TRANSACTIONS_A_REQUEST: Final = 5_000
 # blocks of one eth_getLogs; more is refused by many providers
 FIRST_RANGE, WIDEST_RANGE = 200, 10_000
