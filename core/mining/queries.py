@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, delete, exists, func, literal_column, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db import locks
+from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
@@ -53,12 +54,10 @@ def submissions_of_pool(session: Session, pool: str, since: datetime, most: int)
 def _count(
     session: Session, column: InstrumentedAttribute[str], value: str, since: datetime, most: int
 ) -> int:
-    some = (
-        select(MiningSubmission.id)
-        .where(column == value, MiningSubmission.submitted_at >= since)
-        .limit(most)
+    some = select(MiningSubmission.id).where(
+        column == value, MiningSubmission.submitted_at >= since
     )
-    return session.scalar(select(func.count()).select_from(some.subquery())) or 0
+    return count_up_to(session, some, most)
 
 
 def submissions_before(
@@ -117,20 +116,33 @@ def _is_against(fact: type[MiningFact]) -> ColumnElement[bool]:
     return (fact.field_name == MiningEntry.field_name) | other_chain
 
 
+def _still_against(fact: type[MiningFact]) -> tuple[ColumnElement[bool], ...]:
+    """Of entries: that they conflict with the fact, and wait."""
+    return (
+        MiningEntry.listing_id == fact.listing_id,
+        _is_against(fact),
+        MiningEntry.status == PENDING,
+    )
+
+
 def entries_to_supersede(session: Session, limit: int) -> Sequence[int]:
-    """Pending ones that a fact conflicts with, the oldest first."""
+    """Pending ones that conflict with a fact which has some, the oldest first."""
     query = (
         select(MiningEntry.id)
-        .where(
-            MiningEntry.status == EntryStatus.PENDING.value,
-            exists().where(
-                MiningFact.listing_id == MiningEntry.listing_id, _is_against(MiningFact)
-            ),
-        )
+        .join(MiningFact, and_(*_still_against(MiningFact)))
+        .where(MiningFact.is_clearing)
         .order_by(MiningEntry.id)
         .limit(limit)
     )
-    return session.scalars(query).all()
+    return session.scalars(query.distinct()).all()
+
+
+def end_clearing(session: WriteSession) -> None:
+    """Facts that nothing conflicts with any more are not looked at again: whoever submits is refused
+    what conflicts.
+    """
+    done = MiningFact.is_clearing & ~exists().where(*_still_against(MiningFact))
+    session.execute(update(MiningFact).where(done).values(is_clearing=False))
 
 
 def approval_against(session: Session, entry: MiningEntry) -> MiningReview | None:
@@ -201,7 +213,9 @@ def facts_of(session: Session, listing_id: int) -> Mapping[str, str]:
     return dict(session.execute(query.where(MiningFact.listing_id == listing_id)).all())
 
 
-def add_fact(session: WriteSession, entry: MiningEntry, now: datetime) -> None:
+def add_fact(
+    session: WriteSession, entry: MiningEntry, now: datetime, *, is_clearing: bool
+) -> None:
     """The listing's row is held by the caller."""
     if not _has_facts(session, entry.listing_id):
         _move(session, LISTINGS_WITH_FACTS, 1)
@@ -211,6 +225,7 @@ def add_fact(session: WriteSession, entry: MiningEntry, now: datetime) -> None:
         entry_id=entry.id,
         value=entry.value,
         approved_at=now,
+        is_clearing=is_clearing,
     )
     session.add(fact)
     session.flush()

@@ -84,7 +84,7 @@ def approve(
     entry = held.entry
     _require(entry, EntryStatus.PENDING, "only a pending one is approved")
     _require_approvable(session, entry)
-    ended = _conflicting(session, entry)
+    ended, has_more = _conflicting(session, entry)
     market.lock_reobservations(session, [entry.id, *(one.id for one in ended)])
     _require_disinterested(session, entry, reviewer)
     awards.take_turn(session)
@@ -100,7 +100,7 @@ def approve(
         observed_at=record.observed_at,
         observed_result=record.observed_result,
     )
-    queries.add_fact(session, entry, now)
+    queries.add_fact(session, entry, now, is_clearing=has_more)
     tenths = FIELDS[entry.field_name].tenths
     awarded = awards.award(
         session, entry.agent_id, Source.MINING, ref_of(entry.id), tenths, limits, now
@@ -216,7 +216,7 @@ def _require_disinterested(
     session: WriteSession, entry: MiningEntry, reviewer: MiningReviewer
 ) -> None:
     """The entry's task is held, so that no proof of the reviewer's agents comes meanwhile."""
-    if market.was_re_observed_by(session, entry.id, reviewer.account_id):
+    if market.was_re_observed_by(session, entry.id, reviewer.person):
         raise OwnObservationError(entry.id)
 
 
@@ -236,22 +236,23 @@ def _require_approvable(session: WriteSession, entry: MiningEntry) -> None:
         raise EntryStatusError(entry.id, entry.status, rule)
 
 
-def _conflicting(session: WriteSession, entry: MiningEntry) -> list[MiningEntry]:
+def _conflicting(session: WriteSession, entry: MiningEntry) -> tuple[list[MiningEntry], bool]:
     """Other values of the field, and addresses on chains that an approved chain rules out: the
-    oldest.
+    oldest, and whether there are more.
     """
+    looked_at = SUPERSEDED_AT_ONCE + 1
     others = [
         one
         for one in queries.pending_entries(
-            session, entry.listing_id, entry.field_name, SUPERSEDED_AT_ONCE + 1
+            session, entry.listing_id, entry.field_name, looked_at + 1
         )
         if one.id != entry.id
     ]
     if entry.field_name == BLOCKCHAIN:
         others += queries.pending_elsewhere(
-            session, entry.listing_id, CONTRACT_ADDRESS, entry.value, SUPERSEDED_AT_ONCE
+            session, entry.listing_id, CONTRACT_ADDRESS, entry.value, looked_at
         )
-    return others[:SUPERSEDED_AT_ONCE]
+    return others[:SUPERSEDED_AT_ONCE], len(others) > SUPERSEDED_AT_ONCE
 
 
 def _end_beside_a_fact(session: WriteSession, entry: MiningEntry) -> EndReason:

@@ -12,6 +12,7 @@ Laws
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from core.credits.rules.free_reads import UNKNOWN_ADDRESS
 from core.db.engine import WriteSession
@@ -27,6 +28,8 @@ from core.redaction import evidence_host, redact_value
 from core.rooms import posts
 from core.tasks import market
 from core.times import start_of_day
+
+ENTRY_REF: Final = "mining:entry:"  # before the entry's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def submit(
 
 def ref_of(entry_id: int) -> str:
     """What awards and the feed call the case of an entry."""
-    return f"mining:entry:{entry_id}"
+    return f"{ENTRY_REF}{entry_id}"
 
 
 def summary(token_id: str, entry: MiningEntry) -> str:

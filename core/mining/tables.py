@@ -111,10 +111,15 @@ class MiningReview(Base):
 
 
 class MiningFact(Base):
-    """What a field of a listing holds: the approved entry's value."""
+    """What a field of a listing holds: the approved entry's value. `is_clearing`: values that
+    conflict with it still wait for their end.
+    """
 
     __tablename__ = "mining_fact"
-    __table_args__ = (Index("ix_mining_fact_approved_at", "approved_at"),)
+    __table_args__ = (
+        Index("ix_mining_fact_approved_at", "approved_at"),
+        Index("ix_mining_fact_clearing", "listing_id", postgresql_where=text("is_clearing")),
+    )
 
     listing_id: Mapped[int] = mapped_column(
         ForeignKey("listing.id"), primary_key=True, autoincrement=False
@@ -123,6 +128,7 @@ class MiningFact(Base):
     entry_id: Mapped[int] = mapped_column(ForeignKey("mining_entry.id"), unique=True)
     value: Mapped[str] = mapped_column(Text)
     approved_at: Mapped[datetime]
+    is_clearing: Mapped[bool]
 
 
 class MiningFigure(Base):

@@ -18,6 +18,7 @@ from core.mining import queries
 from core.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
 from core.mining.rules.registry import FIELDS, FieldGroup, slots_of
 from core.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
+from core.mining.submissions import ENTRY_REF
 from core.mining.tables import MiningEntry, MiningFact, MiningReview
 from core.redaction import evidence_host, redact_value
 
@@ -98,7 +99,7 @@ def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningRe
             EarnAward.at,
         )
         .join(ExchangeListing, ExchangeListing.id == MiningEntry.listing_id)
-        .join(EarnAward, EarnAward.ref == func.concat("mining:entry:", MiningEntry.id))
+        .join(EarnAward, EarnAward.ref == func.concat(ENTRY_REF, MiningEntry.id))
         .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
         .where(MiningEntry.agent_id == agent_id, MiningEntry.status == EntryStatus.APPROVED.value)
         .order_by(MiningEntry.reviewed_at.desc(), MiningEntry.id.desc())

@@ -132,11 +132,15 @@ def _require_claimable(session: WriteSession, task: Task, by: Claimant) -> None:
             f"Another agent has claimed task {task.id}, which takes one claim at a time.",
         )
     if queries.person_has_proven(session, task.id, by.person):
-        raise TaskRefusedError(
-            TaskFault.ALREADY_SUBMITTED,
-            f"A proof of yours for task {task.id} is on file; a person files one, whichever of "
-            "its agents does.",
-        )
+        raise _already_submitted(task)
+
+
+def _already_submitted(task: Task) -> TaskRefusedError:
+    return TaskRefusedError(
+        TaskFault.ALREADY_SUBMITTED,
+        f"A proof of yours for task {task.id} is on file; a person files one, whichever of its "
+        "agents does.",
+    )
 
 
 def _holding_groups(session: WriteSession, task_id: int, by: Claimant) -> Groups | None:
@@ -280,11 +284,7 @@ def _provable(session: WriteSession, task: Task, by: Claimant, now: datetime) ->
         )
     has_proven = found.stage != ClaimStage.CLAIMED
     if has_proven or queries.person_has_proven(session, task.id, by.person):
-        raise TaskRefusedError(
-            TaskFault.ALREADY_SUBMITTED,
-            f"A proof of yours for task {task.id} is on file; a person files one, whichever of "
-            "its agents does.",
-        )
+        raise _already_submitted(task)
     if task.state == TaskState.SETTLED or is_overdue(task, now):
         raise TaskRefusedError(
             TaskFault.TASK_CLOSED, f"Task {task.id} has settled; it takes no further proof."

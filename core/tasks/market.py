@@ -14,7 +14,7 @@ from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits, Source, groups_of, person_of
+from core.earn.rules.payout import PayoutLimits, Source, groups_of
 from core.earn.views import payees_of
 from core.tasks import queries
 from core.tasks.holding import give_bonds_back, move, ref_of_proof, row_of, task_of
@@ -110,10 +110,10 @@ def lock_reobservations(session: WriteSession, entry_ids: Collection[int]) -> No
         queries.lock_task(session, task_id)
 
 
-def was_re_observed_by(session: WriteSession, entry_id: int, owner_id: int) -> bool:
-    """Whether an agent of this owner filed a proof on the entry."""
-    person = person_of(0, owner_id)
-    return queries.person_has_proven(session, task_of(session, entry_id).id, person)
+def was_re_observed_by(session: WriteSession, entry_id: int, person: str) -> bool:
+    """Whether the person filed a proof on the entry."""
+    task_id = queries.task_of_entry(session, entry_id)
+    return task_id is not None and queries.person_has_proven(session, task_id, person)
 
 
 def review_ended(

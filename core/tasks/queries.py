@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import BigInteger, any_, cast, exists, func, literal_column, or_, select
+from sqlalchemy import BigInteger, any_, cast, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
+from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.earn.rules.payout import Groups
@@ -93,18 +94,12 @@ def lock_groups(session: WriteSession, groups: Groups) -> None:
 
 def count_held(session: Session, group: Group, name: str, now: datetime, most: int) -> int:
     """How many tasks the group's claims hold now; beyond `most` it does not count on."""
-    held = (
-        select(literal_column("1"))
-        .select_from(TaskClaim)
-        .where(
-            getattr(TaskClaim, group) == name,
-            IS_HELD,
-            or_(TaskClaim.stage == ClaimStage.SUBMITTED, TaskClaim.expires_at > now),
-        )
-        .limit(most)
-        .subquery()
+    held = select(TaskClaim.id).where(
+        getattr(TaskClaim, group) == name,
+        IS_HELD,
+        or_(TaskClaim.stage == ClaimStage.SUBMITTED, TaskClaim.expires_at > now),
     )
-    return session.scalar(select(func.count()).select_from(held)) or 0
+    return count_up_to(session, held, most)
 
 
 def last_lapse(session: Session, task_id: int, person: str) -> datetime | None:

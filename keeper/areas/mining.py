@@ -62,6 +62,9 @@ def supersede(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         spared_row(partial(_supersede, place, entry_id, now), superseded=entry_id)
         for entry_id in due
     ]
+    with place.database.write() as session:
+        place.fence(session)
+        queries.end_clearing(session)
     return did_of("superseded", done)
 
 

@@ -9,37 +9,31 @@
 The last line is one JSON object. Figures are shown, not judged.
 """
 
-import gc
 import json
 import random
-import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
-import psycopg
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
 from core.credits.ledger import writer as credit_ledger
-from core.db import migrate
-from core.db.embedded import EmbeddedPostgres, start
-from core.db.engine import Bounds, Database
+from core.db.engine import Database
 from core.earn import feed, queries
 from core.earn.ledger import awards
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import PayoutLimits
 from core.identity.names import names_of_agents
 from tests.bench import economy_sybils, economy_tasks
+from tests.bench.alternating import migrated, p99_ratio, served
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
 ITEMS, PERSONS, CREDITS_AN_ITEM = 10_000, 2_000, 20
 RAISED: Final = PayoutLimits(day_budget=ITEMS * CREDITS_AN_ITEM)
-ROUNDS, CALLS, PAGE = 5, 2_000, 50
+PAGE: Final = 50
 FEW, MANY = 1_000, 1_000_000
 KINDS: Final = (
     None,
@@ -161,68 +155,11 @@ def page_of_feed(database: Database, first: int, rows: int) -> Callable[[], None
     return read
 
 
-def p99_ratio(few: Callable[[], None], many: Callable[[], None]) -> float:
-    """The 99th percentile of `many` by that of `few`: the median of rounds, each of 2,000 calls to
-    either, in turn.
-    """
-    ratios = []
-    for turn in range(ROUNDS + 1):
-        times: dict[Callable[[], None], list[float]] = {few: [], many: []}
-        gc.collect()
-        gc.disable()
-        for _ in range(CALLS if turn else 200):
-            for call in (few, many):
-                began = time.perf_counter()
-                call()
-                times[call].append(time.perf_counter() - began)
-        gc.enable()
-        if turn:  # the first one warms up
-            in_few, in_many = (statistics.quantiles(times[call], n=100)[98] for call in (few, many))
-            print(f"p99 {in_few * 1000:.2f} ms, {in_many * 1000:.2f} ms over many", flush=True)
-            ratios.append(in_many / in_few)
-    return round(statistics.median(ratios), 2)
-
-
 def feed_p99_ratio(few: Database, many: Database) -> float:
     return p99_ratio(
         page_of_feed(few, fill_feed(few, FEW), FEW),
         page_of_feed(many, fill_feed(many, MANY), MANY),
     )
-
-
-def tasks(server: EmbeddedPostgres) -> dict[str, float]:
-    with economy_tasks.databases(server) as (few, many):
-        winners = economy_tasks.claims_64_winners(few)
-        economy_tasks.fill(few, economy_tasks.FEW)
-        economy_tasks.fill(many, economy_tasks.MANY)
-        ratio = economy_tasks.browse_p99_ratio(few, many)
-    return {"claims_64_winners": winners, "browse_p99_ratio": round(ratio, 2)}
-
-
-@contextmanager
-def migrated(server: EmbeddedPostgres, name: str) -> Iterator[Database]:
-    """A database of its own."""
-    with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute(f"create database {name}")
-    url = make_url(server.url).set(database=name).render_as_string(hide_password=False)
-    migrate.upgrade(url)
-    database = Database(url, bounds=Bounds(trust_s=5))
-    try:
-        yield database
-    finally:
-        database.close()
-
-
-@contextmanager
-def served() -> Iterator[EmbeddedPostgres]:
-    """A server that writes to disk, as the service's does."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        server = start(Path(folder) / "postgres")
-        try:
-            yield server
-        finally:
-            server.stop()
 
 
 def main() -> None:
@@ -235,7 +172,7 @@ def main() -> None:
                 stack.enter_context(migrated(server, name)) for name in ("earn_few", "earn_many")
             )
             figures["feed_p99_ratio"] = feed_p99_ratio(few, many)
-        figures |= tasks(server)
+        figures |= economy_tasks.figures(server)
     print(json.dumps(figures))
 
 

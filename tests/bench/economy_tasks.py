@@ -6,34 +6,27 @@ Two databases, of 1,000 and of 1,000,000 open tasks, are read in turn: of every 
 category is named, and each page begins at another place. The last line is one JSON object.
 """
 
-import gc
 import json
 import random
-import statistics
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final
 
-import psycopg
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
-from core.db import migrate
-from core.db.embedded import EmbeddedPostgres, start
-from core.db.engine import Bounds, Database, WriteSession
+from core.db.embedded import EmbeddedPostgres
+from core.db.engine import Database, WriteSession
 from core.identity.tables import Account
 from core.tasks import market
 from core.tasks.claims import Claimant, claim
 from core.tasks.rules import REOBSERVE, TaskFault, TaskRefusedError
 from core.tasks.views import open_tasks, participants_of
+from tests.bench.alternating import migrated, p99_ratio, served
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CLAIMANTS, CLIENTS = 64, 16
-ROUNDS, CALLS, PAGE = 5, 2_000, 50
+PAGE: Final = 50
 FEW, MANY = 1_000, 1_000_000
 CATEGORIES: Final = (None, REOBSERVE, "translation")
 # Of four tasks three are re-observations; every fifth task has claims of ten agents.
@@ -106,85 +99,34 @@ def fill(database: Database, tasks: int) -> None:
         analysed.execute(text("vacuum analyze task, task_claim"))
 
 
-def browse_p99_ratio(few: Database, many: Database) -> float:
-    """The 99th percentile of a page over `many` tasks by that over `few`: the median of five
-    rounds, each of 2,000 calls to either, in turn.
-    """
-    places = {database: _newest(database) for database in (few, many)}
-    for database in places:
-        _p99s(database, places[database], 200)
-    ratios = []
-    for _ in range(ROUNDS):
-        times: dict[Database, list[float]] = {few: [], many: []}
-        gc.collect()
-        gc.disable()
-        for _ in range(CALLS):
-            for database, newest in places.items():
-                times[database].append(_page_s(database, newest))
-        gc.enable()
-        ratios.append(_p99(times[many]) / _p99(times[few]))
-    return statistics.median(ratios)
-
-
-def _p99s(database: Database, newest: int, calls: int) -> float:
-    return _p99([_page_s(database, newest) for _ in range(calls)])
-
-
-def _p99(times: list[float]) -> float:
-    return statistics.quantiles(times, n=100)[98]
-
-
-_random = random.Random(23)
-
-
-def _page_s(database: Database, newest: int) -> float:
-    """Seconds of one page from some place on."""
-    category = _random.choice(CATEGORIES)
-    before = _random.choice((None, _random.randint(1, newest + 1)))
-    began = time.perf_counter()
+def page_of_tasks(database: Database) -> Callable[[], None]:
+    """Reads a page from some place on, now and then of one category."""
+    chosen = random.Random(23)
     with database.read() as session:
-        found = open_tasks(session, category, before, PAGE + 1)
-        participants_of(session, [task.id for task in found[:PAGE]])
-    return time.perf_counter() - began
+        newest = int(session.execute(text("select max(id) from task")).scalar_one())
+
+    def read() -> None:
+        category = chosen.choice(CATEGORIES)
+        before = chosen.choice((None, chosen.randint(1, newest + 1)))
+        with database.read() as session:
+            found = open_tasks(session, category, before, PAGE + 1)
+            participants_of(session, [task.id for task in found[:PAGE]])
+
+    return read
 
 
-def _newest(database: Database) -> int:
-    with database.read() as session:
-        return int(session.execute(text("select max(id) from task")).scalar_one())
-
-
-@contextmanager
-def databases(server: EmbeddedPostgres) -> Iterator[tuple[Database, Database]]:
-    """Two of the server's own, migrated, for few tasks and for many."""
-    made = [_migrated(server, name) for name in ("tasks_few", "tasks_many")]
-    try:
-        yield made[0], made[1]
-    finally:
-        for database in made:
-            database.close()
-
-
-def _migrated(server: EmbeddedPostgres, name: str) -> Database:
-    with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute(f"create database {name}")
-    url = make_url(server.url).set(database=name).render_as_string(hide_password=False)
-    migrate.upgrade(url)
-    return Database(url, bounds=Bounds(trust_s=5))
+def figures(server: EmbeddedPostgres) -> dict[str, float]:
+    with migrated(server, "tasks_few") as few, migrated(server, "tasks_many") as many:
+        winners = claims_64_winners(few)
+        fill(few, FEW)
+        fill(many, MANY)
+        ratio = p99_ratio(page_of_tasks(few), page_of_tasks(many))
+    return {"claims_64_winners": winners, "browse_p99_ratio": ratio}
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        server = start(Path(folder) / "postgres", durable=False)
-        try:
-            with databases(server) as (few, many):
-                winners = claims_64_winners(few)
-                fill(few, FEW)
-                fill(many, MANY)
-                ratio = browse_p99_ratio(few, many)
-        finally:
-            server.stop()
-    print(json.dumps({"claims_64_winners": winners, "browse_p99_ratio": round(ratio, 2)}))
+    with served() as server:
+        print(json.dumps(figures(server)))
 
 
 if __name__ == "__main__":

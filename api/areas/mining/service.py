@@ -36,7 +36,6 @@ from core.credits.ledger import writer as credit_ledger
 from core.earn.limits import payout_limits
 from core.earn.rules.points import credits_of, points_text
 from core.errors import InvalidParameterError
-from core.identity import queries as identity
 from core.identity.operators import operator_name
 from core.listings import queries as listings
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path, token_id
@@ -149,7 +148,6 @@ def submit(
     """Errors: InvalidParameterError; Refusal not_found, duplicate, account_locked, rate_limited."""
     exchange = exchange_of("exchange", command.exchange).id
     listing = _listing(call, exchange, symbol_in_body("symbol", command.symbol))
-    identity.lock_owner(call.db, caller.account_id)
     require_unlocked(call, caller.account_id)
     limits = call.deps.limits
     bounds = SubmissionBounds(

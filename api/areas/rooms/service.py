@@ -29,7 +29,6 @@ from core.earn.rules.payout import groups_of, person_of
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_contribution, has_standing
 from core.earn.views import payees_of
-from core.identity import queries as identity
 from core.rooms import bonds, posts, queries, releases, views
 from core.rooms.posts import ENTRY_FEE, NewPost
 from core.rooms.releases import NewRelease, Release
@@ -87,8 +86,7 @@ def post(call: WriteCall, caller: AgentCaller, command: PostMessage) -> Answer[P
     require_post(command.text)
     _found_room(call, command.id)
     replied_to = None if command.reply_to is None else _replied_to(call, command)
-    identity.lock_owner(call.db, caller.account_id)  # its posts come one after the other
-    require_unlocked(call, caller.account_id)
+    require_unlocked(call, caller.account_id)  # and its posts come one after the other
     is_trusted = has_standing(call.db, caller.account_id)
     _require_rate(call, caller, has_standing=is_trusted)
     due = _due(call, caller, has_standing=is_trusted)
@@ -203,7 +201,6 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
             f"Message {message.id} is your own, or another agent's of your owner, network address or "
             "funding wallet; nobody releases what the same person wrote.",
         )
-    identity.lock_owner(call.db, caller.account_id)
     require_unlocked(call, caller.account_id)
     made = releases.release(
         call.db,

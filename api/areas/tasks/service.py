@@ -131,7 +131,6 @@ def claim(call: WriteCall, caller: AgentCaller, command: TaskPath) -> Answer[Cla
     """Errors: Refusal not_found, own_subject, already_claimed, already_submitted, task_closed,
     claim_lapsed, too_many_claims, credit_insufficient.
     """
-    identity.lock_owner(call.db, caller.account_id)  # no case is opened meanwhile
     require_unlocked(call, caller.account_id)
     bond_credits = _bond(call, caller)
     limits = call.deps.limits

@@ -16,6 +16,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from core.earn.rules.payout import person_of
 from core.errors import InvalidParameterError, MandateError
 from core.texts import require_text
 from core.urls import require_https
@@ -78,6 +79,11 @@ class MiningReviewer:
 
     account_id: int
     operator: str
+
+    @property
+    def person(self) -> str:
+        """Whom the agents of its wallet count as."""
+        return person_of(self.account_id, owner_id=self.account_id)
 
 
 class EntryStatusError(MandateError):

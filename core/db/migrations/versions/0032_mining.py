@@ -173,6 +173,7 @@ def upgrade() -> None:
         sa.Column("entry_id", sa.BigInteger(), nullable=False),
         sa.Column("value", sa.Text(), nullable=False),
         sa.Column("approved_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("is_clearing", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["entry_id"], ["mining_entry.id"], name=op.f("fk_mining_fact_entry_id")
         ),
@@ -183,6 +184,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("entry_id", name=op.f("uq_mining_fact_entry_id")),
     )
     op.create_index("ix_mining_fact_approved_at", "mining_fact", ["approved_at"], unique=False)
+    op.create_index(
+        "ix_mining_fact_clearing",
+        "mining_fact",
+        ["listing_id"],
+        unique=False,
+        postgresql_where=sa.text("is_clearing"),
+    )
     op.create_table(
         "mining_gold",
         sa.Column("entry_id", sa.BigInteger(), autoincrement=False, nullable=False),

@@ -11,6 +11,7 @@ from core.mining import submissions
 from core.mining.reviews import SUPERSEDED_AT_ONCE
 from core.mining.rules.registry import SentEntry
 from core.mining.submissions import Submitter
+from core.mining.tables import MiningFact
 from keeper.areas import mining as job
 from tests.integration.api.conftest import Clock, connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, Mine, entry, record
@@ -40,6 +41,12 @@ def statuses(mine: Mine, agent: dict[str, Any]) -> set[str]:
     return {one["status"] for one in mine.submissions(agent, limit=200)}
 
 
+def clearing(mine: Mine) -> list[bool]:
+    """Of each fact whether the job still looks for what conflicts with it."""
+    with mine.database.read() as session:
+        return [*session.scalars(select(MiningFact.is_clearing))]
+
+
 def test_an_approval_beside_many_values__ends_no_more_than_twenty_of_them(
     mine: Mine, clock: Clock, flooder: dict[str, Any], place: Any
 ) -> None:
@@ -47,10 +54,21 @@ def test_an_approval_beside_many_values__ends_no_more_than_twenty_of_them(
     made = mine.submit(connect(mine.client), entry("website_url", "https://chain.link/"))
     approved = ApprovedEntry(**mine.approve(made))
     assert len(approved.superseded) == SUPERSEDED_AT_ONCE
+    assert clearing(mine) == [True]
 
     assert job.supersede(place, clock.now) == {"superseded": MANY - SUPERSEDED_AT_ONCE}
     assert statuses(mine, flooder) == {"rejected"}
+    assert clearing(mine) == [False]
     assert job.supersede(place, clock.now) == {"superseded": 0}
+
+
+def test_an_approval_beside_twenty_values__leaves_the_job_nothing_to_look_at(
+    mine: Mine, clock: Clock, flooder: dict[str, Any]
+) -> None:
+    flood(mine, clock, flooder, *sites(SUPERSEDED_AT_ONCE))
+    mine.approve(mine.submit(connect(mine.client), entry("website_url", "https://chain.link/")))
+    assert statuses(mine, flooder) == {"rejected"}
+    assert clearing(mine) == [False]
 
 
 def test_what_is_still_to_be_superseded__is_not_approved(
