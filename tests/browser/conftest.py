@@ -11,7 +11,6 @@ import pytest
 from eth_account import Account
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     ConsoleMessage,
     Page,
     expect,
@@ -130,16 +129,13 @@ Open = Callable[..., Opened]
 @pytest.fixture
 def open_page(browser: Browser, place: Place) -> Iterator[Open]:
     """Open a page with wallets; every context is closed at the end, and nothing may be left in its console."""
-    contexts: list[BrowserContext] = []
-    pages: list[Opened] = []
+    pages: list[Page] = []
 
     def start(*wallets: BrowserWallet, **settings: Any) -> Opened:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **settings)
-        contexts.append(context)
-        page = context.new_page()
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, **settings)
+        pages.append(page)
         page.set_default_timeout(WITHIN_MS)
         opened = Opened(page, place, wallets)
-        pages.append(opened)
 
         def hear(message: ConsoleMessage) -> None:
             if message.type == "error":
@@ -151,10 +147,10 @@ def open_page(browser: Browser, place: Place) -> Iterator[Open]:
         return opened
 
     yield start
-    for opened in pages:  # a call that a route still forwards would fail in the test after this one
-        opened.page.unroute_all(behavior="ignoreErrors")
-    for context in contexts:
-        context.close()
+    for page in pages:
+        # what a route still forwards would otherwise fail in the test after this one
+        page.unroute_all(behavior="ignoreErrors")
+        page.context.close()
 
 
 @pytest.fixture(scope="package")
