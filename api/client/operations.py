@@ -2468,6 +2468,43 @@ class RoomsReleasedPost(TypedDict):
     credits: int  # what the points are worth; paid or queued as all points are
 
 
+RulesTopic: TypeAlias = "Literal['Deposits & withdrawals', 'NAV & pricing gate', 'Rebalancing', 'Supply auction', 'Supplier tiers', 'Fees', 'Bonds', 'Roles & keys', 'Emergency exits', 'Pilot limits', 'Agent access & pricing']"
+
+RulesEnforcer: TypeAlias = (
+    "Literal['contract constant', 'contract immutable', 'contract', 'server', 'policy']"
+)
+
+
+class RulesPublishedRule(TypedDict):
+    id: str  # stays the same when the rule's words change
+    topic: RulesTopic
+    rule: str
+    value: (
+        str | None
+    )  # the figure that is enforced; null: the rule has none, or nothing enforces it
+    unit: str | None
+    enforced_by: RulesEnforcer
+    source: str  # the constant, setting, function or page that it stands in
+    status: RulesRuleStatus
+
+
+class RulesReviewedRule(TypedDict):
+    id: str
+    question: str
+
+
+RulesRuleStatus: TypeAlias = "Literal['live-testnet', 'mainnet-target', 'policy', 'closed']"
+
+
+class RulesRulebook(TypedDict):
+    product: Literal["mandate-vault"]
+    topics: list[RulesTopic]
+    rules: list[RulesPublishedRule]
+    under_review: list[
+        RulesReviewedRule
+    ]  # rules whose value may change, and the question that is open
+
+
 class SafetyLockNotice(TypedDict):
     id: int
     kind: Literal["account_lock"]
@@ -4488,6 +4525,22 @@ class RoomsCalls(Calls):
         )
 
 
+class RulesCalls(Calls):
+    """The calls rules.* of the catalogue."""
+
+    def mandate_vault(
+        self, *, product: Literal["mandate-vault"] | None = None, topic: RulesTopic | None = None
+    ) -> RulesRulebook:
+        """Read the rules of the mandate vault, all or those of a topic.
+
+        GET /rules/mandate-vault; credential: none.
+        """
+        return cast(
+            "RulesRulebook",
+            self._send("GET", "/rules/mandate-vault", "none", given(product=product, topic=topic)),
+        )
+
+
 class SafetyCalls(Calls):
     """The calls safety.* of the catalogue."""
 
@@ -4777,6 +4830,7 @@ class Areas:
         self.queue = QueueCalls(send, follow)
         self.records = RecordsCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
+        self.rules = RulesCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
         self.tasks = TasksCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)

@@ -1,0 +1,348 @@
+"""The rules of the mandate vault, by topic (docs/vault-rules.md).
+
+Laws
+- A figure stands here only if something enforces it: a constant of the contracts, which a test
+  compares, or a setting or price, which is read from where it is enforced.
+- A rule that nothing enforces today has no figure, and its status says so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from api.kernel.limits import Limits
+from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES
+
+CONSTANTS: Final = "ConstantsLib"
+CONTRACTS_PAGE: Final = "docs/contracts.md"
+
+
+class Topic(StrEnum):
+    DEPOSITS = "Deposits & withdrawals"
+    NAV = "NAV & pricing gate"
+    REBALANCING = "Rebalancing"
+    SUPPLY_AUCTION = "Supply auction"
+    SUPPLIER_TIERS = "Supplier tiers"
+    FEES = "Fees"
+    BONDS = "Bonds"
+    ROLES = "Roles & keys"
+    EXITS = "Emergency exits"
+    PILOT = "Pilot limits"
+    ACCESS = "Agent access & pricing"
+
+
+class Enforcer(StrEnum):
+    """`CONTRACT`: the contract's code, where the rule is no single number."""
+
+    CONTRACT_CONSTANT = "contract constant"
+    CONTRACT_IMMUTABLE = "contract immutable"
+    CONTRACT = "contract"
+    SERVER = "server"
+    POLICY = "policy"
+
+
+class RuleStatus(StrEnum):
+    LIVE = "live-testnet"
+    TARGET = "mainnet-target"
+    POLICY = "policy"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """`value` as text, in `unit`."""
+
+    id: str
+    topic: Topic
+    rule: str
+    source: str
+    enforced_by: Enforcer = Enforcer.CONTRACT
+    value: str | None = None
+    unit: str | None = None
+    status: RuleStatus = RuleStatus.LIVE
+
+
+UNDER_REVIEW: Final = {
+    "settle_grace": "Whether a day is long enough for a keeper that is down at a mandate's end.",
+    "mark_age": "Whether marks should be younger on a chain with faster blocks.",
+    "payout_point": "Whether a point stays worth the same when the day's budget is always used up.",
+}
+"""Rule id -> the question that is open."""
+
+
+def _constant(
+    id_: str, topic: Topic, rule: str, name: str, value: int, unit: str | None
+) -> Binding:
+    source = f"{CONSTANTS}.{name}"
+    return Binding(id_, topic, rule, source, Enforcer.CONTRACT_CONSTANT, str(value), unit)
+
+
+CONTRACT_RULES: Final = (
+    Binding(
+        "withdraw_owner",
+        Topic.DEPOSITS,
+        "Only the owner withdraws, to an address that the owner names. No key of the agent or of "
+        "this service can.",
+        "MandateVault.withdraw",
+    ),
+    Binding(
+        "working_at_budget",
+        Topic.DEPOSITS,
+        "The mandate works once deposits reach its budget; a deposit above the budget is refused.",
+        "MandateVault.deposit",
+    ),
+    _constant(
+        "settle_grace",
+        Topic.DEPOSITS,
+        "From the mandate's end the keeper has this long to settle; then the owner withdraws "
+        "without it.",
+        "SETTLE_GRACE",
+        86_400,
+        "seconds",
+    ),
+    Binding(
+        "withdraw_before_end",
+        Topic.DEPOSITS,
+        "A mandate that works is locked until it is stopped or has ended; the owner may stop it at "
+        "any time before its end.",
+        "MandateVault.lock",
+    ),
+    Binding(
+        "worth",
+        Topic.NAV,
+        "Worth is the vault's own cash and what its adapters say that its positions are worth.",
+        "MandateVault.worth",
+    ),
+    Binding(
+        "worth_unknown",
+        Topic.NAV,
+        "Money that lies where no adapter values it makes the worth unknown, never zero.",
+        "WorthUnknown",
+    ),
+    _constant(
+        "mark_age",
+        Topic.NAV,
+        "A mark is judged at a block that is at most this old, inclusive.",
+        "MAX_MARK_AGE_BLOCKS",
+        256,
+        "blocks",
+    ),
+    Binding(
+        "stop_line",
+        Topic.NAV,
+        "At or below the stop line that the owner signed, a mark stops the vault in its own "
+        "transaction; anybody may call the stop line too.",
+        "MandateVault.mark, enforceStopLine",
+        Enforcer.CONTRACT_IMMUTABLE,
+    ),
+    Binding(
+        "per_action",
+        Topic.REBALANCING,
+        "One call, or one batch, spends at most the cap per action that the owner signed, "
+        "inclusive.",
+        "OverPerTxCap",
+        Enforcer.CONTRACT_IMMUTABLE,
+    ),
+    _constant(
+        "day_window",
+        Topic.REBALANCING,
+        "The cap per day counts what left the vault in this long; what comes back gives nothing "
+        "back.",
+        "DAY_WINDOW",
+        86_400,
+        "seconds",
+    ),
+    _constant(
+        "most_rules",
+        Topic.REBALANCING,
+        "A mandate allows at most this many functions of targets, and at least one.",
+        "MAX_RULES",
+        32,
+        "functions",
+    ),
+    Binding(
+        "end",
+        Topic.REBALANCING,
+        "From the end that the owner signed no action of the agent passes.",
+        "MandateEnded",
+        Enforcer.CONTRACT_IMMUTABLE,
+    ),
+    Binding(
+        "performance_fee",
+        Topic.FEES,
+        "The agent's fee is a share, signed by the owner, of what was received above what was "
+        "spent, rounded down; it is paid when the mandate settles.",
+        "MandateVault.settle",
+        Enforcer.CONTRACT_IMMUTABLE,
+    ),
+    Binding(
+        "fee_payee",
+        Topic.FEES,
+        "The fee goes to its payee alone: the agent of the terms, unless the payee named another.",
+        "NotPayee",
+    ),
+    _constant(
+        "handover_delay",
+        Topic.ROLES,
+        "Another keeper or guard acts this long after it was proposed in public, at the earliest.",
+        "HANDOVER_DELAY",
+        172_800,
+        "seconds",
+    ),
+    _constant(
+        "handover_window",
+        Topic.ROLES,
+        "A proposal of a keeper or guard can be accepted for this long after that, inclusive.",
+        "HANDOVER_WINDOW",
+        604_800,
+        "seconds",
+    ),
+    Binding(
+        "guard",
+        Topic.ROLES,
+        "The guard signs x402 payments, which the agent still has to execute inside its caps.",
+        "X402Adapter.pay",
+    ),
+    Binding(
+        "no_upgrade",
+        Topic.ROLES,
+        "Nobody changes the terms, the rules or the code of a vault that exists.",
+        CONTRACTS_PAGE,
+    ),
+    Binding(
+        "exits_open",
+        Topic.EXITS,
+        "A pause never stops withdraw, stop, unwind, settle or mark.",
+        "MandateVaultFactory.pause",
+    ),
+    Binding(
+        "owner_unwinds",
+        Topic.EXITS,
+        "The owner sells positions through the mandate's exit functions while it works and after.",
+        "MandateVault.unwind",
+    ),
+    Binding(
+        "exit_page",
+        Topic.EXITS,
+        "A page that needs no server lets the owner out with a wallet alone.",
+        "docs/exit.md",
+        Enforcer.POLICY,
+        status=RuleStatus.POLICY,
+    ),
+)
+
+ANNOUNCED_RULES: Final = (
+    Binding(
+        "supply_auction",
+        Topic.SUPPLY_AUCTION,
+        "There is no auction of vault supply.",
+        "docs/vault-rules.md",
+        Enforcer.POLICY,
+        status=RuleStatus.CLOSED,
+    ),
+    Binding(
+        "supplier_tiers",
+        Topic.SUPPLIER_TIERS,
+        "Suppliers of vaults have no tiers.",
+        "docs/vault-rules.md",
+        Enforcer.POLICY,
+        status=RuleStatus.CLOSED,
+    ),
+    Binding(
+        "application_bond",
+        Topic.BONDS,
+        "Whoever applies to run a fund on an index posts a bond that the server computes.",
+        "docs/vault-rules.md",
+        Enforcer.POLICY,
+        status=RuleStatus.POLICY,
+    ),
+    Binding(
+        "test_money",
+        Topic.PILOT,
+        "Money is test USDC of Base Sepolia alone.",
+        "docs/vault-rules.md",
+        Enforcer.POLICY,
+        status=RuleStatus.POLICY,
+    ),
+    Binding(
+        "real_money",
+        Topic.PILOT,
+        "Vaults that hold real money open only after an audit of the contracts.",
+        "docs/vault-rules.md",
+        Enforcer.POLICY,
+        status=RuleStatus.TARGET,
+    ),
+)
+
+
+def vault_rules(limits: Limits) -> tuple[Binding, ...]:
+    """All rules, by topic in the topics' order."""
+    order = list(Topic)
+    found = (*CONTRACT_RULES, *_of_settings(limits), *_of_prices(), *ANNOUNCED_RULES)
+    return tuple(sorted(found, key=lambda one: order.index(one.topic)))
+
+
+def _of_settings(limits: Limits) -> Iterator[Binding]:
+    for topic, setting, unit, rule in (
+        (
+            Topic.BONDS,
+            "bond_credits",
+            "credits",
+            (
+                "From defense level 2 on, an agent without standing bonds this much for a task "
+                "claim or a Rooms post."
+            ),
+        ),
+        (
+            Topic.PILOT,
+            "agents_per_owner",
+            "agents",
+            "An owner has at most this many agents.",
+        ),
+        (
+            Topic.ACCESS,
+            "daily_ceiling",
+            "calls",
+            "A key makes at most this many calls a UTC day on the plan Free.",
+        ),
+        (
+            Topic.ACCESS,
+            "free_reads_per_day",
+            "reads",
+            "An agent account reads this many metered pages free of charge a UTC day.",
+        ),
+        (
+            Topic.ACCESS,
+            "welcome_credits",
+            "credits",
+            "A registration that qualifies is welcomed with this much.",
+        ),
+        (
+            Topic.ACCESS,
+            "payout_credits_per_day",
+            "credits",
+            "Approved work is paid at once up to this much a UTC day, then in order of approval.",
+        ),
+    ):
+        value = str(getattr(limits, setting))
+        yield Binding(setting, topic, rule, setting.upper(), Enforcer.SERVER, value, unit)
+
+
+def _of_prices() -> Iterator[Binding]:
+    read = PRICES["playbook_read"].credits
+    for id_, rule, value, source in (
+        (
+            "playbook_read",
+            "A page of a playbook costs this much once the free reads are used up.",
+            None if read is None else str(read),
+            "GET /prices: playbook_read",
+        ),
+        (
+            "payout_point",
+            "An approved point is paid with this much.",
+            str(PAYOUT_POINT_PRICE),
+            "GET /prices: payout_point_price",
+        ),
+    ):
+        yield Binding(id_, Topic.ACCESS, rule, source, Enforcer.SERVER, value, "credits")
