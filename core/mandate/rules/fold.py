@@ -25,9 +25,10 @@ from datetime import datetime
 from typing import Any
 
 from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -45,8 +46,6 @@ from core.mandate.rules.told import (
     is_refusal,
 )
 from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
-
-Moved = tuple[int, int]  # what a row took out of cash, what it brought in
 
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
@@ -144,22 +143,6 @@ def _with_cash(state: MandateState, row: LedgerRow, moved: Moved) -> MandateStat
             )
 
 
-def spent_and_received(row: NewRow) -> Moved:
-    """What a row took out of cash and what it brought in: an Executed says both, any other row by
-    its delta's sign.
-    """
-    delta = row.cash_delta_usdc_e6
-    executed = chain_fact(row, "executed")
-    if executed is not None:
-        spent, received = (
-            usable_usdc_e6(executed.get("spent")),
-            usable_usdc_e6(executed.get("received")),
-        )
-        if spent is not None and received is not None and received - spent == delta:
-            return spent, received
-    return max(0, -delta), max(0, delta)
-
-
 def _with_unvalued(
     state: MandateState, row: LedgerRow, facts: MandateFacts, moved: Moved
 ) -> MandateState:
@@ -182,18 +165,6 @@ def _with_unvalued(
     else:
         return state
     return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
-
-
-def chain_fact(row: NewRow, key: str) -> Mapping[str, Any] | None:
-    """payload[key] when it is an object and the agent did not write the row."""
-    fact = row.payload.get(key)
-    return (
-        fact
-        if fact is not None
-        and isinstance(fact, Mapping)
-        and row.reported_by is not ReportedBy.AGENT
-        else None
-    )
 
 
 # Kinds

@@ -9,9 +9,10 @@ Laws
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.mandate.rules.fold import chain_fact, effective, spent_and_received
+from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateFacts
 from core.times import DAY_S
