@@ -64,9 +64,9 @@ def _base_units(text: str) -> UsdcE6 | None:
 
 def usdc_text(amount_usdc_e6: int) -> str:
     """Write base units with six decimals: 12_500_000 is `"12.500000"`."""
-    sign = "-" if amount_usdc_e6 < 0 else ""
-    whole, fraction = divmod(abs(amount_usdc_e6), USDC_E6_PER_USDC)
-    return f"{sign}{whole}.{fraction:06d}"
+    if amount_usdc_e6 < 0:
+        return "-" + usdc_text(-amount_usdc_e6)
+    return f"{amount_usdc_e6 // USDC_E6_PER_USDC}.{amount_usdc_e6 % USDC_E6_PER_USDC:06d}"
 
 
 def eth_text(wei: int) -> str:

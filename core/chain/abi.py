@@ -6,10 +6,11 @@ compiler's output.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 from eth_abi.abi import encode as abi_encode
@@ -288,23 +289,43 @@ class FunctionAbi:
         return decode_values(self.outputs, data)
 
 
+@lru_cache(maxsize=2_048)
+def _read_topic(read: Callable[[bytes], Any], topic: str) -> Any:
+    """The logs of a batch have the same topics. Errors: AbiDecodeError."""
+    return read(_topic_word(topic))
+
+
+def _topic_word(topic: str) -> bytes:
+    """Errors: AbiDecodeError."""
+    word = _told_bytes(topic)
+    if len(word) != WORD_BYTES:
+        raise AbiDecodeError(f"a topic of {len(word)} bytes")
+    return word
+
+
 class _Side:
     """The indexed arguments of an event, or the others: what reading a log needs of them."""
 
-    __slots__ = ("names", "parameters", "readers")
+    __slots__ = ("names", "parameters", "readers", "words")
 
     def __init__(self, parameters: Iterable[Parameter]) -> None:
         self.parameters = tuple(parameters)
         self.names = tuple(parameter.name for parameter in self.parameters)
         self.readers = _readers_of(self.parameters)
+        self.words = Struct(f"{WORD_BYTES}s" * len(self.parameters))
 
-    def values(self, data: bytes) -> Iterator[tuple[str, Any]]:
+    def values(self, data: bytes) -> Sequence[Any]:
         """Errors: AbiDecodeError."""
-        if self.readers is not None and len(data) == WORD_BYTES * len(self.readers):
-            found = _read_words(self.readers, data)
-        else:
-            found = decode_values(self.parameters, data)
-        return zip(self.names, found, strict=True)
+        if self.readers is not None and len(data) == self.words.size:
+            words = self.words.unpack(data)
+            return [read(word) for read, word in zip(self.readers, words, strict=True)]
+        return decode_values(self.parameters, data)
+
+    def values_of_topics(self, topics: Sequence[str]) -> Sequence[Any]:
+        """As many topics as names. Errors: AbiDecodeError."""
+        if self.readers is None:
+            return decode_values(self.parameters, b"".join(map(_topic_word, topics)))
+        return list(map(_read_topic, self.readers, topics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,15 +348,14 @@ class EventAbi:
         Errors: AbiDecodeError, also when the number of topics differs or data is longer than the
         form.
         """
-        words = [_told_bytes(topic) for topic in topics[1:]]
-        wanted = len(self.indexed.names)
-        if len(words) != wanted or any(len(word) != WORD_BYTES for word in words):
+        words, wanted = topics[1:], len(self.indexed.names)
+        if len(words) != wanted:
             raise AbiDecodeError(
-                f"{self.name} has {wanted} indexed arguments, the log {len(words)}, or "
-                "of another length"
+                f"{self.name} has {wanted} indexed arguments, the log {len(words)}"
             )
-        values = dict(self.indexed.values(b"".join(words)))
-        values.update(self.plain.values(_told_bytes(data)))
+        values = dict(zip(self.indexed.names, self.indexed.values_of_topics(words), strict=True))
+        plain = self.plain.values(_told_bytes(data))
+        values.update(zip(self.plain.names, plain, strict=True))
         return values
 
 

@@ -304,7 +304,7 @@ def _log(found: _Log) -> RawLog:
         raise ValueError("an index out of range")
     return RawLog(
         address=checksum_address(address),
-        topics=tuple(map(intern, topics)),
+        topics=_topics(tuple(topics)),
         data=_whole_bytes(data),
         block_number=_small(found.block_number),
         block_hash=intern(block_hash),
@@ -312,6 +312,12 @@ def _log(found: _Log) -> RawLog:
         tx_index=tx_index,
         log_index=log_index,
     )
+
+
+@lru_cache(maxsize=1_024)
+def _topics(topics: tuple[str, ...]) -> tuple[str, ...]:
+    """The calls of a batch have the same: they are kept once."""
+    return tuple(map(intern, topics))
 
 
 def _small(text: str) -> int:

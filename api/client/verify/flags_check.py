@@ -59,7 +59,8 @@ class FlagsCheck:
         self.spends: dict[int, LedgerRow] = {}
         self.seen: dict[str, datetime] = {}  # when the first row of the chain of a transaction came
         self.seen_by: dict[int, str] = {}  # its transaction, by that row's seq
-        self.on_chain = _ChainTimes(rows, expected)
+        self.reports = sum(map(_is_report, rows))  # that are still to come
+        self.on_chain = _ChainTimes(rows if self.reports else (), expected)
         self.allowed = frozenset(rule.target.lower() for rule in subject.rules)
 
     def end(self) -> None:
@@ -68,11 +69,14 @@ class FlagsCheck:
             raise self.unjudged
 
     def before(self, row: LedgerRow, state: MandateState) -> None:
+        if not self.reports:
+            return  # nothing is asked of it any more
         if row.reverses_id is not None:
             self.spends.pop(row.reverses_id, None)
             self.seen.pop(self.seen_by.pop(row.reverses_id, ""), None)
             return
-        if row.base_key.startswith("report:"):
+        if _is_report(row):
+            self.reports -= 1
             self._unseen(row)
             try:
                 self._judge(row, state)
@@ -205,6 +209,10 @@ class _ChainTimes:
         if index >= len(self.seqs):
             return False
         return self.least_after[index] < (row.occurred_at - LATE).timestamp()
+
+
+def _is_report(row: LedgerRow) -> bool:
+    return row.reverses_id is None and row.base_key.startswith("report:")
 
 
 def _action(row: LedgerRow) -> ReportedAction:

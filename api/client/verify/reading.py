@@ -114,7 +114,10 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
         text = f"line {number} has more than {MOST_LINE_BYTES} bytes; nothing after it was read"
         report.say("format.line", seq, text)
         return None
-    if line.count(b",") + line.count(b":") + line.count(b"[") > MOST_VALUES:
+    if (
+        len(line) > MOST_VALUES
+        and line.count(b",") + line.count(b":") + line.count(b"[") > MOST_VALUES
+    ):
         report.say("format.line", seq, f"line {number} may hold more than {MOST_VALUES} values")
         return None
     if line.endswith(b"\n") and (known := read_canonical(line[:-1])) is not None:

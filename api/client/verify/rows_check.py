@@ -5,7 +5,6 @@ expected row; not in the chain, a later row must take it back. A row without a b
 word, and may move no cash.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -51,7 +50,7 @@ class RowsCheck:
         self.last_of = {row.base_key: row.seq for row in listed if row.reverses_id is None}
         self.by_seq = {row.seq: row for row in listed}
         self.standing: dict[str, LedgerRow] = {}
-        self.incarnations: Counter[str] = Counter()
+        self.incarnations: dict[str, int] = {}  # of facts that came more than once, or were lost
         self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
         self.proven: set[int] = set()  # seqs of rows that a log gives exactly
 
@@ -116,12 +115,11 @@ class RowsCheck:
             self.report.say(
                 "row.doubled", row.seq, f"{row.base_key} stands in row {before.seq} already"
             )
-        self.incarnations[row.base_key] += 1
-        if row.incarnation != self.incarnations[row.base_key]:
-            text = (
-                f"incarnation {row.incarnation}, it is number {self.incarnations[row.base_key]} "
-                f"of {row.base_key}"
-            )
+        number = self.incarnations.get(row.base_key, 0 if before is None else 1) + 1
+        if number > 1:
+            self.incarnations[row.base_key] = number
+        if row.incarnation != number:
+            text = f"incarnation {row.incarnation}, it is number {number} of {row.base_key}"
             self.report.say("row.incarnation", row.seq, text)
         self.standing[row.base_key] = row
         if (
@@ -301,6 +299,7 @@ class RowsCheck:
             )
             return
         del self.standing[target.base_key]
+        self.incarnations.setdefault(target.base_key, 1)
         if canonical_json(_mirror(row)) != canonical_json(_mirrored(target)):
             self.report.say(
                 "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"

@@ -25,7 +25,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from core.hall.rules.path import ONE, STILL, Path, step
-from core.mandate.rules.fold import chain_fact, spent_and_received
+from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after

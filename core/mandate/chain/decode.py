@@ -21,8 +21,10 @@ EVENT_TYPES: dict[str, Any] = {kind.__name__: kind for kind in ChainEvent.__args
 
 
 @cache
-def _wanted(kind: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
+def _wanted(kind: Any, said: tuple[str, ...]) -> tuple[str, ...]:
+    """What the event says of each field of the dataclass, in its order."""
+    by_field = {_field(name): name for name in said}
+    return tuple(by_field[field.name] for field in fields(kind))
 
 
 @cache
@@ -53,9 +55,8 @@ def decode_log(log: RawLog) -> ChainEvent | None:
     kind = EVENT_TYPES.get(found.name) if found is not None else None
     if found is None or kind is None:
         return None
-    values = {_field(name): value for name, value in found.decode(log.topics, log.data).items()}
+    values = found.decode(log.topics, log.data)
     if kind is VaultCreated:
-        return _vault_created(values)
-    wanted = _wanted(kind)
-    event: ChainEvent = kind(**{name: value for name, value in values.items() if name in wanted})
+        return _vault_created({_field(name): value for name, value in values.items()})
+    event: ChainEvent = kind(*map(values.__getitem__, _wanted(kind, tuple(values))))
     return event

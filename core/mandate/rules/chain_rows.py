@@ -12,6 +12,7 @@ Source: docs/rules.md#rows, docs/rules.md#refused-attempts, docs/rules.md#factor
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from core.mandate.rules import events as ev
@@ -39,6 +40,9 @@ class Parties:
     usdc: str
 
 
+_parties = lru_cache(maxsize=256)(Parties)  # the same for log after log
+
+
 def row_from_event(
     event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str, agent: str | None, *, usdc: str
 ) -> NewRow | None:
@@ -49,21 +53,22 @@ def row_from_event(
     token. A factory event (docs/rules.md#factory-notes) gives the same note for every mandate that
     it concerns; which those are is the caller's to say.
     """
-    content = _content(event, Parties(keeper, owner, agent, usdc))
+    content = _content(event, _parties(keeper, owner, agent, usdc))
     if content is None:
         return None
     kind, reported_by, amount, delta, payload = content
     if isinstance(event, ev.X402Paid):
         payload = {**payload, "adapter": ref.address}
+    tx_hash = ref.tx_hash.lower()
     return NewRow(
         kind=kind,
         reported_by=reported_by,
         occurred_at=datetime.fromtimestamp(ref.at, UTC),
-        base_key=f"log:{ref.tx_hash.lower()}:{ref.log_index}",
+        base_key=f"log:{tx_hash}:{ref.log_index}",
         amount_usdc_e6=None if amount is None else UsdcE6(amount),
         cash_delta_usdc_e6=delta,
         chain_id=ref.chain_id,
-        tx_hash=ref.tx_hash.lower(),
+        tx_hash=tx_hash,
         log_index=ref.log_index,
         block_number=ref.block_number,
         block_hash=ref.block_hash,

@@ -25,9 +25,10 @@ from datetime import datetime
 from typing import Any
 
 from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     ChainMark,
@@ -45,8 +46,6 @@ from core.mandate.rules.told import (
     is_refusal,
 )
 from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
-
-Moved = tuple[int, int]  # what a row took out of cash, what it brought in
 
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
@@ -84,10 +83,13 @@ def apply(
     if row.reverses_id is not None:
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     moved = spent_and_received(row)
-    state = _with_cash(state, row, moved)
     state = _with_unvalued(state, row, facts, moved)
+    executed = chain_fact(row, "executed") if row.kind in _TRADES else None
+    if executed is not None:
+        return _executed(state, row, executed, moved, facts)
+    state = _with_cash(state, row, moved)
     if row.kind in _TRADES:
-        state = _trade(state, row, facts, moved)
+        state = _trade(state, row, facts)
     elif row.kind is RowKind.FEE:
         state = _fee(state, row, told)
     else:
@@ -96,13 +98,18 @@ def apply(
         state = _refused(state, row, told)
     if row.reported_by is ReportedBy.AGENT:
         state = _with_report(state, row, facts)
+    last_row_at = _later(state.last_row_at, row.occurred_at)
+    return changed(state, status=_funded(state, facts), last_row_at=last_row_at)
+
+
+def _funded(state: MandateState, facts: MandateFacts) -> Status:
     if (
         state.status is Status.SIGNED
         and state.vault_address
         and state.deposited_usdc_e6 >= facts.budget_usdc_e6
     ):
-        state = changed(state, status=Status.WORKING)
-    return changed(state, last_row_at=_later(state.last_row_at, row.occurred_at))
+        return Status.WORKING
+    return state.status
 
 
 # Cash
@@ -136,22 +143,6 @@ def _with_cash(state: MandateState, row: LedgerRow, moved: Moved) -> MandateStat
             )
 
 
-def spent_and_received(row: NewRow) -> Moved:
-    """What a row took out of cash and what it brought in: an Executed says both, any other row by
-    its delta's sign.
-    """
-    delta = row.cash_delta_usdc_e6
-    executed = chain_fact(row, "executed")
-    if executed is not None:
-        spent, received = (
-            usable_usdc_e6(executed.get("spent")),
-            usable_usdc_e6(executed.get("received")),
-        )
-        if spent is not None and received is not None and received - spent == delta:
-            return spent, received
-    return max(0, -delta), max(0, delta)
-
-
 def _with_unvalued(
     state: MandateState, row: LedgerRow, facts: MandateFacts, moved: Moved
 ) -> MandateState:
@@ -176,18 +167,6 @@ def _with_unvalued(
     return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
 
 
-def chain_fact(row: NewRow, key: str) -> Mapping[str, Any] | None:
-    """payload[key] when it is an object and the agent did not write the row."""
-    fact = row.payload.get(key)
-    return (
-        fact
-        if fact is not None
-        and isinstance(fact, Mapping)
-        and row.reported_by is not ReportedBy.AGENT
-        else None
-    )
-
-
 # Kinds
 
 
@@ -202,18 +181,36 @@ def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mand
     return state
 
 
-def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts, moved: Moved) -> MandateState:
-    """A move, buy or sell: the chain's Executed on testnet, the agent's report on paper."""
-    executed = chain_fact(row, "executed")
-    if executed is None and (facts.market_mode is MarketMode.TESTNET or state.is_ended):
+def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """A move, buy or sell that no Executed tells of: on paper the agent's report."""
+    if facts.market_mode is MarketMode.TESTNET or state.is_ended:
         return state
-    if executed is None:
-        return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
+    return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
+
+
+def _executed(
+    state: MandateState,
+    row: LedgerRow,
+    executed: Mapping[str, Any],
+    moved: Moved,
+    facts: MandateFacts,
+) -> MandateState:
+    """A move, buy or sell as the chain tells it, cash and all: nearly every row of a long ledger,
+    so that the state is copied once.
+    """
     spent, received = moved
     batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
-    move = _move(state, row.occurred_at, batch.spent_usdc_e6)
-    flow = _flow(state, str(executed.get("target")), spent=spent, received=received)
-    return changed(state, last_batch=batch, **move, **flow)
+    return changed(
+        state,
+        cash_usdc_e6=state.cash_usdc_e6 + row.cash_delta_usdc_e6,
+        spent_usdc_e6=state.spent_usdc_e6 + spent,
+        received_usdc_e6=state.received_usdc_e6 + received,
+        status=_funded(state, facts),
+        last_batch=batch,
+        last_row_at=_later(state.last_row_at, row.occurred_at),
+        **_move(state, row.occurred_at, batch.spent_usdc_e6),
+        **_flow(state, str(executed.get("target")), spent=spent, received=received),
+    )
 
 
 def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> LastBatch:
@@ -238,7 +235,7 @@ def _flow(
     what comes back is not.
     """
     flows = {flow.target: flow for flow in state.targets}
-    flow = flows.get(target, TargetFlow(target=target))
+    flow = flows.get(target) or TargetFlow(target=target)
     flows[target] = TargetFlow(
         target=target,
         spent_usdc_e6=flow.spent_usdc_e6 + spent,

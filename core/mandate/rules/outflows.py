@@ -9,9 +9,10 @@ Laws
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.mandate.rules.fold import chain_fact, effective, spent_and_received
+from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateFacts
 from core.times import DAY_S
@@ -89,12 +90,13 @@ def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[
 
 
 def _batches(rows: Sequence[LedgerRow]) -> list[Outflow]:
-    sums: dict[tuple[str | None, object], Outflow] = {}
+    sums: dict[tuple[str | None, object], int] = {}
+    newest: dict[tuple[str | None, object], LedgerRow] = {}
     for row in rows:
         key = (row.tx_hash, row.payload["executed"].get("nonce"))
-        before = sums[key].amount_usdc_e6 if key in sums else 0
-        sums[key] = Outflow(_second(row), before + spent_and_received(row)[0], row.tx_hash, True)
-    return list(sums.values())
+        sums[key] = sums.get(key, 0) + spent_and_received(row)[0]
+        newest[key] = row
+    return [Outflow(_second(newest[key]), sums[key], key[0], True) for key in sums]
 
 
 def _present(listed: Iterable[Outflow]) -> tuple[Outflow, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from sys import intern
 from typing import Any, Final, TypeGuard
 
@@ -90,14 +91,16 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
     body = line["body"]
     if not isinstance(body, Mapping):
         raise InvalidParameterError("body", "an object")
-    _require_keys(body, BODY_KEYS | (body.keys() & {AUTHOR_KEY}), "body")
-    if (wrong := _wrong_form(tuple(map(type, map(body.__getitem__, _FORMS))))) is not None:
+    if body.keys() != BODY_KEYS:
+        _require_keys(body, BODY_KEYS | {AUTHOR_KEY} if AUTHOR_KEY in body else BODY_KEYS, "body")
+    if (wrong := _wrong_form(tuple(map(type, _values_of(body))))) is not None:
         raise InvalidParameterError(f"body.{wrong}", "has another form than a record's")
     _require_numbers(body)
     _require_reversal(body)
     return LedgerRow(
-        kind=_member(RowKind, body["kind"], "body.kind"),
-        reported_by=_member(ReportedBy, body["reported_by"], "body.reported_by"),
+        kind=_KINDS.get(body["kind"]) or _member(RowKind, body["kind"], "body.kind"),
+        reported_by=_REPORTERS.get(body["reported_by"])
+        or _member(ReportedBy, body["reported_by"], "body.reported_by"),
         occurred_at=_time(body["occurred_at"], "body.occurred_at"),
         base_key=body["base_key"],
         amount_usdc_e6=None
@@ -226,6 +229,8 @@ def is_hash(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and HASH_FORM.fullmatch(value) is not None
 
 
+_KINDS: Final = {kind.value: kind for kind in RowKind}
+_REPORTERS: Final = {by.value: by for by in ReportedBy}
 _TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
 _FORMS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(
@@ -236,6 +241,7 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("block_number", "chain_id", "log_index", "reverses_seq"), _WHOLE_OR_NONE),
     "payload": (dict,),
 }
+_values_of = itemgetter(*_FORMS)
 
 
 @lru_cache(maxsize=64)  # of all rows but a few, the types are those of the row before
@@ -253,16 +259,18 @@ _LEAST: Final[Mapping[str, int]] = {
 
 def _require_numbers(body: Mapping[str, Any]) -> None:
     for key, least in _LEAST.items():
-        if body[key] is not None and body[key] < least:
+        found = body[key]
+        if found is not None and found < least:
             raise InvalidParameterError(f"body.{key}", f"write {least} or more")
 
 
 def _require_reversal(body: Mapping[str, Any]) -> None:
     """A reversal names the same row twice, and nothing else names one."""
+    reverses = body["reverses_seq"]
+    if reverses is None:
+        return
     named = body["payload"].get("reverses_seq")
-    if body["reverses_seq"] is not None and (
-        type(named) is not int or named != body["reverses_seq"]
-    ):
+    if type(named) is not int or named != reverses:
         raise InvalidParameterError("body.reverses_seq", "name the row that the payload names")
 
 
@@ -280,6 +288,7 @@ def _member(kinds: Any, text: str, key: str) -> Any:
         raise InvalidParameterError(key, f"one of {', '.join(kinds)}") from error
 
 
+@lru_cache(maxsize=4_096)  # a ledger has few different amounts
 def _amount(text: str, key: str) -> UsdcE6:
     amount = usdc_e6_from_text(text, key)
     if usdc_text(amount) != text:
@@ -308,7 +317,12 @@ def _instant(text: str) -> datetime:
 
 def _hash_or_none(value: str | None, key: str) -> str | None:
     """Of a block or a transaction, which stands in many rows: each is kept once."""
-    return None if value is None else intern(_hash(value, key))
+    return None if value is None else _known_hash(value, key)
+
+
+@lru_cache(maxsize=1_024)
+def _known_hash(value: str, key: str) -> str:
+    return intern(_hash(value, key))
 
 
 def _hash(value: object, key: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.fold import chain_fact, spent_and_received
+from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import NewRow, RowKind
 from core.mandate.rules.state import MandateState

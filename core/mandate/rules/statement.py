@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.fold import spent_and_received
+from core.mandate.rules.moved import spent_and_received
 from core.mandate.rules.outflows import busiest_day, outflows
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.rows import LedgerRow, RowKind
