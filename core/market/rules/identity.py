@@ -196,11 +196,6 @@ class _Sets:
         low, high = sorted((self.root(one), self.root(other)))
         self._parent[high] = low
 
-    def copy(self) -> "_Sets":
-        made = _Sets(())
-        made._parent = dict(self._parent)  # noqa: SLF001 - its own class
-        return made
-
     def groups(self) -> dict[ContractKey, tuple[ContractKey, ...]]:
         found: defaultdict[ContractKey, list[ContractKey]] = defaultdict(list)
         for key in sorted(self._parent):
@@ -251,7 +246,10 @@ def _joined(
     for key, coins in coins_of.items():
         exchanges[strong.root(key)] |= {coin.exchange for coin in coins}
     anchored = {root for root, of in exchanges.items() if len(of) >= ANCHORED_FROM}
-    merged = strong.copy()
+    merged = _Sets(coins_of)
+    for root, keys in strong.groups().items():
+        for key in keys:
+            merged.join(root, key)
     weak = [
         (strong.root(one), strong.root(other))
         for (one, other), by in makers.items()
