@@ -86,8 +86,9 @@ class KindFigure:
 class WciFigure:
     """One window. rate, precision: None without units, which is not 0.
 
-    warnings_issued: rows in the window. warned_units: with a call in the window that could count,
-    older than 24 hours; warned_hits: those of them with an outcome 24 hours after it or later.
+    warnings_issued: rows in the window. warned_units: with a call in the window that could count, at
+    least 24 hours old and before the unit's last outcome; warned_hits: those of them with an outcome
+    24 hours after it or later.
     xflag_credit: units that cross_exchange_flag alone predicted; xflag_any: that it predicted too.
     """
 
@@ -244,8 +245,14 @@ def _units(table: _Table, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 def _warned(
     table: _Table, headline: npt.NDArray[np.bool_], since: int, now_us: int
 ) -> tuple[int, int]:
-    """Units whose first call of the window could count, and those with an outcome after it."""
-    chosen = table.call_counts & (table.call_us >= since) & (table.call_us <= now_us - LEAD_US)
+    """Units whose first call of the window could count, and those with an outcome after it. What is
+    issued at or after a unit's last outcome foretells nothing, and is no false alarm.
+    """
+    last = np.full(table.units, -1)
+    np.maximum.at(last, table.unit[headline], table.at_us[headline])
+    last[last < 0] = NEVER_US
+    chosen = table.call_counts & (table.call_us < last[table.call_unit])
+    chosen &= (table.call_us >= since) & (table.call_us <= now_us - LEAD_US)
     first = np.full(table.units, NEVER_US)
     np.minimum.at(first, table.call_unit[chosen], table.call_us[chosen])
     rows = headline & (first[table.unit] <= table.at_us - LEAD_US)
