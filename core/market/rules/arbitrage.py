@@ -205,7 +205,7 @@ def _matched(sides: Sequence[ArbSide]) -> dict[tuple[str, str], tuple[float, flo
     at_ask = at_bid = 0
     ask_left, bid_left = asks[0][1], bids[0][1]
     while asks[at_ask][0] < bids[at_bid][0]:
-        (cost, ask_size, buy_at), (gain, bid_size, sell_at) = asks[at_ask], bids[at_bid]
+        (cost, _, buy_at), (gain, _, sell_at) = asks[at_ask], bids[at_bid]
         base = min(ask_left, bid_left)
         had = found[buy_at, sell_at]
         found[buy_at, sell_at] = (had[0] + base, had[1] + base * cost, had[2] + base * gain)

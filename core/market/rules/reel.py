@@ -7,7 +7,7 @@ Laws
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -48,6 +48,14 @@ class GapObservation:
     is_actionable: bool
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodeStep:
+    """`ended`: the episode that this observation found ended. `going`: the one that goes on."""
+
+    ended: GapEpisode | None
+    going: GapEpisode | None
+
+
 def reel_row(last: ReelRow | None, seen: ArbPair, at: datetime) -> ReelRow | None:
     """None: nothing to tell."""
     if (
@@ -60,62 +68,38 @@ def reel_row(last: ReelRow | None, seen: ArbPair, at: datetime) -> ReelRow | Non
     return ReelRow(seen.buy_at, seen.sell_at, at, seen.gross_bps, before, seen.is_actionable)
 
 
-def step_episode(episode: GapEpisode | None, seen: GapObservation) -> GapEpisode | None:
-    """The pair's newest episode after one more observation. One that has ended is answered with its
-    end until another begins; None: there was none.
-    """
+def step_episode(going: GapEpisode | None, seen: GapObservation) -> EpisodeStep:
+    """After one more observation of the pair, not older than the last. `going`: without an end."""
     is_above = seen.gross_bps > GAP_BPS
-    if episode is not None and episode.ended_at is None:
-        ends_at = episode.last_above_at + ENDS_AFTER
-        if seen.at < ends_at or (is_above and seen.at == ends_at):
-            return _longer(episode, seen) if is_above else episode
-        episode = GapEpisode(
-            episode.began_at,
-            episode.last_above_at,
-            episode.peak_bps,
-            episode.was_actionable,
-            ends_at,
-        )
-    if is_above:
-        return GapEpisode(seen.at, seen.at, seen.gross_bps, seen.is_actionable, None)
-    return episode
+    ended = None
+    if going is not None and seen.at - going.last_above_at >= ENDS_AFTER:
+        ended, going = replace(going, ended_at=going.last_above_at + ENDS_AFTER), None
+    if not is_above:
+        return EpisodeStep(ended, going)
+    if going is None:
+        began = GapEpisode(seen.at, seen.at, seen.gross_bps, seen.is_actionable, None)
+        return EpisodeStep(ended, began)
+    going = replace(
+        going,
+        last_above_at=seen.at,
+        peak_bps=max(going.peak_bps, seen.gross_bps),
+        was_actionable=going.was_actionable or seen.is_actionable,
+    )
+    return EpisodeStep(ended, going)
 
 
 def episodes(seen: Iterable[GapObservation]) -> tuple[GapEpisode, ...]:
-    """All of one pair's, in the order of time."""
+    """All of one pair's, from its observations in the order of time."""
     found: list[GapEpisode] = []
-    now: GapEpisode | None = None
+    step = EpisodeStep(None, None)
     for one in seen:
-        now = step_episode(now, one)
-        if now is None:
-            continue
-        if found and found[-1].began_at == now.began_at:
-            found[-1] = now
-        else:
-            if found and found[-1].ended_at is None:
-                last = found[-1]
-                found[-1] = GapEpisode(
-                    last.began_at,
-                    last.last_above_at,
-                    last.peak_bps,
-                    last.was_actionable,
-                    last.last_above_at + ENDS_AFTER,
-                )
-            found.append(now)
-    return tuple(found)
+        step = step_episode(step.going, one)
+        if step.ended is not None:
+            found.append(step.ended)
+    return (*found, step.going) if step.going is not None else tuple(found)
 
 
 def actionable_share(seen: Sequence[GapObservation]) -> float | None:
     """Of the observations with a gap above 25 bps; None: there was none."""
     gaps = [one for one in seen if one.gross_bps > GAP_BPS]
     return sum(one.is_actionable for one in gaps) / len(gaps) if gaps else None
-
-
-def _longer(episode: GapEpisode, seen: GapObservation) -> GapEpisode:
-    return GapEpisode(
-        episode.began_at,
-        seen.at,
-        max(episode.peak_bps, seen.gross_bps),
-        episode.was_actionable or seen.is_actionable,
-        None,
-    )
