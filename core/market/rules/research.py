@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -235,11 +236,7 @@ def data_health(
     received, refused = len(received_at), sum(rejected.values())
     least_gap = max(GAP_FROM, 3 * cadence)
     edges = (since, *received_at, now)
-    gaps = tuple(
-        FeedGap(begin, end)
-        for begin, end in zip(edges, edges[1:], strict=False)
-        if end - begin >= least_gap
-    )
+    gaps = tuple(FeedGap(begin, end) for begin, end in pairwise(edges) if end - begin >= least_gap)
     coverage = min(received / expected, 1.0)
     skew_ms = float(np.median(skews_ms)) if skews_ms else None
     if not received:
