@@ -35,9 +35,11 @@ def grade_inputs(
     refused: int,
     volume_30d_mean_usd: float | None,
 ) -> GradeInputs | None:
-    """None: no valid sample. `first_seen_us`: of the listing's first one ever. `expected`: samples of the window at the listing's cadence; `refused`:
-    books of the window that came and were not valid. They count as covered, and not as up.
+    """None: no valid sample.
 
+    `first_seen_us`: of the listing's first one ever. `expected`: samples of the window at the
+    listing's cadence; `refused`: books of the window that came and were not valid. They count as
+    covered, and not as up.
     A side that ends before 10,000 dollars is dearer than any figure, so it stands above all in the
     median; where the median itself is such a sample, slip_10k_bps is None.
     """

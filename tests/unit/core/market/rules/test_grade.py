@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,11 @@ GOOD = GradeInputs(
     is_truncated=False,
 )
 PARTS = components(GOOD)
+
+
+def with_one(field: str, value: float) -> GradeInputs:
+    changed: dict[str, Any] = {field: value}
+    return replace(GOOD, **changed)
 
 
 def number(text: str) -> float:
@@ -111,7 +117,7 @@ def test_a_cut__belongs_to_the_better_letter(score: float, letter: str) -> None:
 def test_a_gate__shuts_past_its_bound(
     field: str, open_at: float, shut_at: float, gate: GradeGate
 ) -> None:
-    free, held = (grade(replace(GOOD, **{field: value})) for value in (open_at, shut_at))
+    free, held = (grade(with_one(field, value)) for value in (open_at, shut_at))
 
     assert free is not None
     assert held is not None
@@ -241,14 +247,12 @@ inputs = st.builds(
 
 
 def columns(rows: list[GradeInputs]) -> GradeColumns:
-    def column(name: str) -> np.ndarray:
+    def column(name: str) -> Any:
         values = [getattr(row, name) for row in rows]
         return np.array([math.nan if value is None else value for value in values], dtype=float)
 
-    return GradeColumns(
-        *(column(name) for name in GradeColumns.__slots__[:-1]),
-        is_truncated=np.array([row.is_truncated for row in rows]),
-    )
+    numbers = {name: column(name) for name in GradeColumns.__slots__ if name != "is_truncated"}
+    return GradeColumns(**numbers, is_truncated=np.array([row.is_truncated for row in rows]))
 
 
 def slow_score(row: GradeInputs) -> float | None:
@@ -405,4 +409,6 @@ def test_a_window_without_samples__has_no_inputs() -> None:
 
 def samples_of_none() -> WindowSamples:
     nothing = np.array([])
-    return WindowSamples(*[nothing] * 6, is_truncated=np.array([], dtype=np.bool_))
+    return WindowSamples(
+        nothing, nothing, nothing, nothing, nothing, nothing, np.array([], dtype=np.bool_)
+    )
