@@ -225,7 +225,9 @@ def partition(found: Identities) -> set[frozenset[ContractKey]]:
     return {frozenset(group.keys) for group in found.groups.values()}
 
 
-def closure(keys: set[ContractKey], pairs: set[frozenset[ContractKey]]) -> set[frozenset]:
+def closure(
+    keys: set[ContractKey], pairs: set[frozenset[ContractKey]]
+) -> set[frozenset[ContractKey]]:
     """The groups that the pairs make, by joining until nothing changes."""
     groups = {frozenset({key}) for key in keys}
     while True:
@@ -264,7 +266,7 @@ def slow_groups(rows: list[NetworkStatus]) -> set[frozenset[ContractKey]]:
         for other in strong
         if one != other and one & pair and other & pair
     }
-    small = {group for group in strong - large}
+    small = strong - large
     regions = [{group} for group in small]
     for one, other in weak:
         if one in small and other in small:
