@@ -185,7 +185,7 @@ _KO: Final = {
     "low_volume": "30일 거래대금 부족",
     "depth_trend": "호가 잔량 감소",
     "few_venues": "상장 거래소 부족",
-    "young": "상장 1년 미만",
+    "young": "상장 일 년 미만",
     "halts": "30일 입출금 중단",
     "foreign_designation": "타 거래소 지정",
     "cross_flag": "타 거래소발 경고",
