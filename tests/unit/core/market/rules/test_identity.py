@@ -302,34 +302,26 @@ def test_the_order_of_rows__is_no_matter(
     assert identify(tickers(mixed), mixed) == identify(tickers(rows), rows)
 
 
-@given(coins, st.lists(st.tuples(st.sampled_from((ETH, BSC, "eip155:10")), st.integers(1, 3))))
-def test_one_more_venue__never_joins_two_groups_of_three(
-    drawn: list[tuple[str, str, str, int]], claims: list[tuple[str, int]]
+HONEST = [
+    *listing("a", (ETH, 1)),
+    *listing("b", (ETH, 1)),
+    *listing("c", (BSC, 2), base="FAKE"),
+    *listing("d", (BSC, 2), base="FAKE"),
+]
+claims = st.tuples(
+    st.sampled_from(("LIE1", "LIE2", "LIE3")),
+    st.sampled_from((ETH, BSC, "eip155:10")),
+    st.integers(1, 3),
+)
+
+
+@given(st.lists(claims, max_size=12))
+def test_one_exchange__joins_no_two_groups_that_others_stand_behind_whatever_it_lists(
+    drawn: list[tuple[str, str, int]],
 ) -> None:
-    """The poisoning guard, of a venue that lists whatever it likes under one new name."""
-    honest = rows_of(drawn)
-    lies = [says("liar", "LIE", chain, address(n)) for chain, n in claims]
-    before = identify(tickers(honest), honest)
-    rows = [*honest, *lies]
-    after = identify(tickers(rows), rows)
-    behind = {
-        root: {coin.exchange for coin in group.coins} for root, group in before.groups.items()
-    }
-    claimed = {key_of(lie) for lie in lies}
-    for one, other in combinations(before.groups, 2):
-        if not (
-            claimed & set(before.groups[one].keys) and claimed & set(before.groups[other].keys)
-        ):
-            continue
-        if all(len(behind[root]) >= ANCHORED_FROM for root in (one, other)) and all(
-            is_strong(before, root) for root in (one, other)
-        ):
-            joined = {group for group in partition(after) if {one, other} <= group}
-            assert joined == set()
+    rows = [*HONEST, *(says("liar", base, chain, address(n)) for base, chain, n in drawn)]
+    found = identify(tickers(rows), rows)
 
-
-def is_strong(found: Identities, root: ContractKey) -> bool:
-    """All links inside the group are made by two venues."""
-    links = {link for one in found.tickers.values() for link in one.links}
-    keys = set(found.groups[root].keys)
-    return not any(link.is_weak for link in links if {link.one, link.other} & keys)
+    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+    assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
+    assert found.is_same(Coin("c", "FAKE"), Coin("d", "FAKE"))

@@ -7,8 +7,8 @@ import pytest
 from core.market.facts import NetworkStatus
 from core.market.rules.transfer import (
     GateState,
-    TransferReach,
     TransferGate,
+    TransferReach,
     any_open,
     gate,
     token_transfer,
