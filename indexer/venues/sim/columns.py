@@ -102,7 +102,8 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
     own = noise(mixed(keys, np.array([[1]])), at_s, 90) + noise(
         mixed(keys, np.array([[2]])), at_s, 9_000
     )
-    usd = _usd_prices(world, at_s)[traits.coin_rows[rows]]
+    coins, places = np.unique(traits.coin_rows[rows], return_inverse=True)
+    usd = _usd_prices(world, at_s, coins)[places]
     usd *= (1.0 + own * traits.drift[rows]) * grid.factor[SimKnob.PRICE]
     fx = _fx(world, at_s)[traits.quote_rows[rows]]
     calm = noise(mixed(keys, np.array([[3]])), at_s, 600)
@@ -198,13 +199,14 @@ def _traits(world: SimWorld) -> _Traits:
     )
 
 
-def _usd_prices(world: SimWorld, at_s: Seconds) -> Floats:
+def _usd_prices(world: SimWorld, at_s: Seconds, coin_rows: Rows) -> Floats:
     """(coins, times)."""
+    coins = [world.coins[row] for row in coin_rows.tolist()]
     market = walk(keys_of([(world.seed, "market")]), at_s, 0.02, _WALK_S)
-    names = [(world.seed, "price", one.ticker, int(one.twin)) for one in world.coins]
+    names = [(world.seed, "price", one.ticker, int(one.twin)) for one in coins]
     own = walk(keys_of(names), at_s, 0.025, _WALK_S)
-    is_stable = np.array([[one.asset_class == "stablecoin"] for one in world.coins])
-    base = np.array([[one.price_usd] for one in world.coins])
+    is_stable = np.array([[one.asset_class == "stablecoin"] for one in coins])
+    base = np.array([[one.price_usd] for one in coins])
     return np.asarray(base * np.exp(np.where(is_stable, own * 0.01, own + market)))
 
 
@@ -229,9 +231,7 @@ class _Turned:
         place = np.full(len(world.listings), -1)
         place[rows] = np.arange(rows.size)
         first, last = int(at_s.min()), int(at_s.max())
-        for effect in script_of(world).effects:
-            if effect.start_s > last or effect.end_s <= first:
-                continue
+        for effect in script_of(world).between(first, last):
             mine = place[list(effect.rows)]
             cells = np.ix_(mine[mine >= 0], (effect.start_s <= at_s) & (at_s < effect.end_s))
             if effect.knob not in FACTORS:

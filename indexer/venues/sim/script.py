@@ -27,6 +27,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.market.facts import NoticeKind, NoticeScope
 from indexer.venues.sim.cast import EXCHANGES, HALTED
 from indexer.venues.sim.noise import key_of
@@ -114,10 +117,17 @@ _KOREAN: Final = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimScript:
     effects: tuple[SimEffect, ...]
     declarations: tuple[SimDeclaration, ...]
+    starts_s: NDArray[np.int64]  # of the effects
+    ends_s: NDArray[np.int64]
+
+    def between(self, first_s: int, last_s: int) -> Iterator[SimEffect]:
+        """The effects that hold at a moment of it, both ends included."""
+        places = np.flatnonzero((self.starts_s <= last_s) & (self.ends_s > first_s))
+        return (self.effects[place] for place in places.tolist())
 
 
 @lru_cache(maxsize=8)
@@ -128,7 +138,10 @@ def script_of(world: SimWorld) -> SimScript:
     for number in range(WAVES):
         _wave(made, number)
     return SimScript(
-        tuple(made.effects), tuple(sorted(made.declarations, key=lambda one: (one.at, one.id)))
+        tuple(made.effects),
+        tuple(sorted(made.declarations, key=lambda one: (one.at, one.id))),
+        np.array([one.start_s for one in made.effects], dtype=np.int64),
+        np.array([one.end_s for one in made.effects], dtype=np.int64),
     )
 
 

@@ -72,6 +72,7 @@ class SimWorld:
     coins: tuple[SimCoin, ...]
     listings: tuple[SimListing, ...]
     row_of: Mapping[tuple[str, str, str], int]
+    rows_by_base: Mapping[tuple[str, str], tuple[int, ...]]
     rows_at: Mapping[str, NDArray[np.int64]]
 
     @property
@@ -85,11 +86,7 @@ class SimWorld:
 
     def rows_of(self, exchange: str, ticker: str) -> tuple[int, ...]:
         """All pairs of a coin at an exchange."""
-        return tuple(
-            one.row
-            for one in self.listings
-            if one.exchange == exchange and one.coin.ticker == ticker
-        )
+        return self.rows_by_base.get((exchange, ticker), ())
 
     def contract_of(self, coin: SimCoin, chain: str) -> str:
         """The contract of a coin on one of its chains, of the chain's own form."""
@@ -120,12 +117,17 @@ def world_of(seed: int, origin: datetime, size: int = SIZE) -> SimWorld:
         for exchange, quote in places:
             if len(listings) < size:
                 listings.append(SimListing(len(listings), coin_row, exchange, coin, quote))
+    by_base: dict[tuple[str, str], tuple[int, ...]] = {}
+    for one in listings:
+        key = one.exchange, one.coin.ticker
+        by_base[key] = (*by_base.get(key, ()), one.row)
     return SimWorld(
         seed,
         origin,
         tuple(coins),
         tuple(listings),
         {(one.exchange, one.coin.ticker, one.quote): one.row for one in listings},
+        by_base,
         {
             name: np.array([one.row for one in listings if one.exchange == name], dtype=np.int64)
             for name in EXCHANGES
