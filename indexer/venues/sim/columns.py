@@ -65,14 +65,16 @@ class SimColumns:
         """The exchange shows fewer levels than there are."""
         return np.broadcast_to(self.shown_levels < LEVELS, self.mid.shape)
 
-    def depth_usd(self, side_usd: Floats, within: float) -> Floats:
+    def depth_usd(self, within: float, *, is_bid: bool) -> Floats:
         """What stands within that share of the mid on a side, of what the exchange shows."""
-        reach = within - self.spread_bps / 2e4
-        levels = np.searchsorted(_GRID, reach + 1e-12, side="right")
-        return np.where(reach < -1e-12, 0.0, side_usd * _SUM[np.minimum(levels, self.shown_levels)])
+        sign, half = -1.0 if is_bid else 1.0, self.spread_bps / 2e4
+        reach = within + 1e-9 - half
+        levels = np.searchsorted(_GRID, np.maximum(reach, 0.0), side="right")
+        levels = np.where(reach < 0, 0, np.minimum(levels, self.shown_levels))
+        return (self.bid_usd if is_bid else self.ask_usd) * _worth(levels, 1.0 + sign * half, sign)
 
     def slip_bps(self, size_usd: float, *, is_buy: bool) -> Floats:
-        """Of walking the book with that many dollars; NaN where it ends before."""
+        """What taking that many dollars costs against the mid; NaN where the book ends before."""
         sign = 1.0 if is_buy else -1.0
         side, half = (self.ask_usd if is_buy else self.bid_usd), self.spread_bps / 2e4
         touch = 1.0 + sign * half
