@@ -10,7 +10,7 @@ import importlib
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -35,6 +35,16 @@ from core.market.facts import (
     VenueFault,
 )
 from indexer.venues.chains import chain_of, is_own_coin
+from indexer.venues.parsing import (
+    UNEXPECTED_SHAPES,
+    about_row,
+    candle_of,
+    of_rows,
+    parsed,
+    side_of,
+    smallest_of,
+    volume_of,
+)
 from indexer.venues.port import (
     MAX_CANDLES,
     MAX_FAULTS,
@@ -55,7 +65,6 @@ from indexer.venues.reading import (
     Row,
     RowError,
     needed_text,
-    number_of,
     positive_in,
     row_of,
     rows_in,
@@ -68,9 +77,6 @@ CALL_S: Final = 20.0  # a call with all its requests
 REQUEST_MS: Final = 10_000
 _TICKER: Final = re.compile(TICKER_PATTERN)
 _QUERY: Final = re.compile(r"\?\S*")
-# What ccxt's parser raises for an answer of another shape: it reads dicts and lists as they come.
-_SHAPE: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -101,7 +107,7 @@ class CcxtVenue:
         is_paced = source is Source.LIVE
         # The key goes to the calls alone that need one.
         self._keys = keys
-        self._client = _client(exchange, transport, self._quirks.options, None, is_paced)
+        self._client = _client(exchange, transport, now, self._quirks.options, None, is_paced)
         self._others: dict[str, Any] = {}
         self._is_paced = is_paced
         self._symbols: dict[str, str] = {}  # native id -> ccxt's symbol
@@ -115,7 +121,7 @@ class CcxtVenue:
         spot = [one for one in rows if not isinstance(one, dict) or one.get("spot") is True]
         if len(spot) > MAX_MARKETS:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, f"{len(spot)} markets")
-        answer = _parsed(spot, self._market, lambda one: row_of(one).get("id"))
+        answer = parsed(spot, self._market, lambda one: row_of(one).get("id"))
         if spot and not answer.values:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no market can be read")
         good = {one.native_id for one in answer.values}
@@ -128,8 +134,8 @@ class CcxtVenue:
         if wanted is None or (wanted.call.needs_key and self._keys is None):
             return None
         rows = await self._raw(wanted.call)
-        answer = _parsed(
-            rows, lambda row: [self._network(one) for one in wanted.read(row_of(row))], _about_row
+        answer = parsed(
+            rows, lambda row: [self._network(one) for one in wanted.read(row_of(row))], about_row
         )
         statuses = tuple(one for group in answer.values for one in group)
         if len(statuses) > MAX_NETWORKS or (rows and not statuses):
@@ -141,7 +147,7 @@ class CcxtVenue:
         found = await self._call(self._client.fetch_tickers())
         rows = row_of(found) if isinstance(found, dict) else {}
         known = [one for symbol, one in rows.items() if symbol in self._ids]
-        answer = _parsed(known[:MAX_MARKETS], self._ticker, lambda one: row_of(one).get("symbol"))
+        answer = parsed(known[:MAX_MARKETS], self._ticker, lambda one: row_of(one).get("symbol"))
         if not answer.values:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no ticker of a known market")
         return answer
@@ -165,7 +171,7 @@ class CcxtVenue:
             VenueFault("no_book", one) for symbol, one in symbols.items() if symbol not in rows
         ]
         there = [(one, rows[symbol]) for symbol, one in symbols.items() if symbol in rows]
-        answer = _parsed(there, lambda one: self._book(one[0], one[1], limit), lambda one: one[0])
+        answer = parsed(there, lambda one: self._book(one[0], one[1], limit), lambda one: one[0])
         return Parsed(answer.values, (*missing, *answer.faults))
 
     async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
@@ -174,7 +180,9 @@ class CcxtVenue:
         symbol = await self._symbol(native_id)
         since_ms, most = int(since.timestamp() * 1_000), min(limit, MAX_CANDLES)
         found = await self._call(self._client.fetch_ohlcv(symbol, "1m", since_ms, most))
-        answer = _parsed(self._listed(found, MAX_CANDLES * 2)[:most], _candle, lambda one: "candle")
+        answer = parsed(
+            self._listed(found, MAX_CANDLES * 2)[:most], candle_of, lambda one: "candle"
+        )
         return Parsed(tuple(sorted(answer.values, key=lambda one: one.at)), answer.faults)
 
     async def notices(self, since: datetime) -> Parsed[Notice] | None:
@@ -188,7 +196,7 @@ class CcxtVenue:
             if wanted.call.needs_key and self._keys is None:
                 continue
             rows = await self._raw(wanted.call)
-            answer = _parsed(rows, _of_rows(wanted.read), _about_row)
+            answer = parsed(rows, of_rows(wanted.read), about_row)
             faults += answer.faults
             for read in answer.values:
                 if read is not None and since <= read.published_at <= now:
@@ -224,7 +232,7 @@ class CcxtVenue:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, error) from error
         except BaseError as error:
             raise self._error(VenueErrorReason.REFUSED, error) from error
-        except (*_SHAPE, RecursionError) as error:
+        except (*UNEXPECTED_SHAPES, RecursionError) as error:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, type(error).__name__) from error
 
     async def _raw(self, call: RawCall) -> list[object]:
@@ -234,7 +242,9 @@ class CcxtVenue:
             if name not in self._others:
                 options = {} if call.ccxt_class else self._quirks.options
                 keys = self._keys if call.needs_key else None
-                self._others[name] = _client(name, self._transport, options, keys, self._is_paced)
+                self._others[name] = _client(
+                    name, self._transport, self._now, options, keys, self._is_paced
+                )
             client = self._others[name]
         found = await self._call(getattr(client, call.method)(dict(call.params)))
         return self._understood(lambda: call.rows(found))
@@ -279,7 +289,7 @@ class CcxtVenue:
             self._symbols[native_id] = row["symbol"]
             self._ids[row["symbol"]] = native_id
             told.append(row)
-        self._bases = frozenset(str(one["baseId"]) for one in told)
+        self._bases = frozenset(self._natives(one)[0] for one in told)
         self._client.set_markets(told)
 
     def _native_id(self, row: Row) -> str:
@@ -287,11 +297,16 @@ class CcxtVenue:
             return needed_text(row, "id")
         return f"{needed_text(row, 'baseId')}/{needed_text(row, 'quoteId')}"
 
+    def _natives(self, row: Row) -> tuple[str, str]:
+        base, quote = self._quirks.native_keys or ("baseId", "quoteId")
+        source = row_of(row.get("info")) if self._quirks.native_keys else row
+        return needed_text(source, base), needed_text(source, quote)
+
     def _market(self, value: object) -> Market:
         row = row_of(value)
         info = row.get("info")
         flags = self._quirks.flags(info if isinstance(info, dict) else {})
-        native_base, native_quote = needed_text(row, "baseId"), needed_text(row, "quoteId")
+        native_base, native_quote = self._natives(row)
         base, quote = self._ticker_of(native_base), self._ticker_of(native_quote)
         is_stable = base in STABLECOINS
         return Market(
@@ -306,7 +321,7 @@ class CcxtVenue:
             has_st_tag=flags.has_st_tag,
             has_caution=flags.has_caution,
             listed_at=time_of_ms(row.get("created")),
-            min_size_quote=_smallest(row),
+            min_size_quote=smallest_of(row),
         )
 
     def _ticker_of(self, native: str) -> str:
@@ -340,7 +355,7 @@ class CcxtVenue:
             last=positive_in(row, "last"),
             bid=positive_in(row, "bid"),
             ask=positive_in(row, "ask"),
-            volume_24h_quote=_volume(row),
+            volume_24h_quote=volume_of(row),
             at=time_of_ms(row.get("timestamp")),
         )
 
@@ -350,7 +365,7 @@ class CcxtVenue:
 
     def _book(self, native_id: str, value: object, limit: int | None) -> Book:
         row = row_of(value)
-        bids, asks = _side(row.get("bids")), _side(row.get("asks"))
+        bids, asks = side_of(row.get("bids")), side_of(row.get("asks"))
         most = min(limit or self.capabilities.max_book_levels, MAX_LEVELS)
         return Book(
             exchange=self.exchange,
@@ -386,11 +401,12 @@ class CcxtVenue:
 def _client(
     name: str,
     transport: Transport,
+    now: Callable[[], datetime],
     options: Mapping[str, Any],
     keys: VenueKeys | None,
     is_paced: bool,
 ) -> Any:
-    made = client_class(getattr(importlib.import_module(f"ccxt.pro.{name}"), name), transport)
+    made = client_class(getattr(importlib.import_module(f"ccxt.pro.{name}"), name), transport, now)
     settings: dict[str, Any] = {
         "enableRateLimit": is_paced,
         "timeout": REQUEST_MS,
@@ -399,97 +415,3 @@ def _client(
     if keys is not None:
         settings |= {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password}
     return made(settings)
-
-
-def _parsed(
-    rows: Iterable[object], read: Callable[[Any], R], about: Callable[[Any], object]
-) -> Parsed[R]:
-    """Each row by itself. A row that `read` refuses is a fault; so is one of a shape that it did not
-    expect.
-    """
-    values: list[R] = []
-    faults: list[VenueFault] = []
-    left_out = 0
-    for row in rows:
-        try:
-            values.append(read(row))
-        except RowError as error:
-            fault = VenueFault(error.what, _named(row, about) or error.about)
-        except _SHAPE as error:
-            fault = VenueFault("another_shape", _named(row, about), {"error": type(error).__name__})
-        else:
-            continue
-        if len(faults) < MAX_FAULTS - 1:
-            faults.append(fault)
-        else:
-            left_out += 1
-    if left_out:
-        faults.append(VenueFault("more_faults", str(left_out)))
-    return Parsed(tuple(values), tuple(faults))
-
-
-def _of_rows(read: Callable[[Row], R]) -> Callable[[object], R]:
-    return lambda row: read(row_of(row))
-
-
-def _named(row: object, about: Callable[[Any], object]) -> str:
-    try:
-        return shortened(about(row) or "")
-    except RowError:
-        return ""
-
-
-def _about_row(row: object) -> object:
-    found = row_of(row)
-    return next(
-        (
-            found[one]
-            for one in ("coin", "currency", "ccy", "symbol", "id", "title", "key")
-            if one in found
-        ),
-        "",
-    )
-
-
-def _side(value: object) -> tuple[tuple[float, float], ...]:
-    """NaN and what is not above zero are left to who judges the book; what is no number at all is
-    none. Errors: RowError.
-    """
-    if not isinstance(value, list):
-        raise RowError("not_a_list", "book")
-    levels = []
-    for one in value[: MAX_LEVELS + 1]:
-        if not isinstance(one, list | tuple) or len(one) < 2:
-            raise RowError("not_a_level", one)
-        price, size = one[0], one[1]
-        if not isinstance(price, int | float) or not isinstance(size, int | float):
-            raise RowError("not_a_number", one)
-        levels.append((float(price), float(size)))
-    return tuple(levels)
-
-
-def _candle(value: object) -> Candle:
-    if not isinstance(value, list) or len(value) < 6:
-        raise RowError("not_a_candle", value)
-    at, numbers = time_of_ms(value[0]), [number_of(one) for one in value[1:6]]
-    if at is None or any(one is None or one < 0 for one in numbers) or 0 in numbers[:4]:
-        raise RowError("not_a_candle", value)
-    first, high, low, last, volume = (float(one) for one in numbers if one is not None)
-    if not low <= min(first, last) <= max(first, last) <= high:
-        raise RowError("candle_out_of_order", value[0])
-    return Candle(at.astimezone(UTC), first, high, low, last, volume)
-
-
-def _volume(row: Row) -> float | None:
-    """In the quote; of the base's where the venue gives no other."""
-    quote = number_of(row.get("quoteVolume"))
-    if quote is None:
-        base, last = number_of(row.get("baseVolume")), number_of(row.get("last"))
-        quote = None if base is None or last is None else base * last
-    return quote if quote is not None and quote >= 0 else None
-
-
-def _smallest(row: Row) -> float | None:
-    limits = row.get("limits")
-    cost = limits.get("cost") if isinstance(limits, dict) else None
-    return positive_in(cost, "min") if isinstance(cost, dict) else None

@@ -9,8 +9,9 @@ shapes and quirks of a venue are read by the same code whatever the answer came 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 import aiohttp
@@ -88,12 +89,18 @@ class LiveTransport:
         return b"".join(parts).decode("utf-8", "replace")
 
 
-def client_class(base: type[Any], transport: Transport) -> type[Any]:
+def client_class(base: type[Any], transport: Transport, now: Callable[[], datetime]) -> type[Any]:
     """A ccxt exchange whose requests go through the transport. It opens no session of its own but
-    for a websocket.
+    for a websocket, and its time is `now`.
     """
 
     class OverTransport(base):  # type: ignore[misc]  # the base is chosen at run time
+        def milliseconds(self) -> int:
+            return int(now().timestamp() * 1_000)
+
+        def seconds(self) -> int:
+            return int(now().timestamp())
+
         async def fetch(
             self, url: str, method: str = "GET", headers: Any = None, body: Any = None
         ) -> Any:

@@ -106,6 +106,7 @@ class VenueQuirks:
     tickers: Mapping[str, str] = field(default_factory=dict)
     tells_st_tag: bool = False
     tells_caution: bool = False
+    native_keys: tuple[str, str] | None = None  # of its row, where ccxt gives its own names as ids
     has_candles: bool = True
     names_pairs: bool = True  # a market has an id that stays
     books_a_call: int = 1

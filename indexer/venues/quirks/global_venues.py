@@ -260,7 +260,10 @@ KUCOIN: Final = VenueQuirks(
     flags=_kucoin_flags,
     levels=(20, 100),
     books_per_minute=1_300,
-    options={**_SPOT, "fetchTickersFees": False},
+    options={
+        "defaultType": "spot",
+        "fetchMarkets": {"types": ["spot"], "fetchTickersFees": False},
+    },
     tells_st_tag=True,
     networks=NetworkCall(
         RawCall(

@@ -254,6 +254,7 @@ KRAKEN: Final = VenueQuirks(
     levels=(10, 25, 100, 500),
     books_per_minute=33,
     tickers=_KRAKEN_TICKERS,
+    native_keys=("base", "quote"),
     networks=NetworkCall(
         RawCall("publicGetAssets", rows=_kraken_rows),
         _kraken_networks,

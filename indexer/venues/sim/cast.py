@@ -51,7 +51,7 @@ _EXCHANGES = (
     SimExchange("binance", "USDT", 1.0, "{base}{quote}", _tells()),
     SimExchange("bybit", "USDT", 0.6, "{base}{quote}", _tells(st_tag=True)),
     SimExchange("okx", "USDT", 0.6, "{base}-{quote}", _tells()),
-    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _tells(currencies=False, networks=False)),
+    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _tells(currencies=False)),
     SimExchange("kraken", "USD", 0.35, "{base}/{quote}", _tells(networks=False, contracts=False)),
     SimExchange("kucoin", "USDT", 0.25, "{base}-{quote}", _tells(st_tag=True)),
     SimExchange("gate", "USDT", 0.25, "{base}_{quote}", _tells(st_tag=True)),

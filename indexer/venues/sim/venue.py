@@ -74,7 +74,7 @@ class SimVenue:
 
     async def networks(self) -> Parsed[NetworkStatus] | None:
         tells = self.capabilities
-        if not tells.currencies:
+        if not tells.currencies and not tells.contracts:
             return None
         found, absent, seen = self._now_columns(), self._absent(), set[str]()
         values: list[NetworkStatus] = []
@@ -89,8 +89,8 @@ class SimVenue:
                         exchange=self.exchange,
                         native_base=one.native_base,
                         chain=chain,
-                        can_deposit=bool(found.can_deposit[place, 0]),
-                        can_withdraw=bool(found.can_withdraw[place, 0]),
+                        can_deposit=_told(found.can_deposit[place, 0]),
+                        can_withdraw=_told(found.can_withdraw[place, 0]),
                         contract=self._world.contract_of(one.coin, chain) if has_contract else None,
                         is_native=one.coin.is_native and tells.networks,
                         withdraw_fee=round(1.5 / one.coin.price_usd, 8),
@@ -271,3 +271,7 @@ class SimVenue:
             )
             if has
         ]
+
+
+def _told(flag: np.int8) -> bool | None:
+    return None if flag < 0 else bool(flag)

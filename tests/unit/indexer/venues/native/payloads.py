@@ -25,7 +25,10 @@ AAAQ = {
     **dict.fromkeys(("binance", "bybit", "bitget", "mexc"), "AAAQUSDT"),
     **dict.fromkeys(("okx", "kucoin"), "AAAQ-USDT"),
     **dict.fromkeys(("upbit", "bithumb"), "KRW-AAAQ"),
-    "gate": "AAAQ_USDT", "coinone": "AAAQ/KRW", "coinbase": "AAAQ-USD", "kraken": "AAAQUSD",
+    "gate": "AAAQ_USDT",
+    "coinone": "AAAQ/KRW",
+    "coinbase": "AAAQ-USD",
+    "kraken": "AAAQUSD",
 }
 KEYS = VenueKeys("a key of a test", "a secret of a test", "a password of a test")
 
