@@ -121,13 +121,13 @@ class CcxtVenue:
         spot = [one for one in rows if not isinstance(one, dict) or one.get("spot") is True]
         if len(spot) > MAX_MARKETS:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, f"{len(spot)} markets")
-        answer = parsed(spot, self._market, lambda one: row_of(one).get("id"))
+        answer = parsed(
+            spot, lambda one: (self._market(one), row_of(one)), lambda one: row_of(one).get("id")
+        )
         if spot and not answer.values:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no market can be read")
-        good = {one.native_id for one in answer.values}
-        named = [one for one in spot if self._native_id(row_of(one)) in good]
-        self._known(named)
-        return answer
+        self._known(row for _, row in answer.values)
+        return Parsed(tuple(market for market, _ in answer.values), answer.faults)
 
     async def networks(self) -> Parsed[NetworkStatus] | None:
         wanted = self._quirks.networks
@@ -276,13 +276,13 @@ class CcxtVenue:
             raise self._error(VenueErrorReason.REFUSED, f"no market {shortened(native_id)}")
         return symbol
 
-    def _known(self, rows: Iterable[object]) -> None:
+    def _known(self, rows: Iterable[Row]) -> None:
         """Tell ccxt of the markets that could be read, each with a symbol of its own: where two have
         one, the second keeps its id as its symbol.
         """
         self._symbols, self._ids, told = {}, {}, []
         for one in rows:
-            row = dict(row_of(one))
+            row = dict(one)
             native_id = self._native_id(row)
             if row["symbol"] in self._ids:
                 row["symbol"] = native_id
