@@ -1,0 +1,201 @@
+"""What every venue owes the scanner, held by the simulator, by ccxt over payloads in each
+exchange's own shape, and by the replay of what was recorded of those.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from core.listings.rules import TICKER_PATTERN
+from core.market.facts import Market, MarketStatus, Source
+from indexer.venues.ccxt_venue import CcxtVenue
+from indexer.venues.port import Venue, VenueError, VenueErrorReason
+from indexer.venues.replay import RecordingTransport, ReplayTransport
+from indexer.venues.sim.cast import EXCHANGES as SIMULATED
+from indexer.venues.sim.venue import SimVenue
+from indexer.venues.sim.world import world_of
+from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
+from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
+
+T = TypeVar("T")
+WAYS = [
+    *(f"simulated {one}" for one in SIMULATED),
+    *(f"live {one}" for one in PAYLOADS),
+    *(f"replay {one}" for one in PAYLOADS),
+]
+
+
+def asked(call: Awaitable[T]) -> T:
+    async def run() -> T:
+        return await call
+
+    return asyncio.run(run())
+
+
+async def everything(venue: Venue) -> None:
+    """One call of each kind, so that a recording has them."""
+    native_id = AAAQ[venue.exchange]
+    await venue.markets()
+    await venue.networks()
+    await venue.tickers()
+    await venue.book(native_id, 20)
+    await venue.candles(native_id, NOW - timedelta(minutes=2), 2)
+    await venue.notices(NOW - timedelta(days=90))
+    await venue.close()
+
+
+@pytest.fixture(params=WAYS)
+def venue(request: pytest.FixtureRequest, tmp_path: Path) -> Venue:
+    way, exchange = request.param.split()
+    if way == "simulated":
+        return SimVenue(exchange, world_of(7, NOW), lambda: NOW)
+    if way == "live":
+        return venue_of(exchange)
+    recorder = RecordingTransport(PayloadTransport(PAYLOADS[exchange]), tmp_path)
+    asked(everything(CcxtVenue(exchange, recorder, lambda: NOW)))
+    return CcxtVenue(exchange, ReplayTransport(tmp_path), lambda: NOW, source=Source.REPLAY)
+
+
+def a_trading(venue: Venue, markets: tuple[Market, ...]) -> str:
+    if venue.source is not Source.SIMULATED:
+        return AAAQ[venue.exchange]
+    return next(one.native_id for one in markets if one.status is MarketStatus.TRADING)
+
+
+def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(venue: Venue) -> None:
+    markets = asked(venue.markets()).values
+
+    assert {one.exchange for one in markets} == {venue.exchange}
+    assert len({one.native_id for one in markets}) == len(markets) > 0
+    assert all(
+        re.fullmatch(TICKER_PATTERN, ticker) for one in markets for ticker in (one.base, one.quote)
+    )
+
+
+def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: Venue) -> None:
+    markets = asked(venue.markets()).values
+    told = venue.capabilities
+
+    assert told.st_tag or {one.has_st_tag for one in markets} == {None}
+    assert told.caution or {one.has_caution for one in markets} == {None}
+
+
+def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: Venue) -> None:
+    markets = asked(venue.markets()).values
+    told = venue.capabilities
+
+    assert not told.st_tag or {one.has_st_tag for one in markets} - {None}
+    assert not told.caution or {one.has_caution for one in markets} - {None}
+
+
+def test_networks__are_none_where_the_venue_can_tell_nothing_of_them(venue: Venue) -> None:
+    told = venue.capabilities
+    found = asked(venue.networks())
+
+    assert (found is None) == (not told.currencies and not told.contracts)
+
+
+def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: Venue) -> None:
+    found = asked(venue.networks())
+    if found is None:
+        return
+    told, values = venue.capabilities, found.values
+    named = {one.chain for one in values if not one.chain.startswith("unknown:")}
+
+    assert values
+    assert bool(named) == told.networks
+    assert bool({one.contract for one in values} - {None}) == told.contracts
+    assert any(one.can_deposit is not None for one in values) == told.currencies
+    assert "" not in {one.contract for one in values}
+
+
+def test_tickers__are_of_markets_that_the_venue_lists(venue: Venue) -> None:
+    listed = {one.native_id for one in asked(venue.markets()).values}
+    tickers = asked(venue.tickers()).values
+
+    assert tickers
+    assert {one.native_id for one in tickers} <= listed
+
+
+def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: Venue) -> None:
+    native_id = a_trading(venue, asked(venue.markets()).values)
+    book = asked(venue.book(native_id, 20))
+
+    assert (book.exchange, book.native_id) == (venue.exchange, native_id)
+    assert [price for price, _ in book.bids] == sorted((p for p, _ in book.bids), reverse=True)
+    assert [price for price, _ in book.asks] == sorted(price for price, _ in book.asks)
+    assert book.bids[0][0] < book.asks[0][0]
+    assert book.received_at == NOW
+    assert book.at is None or NOW - timedelta(minutes=1) < book.at <= NOW
+    assert max(len(book.bids), len(book.asks)) <= venue.capabilities.max_book_levels
+
+
+def test_books__of_one_market__are_its_book(venue: Venue) -> None:
+    native_id = a_trading(venue, asked(venue.markets()).values)
+    if venue.source is Source.REPLAY and venue.capabilities.books_a_call > 1:
+        return  # another request than that of one book, and not recorded
+    found = asked(venue.books((native_id,), 20))
+
+    assert found.values == (asked(venue.book(native_id, 20)),)
+
+
+def test_more_books_than_a_call_gives__are_refused(venue: Venue) -> None:
+    many = ("no such market",) * (venue.capabilities.books_a_call + 1)
+
+    with pytest.raises(VenueError) as refused:
+        asked(venue.books(many, 20))
+
+    assert refused.value.reason is VenueErrorReason.REFUSED
+
+
+@pytest.mark.parametrize("call", ["book", "candles"])
+def test_an_unknown_market__is_refused(venue: Venue, call: str) -> None:
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "book": lambda: venue.book("no such market", 20),
+        "candles": lambda: venue.candles("no such market", NOW - timedelta(minutes=2), 2),
+    }
+    if call == "candles" and not venue.capabilities.candles:
+        assert asked(calls[call]()) is None
+        return
+
+    with pytest.raises(VenueError) as refused:
+        asked(calls[call]())
+
+    assert (refused.value.reason, refused.value.exchange) == (
+        VenueErrorReason.REFUSED,
+        venue.exchange,
+    )
+
+
+def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: Venue) -> None:
+    native_id = a_trading(venue, asked(venue.markets()).values)
+    found = asked(venue.candles(native_id, NOW - timedelta(minutes=2), 2))
+
+    assert (found is not None) == venue.capabilities.candles
+    if found is not None:
+        assert [NOW - one.at for one in found.values] == [
+            timedelta(minutes=2),
+            timedelta(minutes=1),
+        ]
+
+
+def test_notices__were_published_in_the_time_that_was_asked_for(venue: Venue) -> None:
+    since = NOW - timedelta(days=90)
+    found = asked(venue.notices(since))
+
+    assert (found is not None) == venue.capabilities.notices
+    if found is not None:
+        times = [one.published_at for one in found.values]
+        assert times == sorted(times)
+        assert all(since <= at <= NOW for at in times)
+        assert len({one.id for one in found.values}) == len(times)
+
+
+def test_close__may_be_called_twice(venue: Venue) -> None:
+    asked(venue.close())
+    asked(venue.close())
