@@ -106,14 +106,14 @@ def credit(session: WriteSession, place: Place, now: datetime) -> ConversionStat
         row.status, row.due_at = ConversionStatus.HELD.value, None
         return ConversionStatus.HELD
     converted = _converted(session, account_id, row.account_ref)
-    credits = credits_added(converted.usdc_e6, row.usdc_e6)
-    if credits:
-        credit_ledger.convert(session, account_id, credits, _key(row), _payload(row), now)
+    added = credits_added(converted.usdc_e6, row.usdc_e6)
+    if added:
+        credit_ledger.convert(session, account_id, added, _key(row), _payload(row), now)
     converted.usdc_e6 += row.usdc_e6
     row.status, row.account_id, row.credits = (
         ConversionStatus.CREDITED.value,
         account_id,
-        credits,
+        added,
     )
     row.credited_at, row.due_at, row.trouble = now, None, None
     session.flush()
@@ -161,10 +161,10 @@ def _take_back(
     session: WriteSession, row: ReserveConversion, account_id: int, now: datetime
 ) -> None:
     converted = _converted(session, account_id, row.account_ref)
-    credits = credits_taken(converted.usdc_e6, row.usdc_e6)
-    if credits:
+    taken = credits_taken(converted.usdc_e6, row.usdc_e6)
+    if taken:
         key = f"reverse:{_key(row)}"
-        credit_ledger.reverse_conversion(session, account_id, credits, key, _payload(row), now)
+        credit_ledger.reverse_conversion(session, account_id, taken, key, _payload(row), now)
     converted.usdc_e6 -= row.usdc_e6
 
 

@@ -17,6 +17,7 @@ from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveTotals
 from core.reserve.tables import (
     ReserveClaim,
     ReserveConversion,
+    ReserveConverted,
     ReserveEvent,
     ReserveReading,
     ReserveRef,
@@ -195,7 +196,7 @@ def purchases_of(session: Session, wallet: bytes, limit: int) -> Sequence[Reserv
     """Purchases that a wallet paid for or got the tokens of, the newest first."""
     row = ReserveEvent
 
-    def some(column: InstrumentedAttribute[bytes | None]) -> Select[tuple[ReserveEvent]]:
+    def some(column: InstrumentedAttribute[bytes | None]) -> Select[Any]:
         return (
             select(row)
             .where(
@@ -242,3 +243,11 @@ def save_reading(session: WriteSession, values: Mapping[str, Any]) -> None:
         .values(**values)
         .on_conflict_do_update(index_elements=["chain_id"], set_=fresh)
     )
+
+
+def converted_e6(session: Session, account_id: int, account_ref: bytes) -> int:
+    """USDC base units that were converted and credited to the account by this reference."""
+    query = select(ReserveConverted.usdc_e6).where(
+        ReserveConverted.account_id == account_id, ReserveConverted.account_ref == account_ref
+    )
+    return session.scalar(query) or 0
