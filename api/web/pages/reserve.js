@@ -293,27 +293,35 @@ function OfAgent({ agentKey, onRef }) {
         ${
           data.credited.length === 0
             ? null
-            : html`<${Table} label="credited conversions" rows=${data.credited} columns=${COLUMNS} keyOf=${(/** @type {{tx_hash: string, log_index: number}} */ row) => `${row.tx_hash}${row.log_index}`} />`
+            : html`<${Table} name="conversions" label="credited conversions" rows=${data.credited} columns=${COLUMNS} keyOf=${(/** @type {{tx_hash: string, log_index: number}} */ row) => `${row.tx_hash}${row.log_index}`} />`
         }</div>`}<//><${Refused} error=${error} />`;
 }
 
+/** @typedef {import("../app/answers.js").CreditedConversion} CreditedConversion */
+
+/** @type {import("../app/table.js").Column<CreditedConversion>[]} */
 const COLUMNS = [
   {
     key: "credits",
     label: "Credits",
-    show: (/** @type {any} */ row) => integer(row.credits),
     isNumber: true,
+    sortBy: (row) => row.credits,
+    text: (row) => String(row.credits),
+    show: (row) => integer(row.credits),
   },
   {
     key: "usdc",
     label: "For",
-    show: (/** @type {any} */ row) => html`<${Amount} value=${row.usdc} />`,
     isNumber: true,
+    sortBy: (row) => units(row.usdc),
+    text: (row) => row.usdc,
+    show: (row) => html`<${Amount} value=${row.usdc} />`,
   },
   {
     key: "credited_at",
     label: "When",
-    show: (/** @type {any} */ row) => html`<${Time} at=${row.credited_at} />`,
+    text: (row) => row.credited_at,
+    show: (row) => html`<${Time} at=${row.credited_at} />`,
   },
 ];
 
