@@ -36,6 +36,15 @@ def test_the_page_of_numbers__is_what_the_rules_say() -> None:
     assert rules.buy_price(totals.reserve_e6, totals.supply) == 10_402
 
 
+def test_the_quotes_of_the_page__are_what_the_rules_say() -> None:
+    """docs/reserve.md, State and quotes."""
+    reserve, supply = 103 * USDC, 10_100 * ONE
+    tokens = rules.quote(5 * USDC, reserve, supply)
+    assert rules.token_text(tokens) == "480.677707976394441271"
+    assert rules.redeem_value(tokens, reserve + 5 * USDC, supply + tokens) == 4_906_414
+    assert rules.token_text(rules.quote(102 * USDC, reserve, supply)) == "9805.825242718446601941"
+
+
 def test_a_payment_of_the_treasury__leaves_the_reserve() -> None:
     owed = ReserveTotals(reserve_e6=7, supply=9, owed_e6=5)
     paid = ReserveFact(ReserveEventKind.TREASURY_PAID, party="0x1", usdc_e6=5)
