@@ -33,7 +33,8 @@ FUNCTIONS = {
         "withdraw",
     ),
     "IAdapter": ("positionOf", "valueOf"),
-    "MockUSDC": ("balanceOf",),
+    "MockUSDC": ("balanceOf", "approve"),
+    "ReserveToken": ("buy", "redeem", "convert", "quoteRedeem"),
 }
 HEAD = """// Generated from the contracts' ABIs by `make abis`; do not edit.
 

@@ -40,6 +40,8 @@ class WatchList:
     vaults: dict[str, KnownVault] = field(default_factory=dict)
     wallets: dict[str, LinkedWallet] = field(default_factory=dict)
     x402_adapter: str | None = None
+    # None: none is deployed, or its older events are still being read (reserve.py)
+    reserve_token: str | None = None
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""
@@ -54,7 +56,7 @@ class WatchList:
         known = (
             log.address in self.vaults
             or log.address in self.adapters
-            or log.address in (self.factory, self.usdc)
+            or log.address in (self.factory, self.usdc, self.reserve_token)
         )
         return known or (bool(log.topics) and log.topics[0] in events_by_topic())
 
@@ -79,7 +81,14 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
         _keeper(session, chain),
         vaults,
         x402_adapter=chain.x402_adapter,
+        reserve_token=followed_token(session, chain),
     )
+
+
+def followed_token(session: Session, chain: ChainContext) -> str | None:
+    """The reserve token, once all of its events up to the cursor are read."""
+    since = repository.cursor(session, repository.RESERVE_FOLLOWED)
+    return None if since is None else chain.reserve_token
 
 
 def _keeper(session: Session, chain: ChainContext) -> str:

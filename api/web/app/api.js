@@ -8,7 +8,7 @@ import { signal } from "../vendor/signals.js";
 /**
  * @typedef {{method: string, path: string, auth?: string, body?: Record<string, unknown>}} NextCall
  * @typedef {{query?: Record<string, string | number | null | undefined>, body?: unknown, isRepeatable?: boolean,
- *   signal?: AbortSignal}} SendOptions
+ *   key?: string | undefined, signal?: AbortSignal}} SendOptions
  */
 
 /** The session's token; session.js sets it. @type {import("../vendor/signals.js").Signal<string | null>} */
@@ -103,6 +103,31 @@ export function put(path, body, options = {}) {
 }
 
 /**
+ * A read by an agent's key, which is kept nowhere.
+ * @template {string} Path
+ * @param {Path} path
+ * @param {string} key
+ * @param {AbortSignal} [stop]
+ * @returns {Promise<import("./answers.js").Answer<Path>>}
+ */
+export function getByKey(path, key, stop) {
+  return asked("GET", path, { key, signal: stop });
+}
+
+/**
+ * A write by an agent's key, which is kept nowhere.
+ * @template {string} Path
+ * @template {import("./answers.js").Body<Path, "post">} Sent
+ * @param {Path} path
+ * @param {string} key
+ * @param {import("./answers.js").Exactly<Sent, import("./answers.js").Body<Path, "post">>} [body]
+ * @returns {Promise<import("./answers.js").Answer<Path, "post">>}
+ */
+export function postByKey(path, key, body) {
+  return asked("POST", path, { body, key, isRepeatable: true });
+}
+
+/**
  * @param {string} method
  * @param {string} path
  * @param {SendOptions} options
@@ -113,7 +138,7 @@ async function asked(method, path, options) {
   const { answer, content } = await send(method, path, options, (one) => one.text());
   const body = parsed(content);
   if (answer.ok) return body;
-  if (answer.status === 401) expired(sent);
+  if (answer.status === 401 && options.key === undefined) expired(sent);
   throw new ApiRefusal(answer.status, body);
 }
 
@@ -143,7 +168,8 @@ export async function blob(path, query) {
  */
 async function send(method, path, options, read) {
   const headers = new Headers();
-  if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
+  if (options.key !== undefined) headers.set("X-SVC-User-Key", options.key);
+  else if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
   if (options.body !== undefined) headers.set("Content-Type", "application/json");
   if (options.isRepeatable) headers.set("Idempotency-Key", crypto.randomUUID());
   const limit = AbortSignal.timeout(LONGEST_MS);

@@ -15,7 +15,12 @@ export const SELECTORS = {
   "withdraw": "0xd9caed12",
   "positionOf": "0xfd2d39c5",
   "valueOf": "0xa48028aa",
-  "balanceOf": "0x70a08231"
+  "balanceOf": "0x70a08231",
+  "approve": "0x095ea7b3",
+  "buy": "0x59a87bc1",
+  "redeem": "0x7cbc2373",
+  "convert": "0x95d054b2",
+  "quoteRedeem": "0x2711be44"
 };
 
 export const VAULT_CREATED = "0x86de77c6fedc478fd51f03ffc05f748e92f7bf27133327ca71b345f219a2f660";

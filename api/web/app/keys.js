@@ -11,6 +11,7 @@ const PAGES = /** @type {Readonly<Record<string, string>>} */ ({
   e: "earn",
   t: "tasks",
   o: "rooms",
+  v: "reserve",
   l: "alerts",
   s: "statements",
   r: "rules",

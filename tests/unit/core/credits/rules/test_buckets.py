@@ -12,6 +12,7 @@ from core.credits.rules.buckets import (
     earn_deltas,
     hold_deltas,
     owe_deltas,
+    reverse_deltas,
     spend_deltas,
 )
 from core.errors import InvalidNumberError
@@ -60,7 +61,30 @@ def test_earn__repays_a_debt_of_60_first(amount: int, deltas: Credits) -> None:
 
 
 @pytest.mark.parametrize(
-    "move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, owe_deltas]
+    ("amount", "deltas"),
+    [
+        (59, Credits(owed=-59)),
+        (60, Credits(owed=-60)),
+        (61, Credits(converted=1, owed=-60)),
+    ],
+)
+def test_convert__repays_a_debt_of_60_first(amount: int, deltas: Credits) -> None:
+    assert convert_deltas(Credits(owed=60), amount) == deltas
+
+
+@pytest.mark.parametrize(
+    ("amount", "deltas"),
+    [
+        (5, Credits(converted=-5)),
+        (6, Credits(converted=-5, owed=1)),
+    ],
+)
+def test_reverse__takes_converted_credit_and_the_rest_is_owed(amount: int, deltas: Credits) -> None:
+    assert reverse_deltas(HELD, amount) == deltas
+
+
+@pytest.mark.parametrize(
+    "move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, reverse_deltas, owe_deltas]
 )
 @pytest.mark.parametrize("amount", [0, -1])
 def test_an_amount_below_1__is_refused(move: object, amount: int) -> None:
@@ -69,7 +93,7 @@ def test_an_amount_below_1__is_refused(move: object, amount: int) -> None:
         move(HELD, amount)
 
 
-MOVES = (spend_deltas, hold_deltas, earn_deltas, convert_deltas, owe_deltas)
+MOVES = (spend_deltas, hold_deltas, earn_deltas, convert_deltas, reverse_deltas, owe_deltas)
 
 
 @given(st.lists(st.tuples(st.sampled_from(MOVES), st.integers(1, 40)), max_size=60))

@@ -1,0 +1,340 @@
+// The reserve token: what it is worth, what a purchase would mint, and buying, redeeming and converting with a wallet.
+//
+// Nothing is burned for a reference that no account has: it is asked for just before the transaction is built.
+
+import { addressWord, uintWord, wordsOf } from "../app/abi.js";
+import { get, getByKey, postByKey } from "../app/api.js";
+import { SELECTORS } from "../app/contracts.js";
+import { integer, sentenced, units, words } from "../app/format.js";
+import { Read, Refused } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { chosenWallet, walletState } from "../app/session.js";
+import { NeedsWallet } from "../app/sign_in.js";
+import { Table } from "../app/table.js";
+import { begin, changed } from "../app/transaction_card.js";
+import {
+  Amount,
+  Badge,
+  Figure,
+  Hash,
+  html,
+  Notice,
+  PageHead,
+  Time,
+  useEffect,
+  useState,
+} from "../app/ui.js";
+import { useWork } from "../app/work.js";
+
+/**
+ * @typedef {import("../app/answers.js").HeldConversion} HeldConversion
+ * @typedef {import("../app/answers.js").OwnReserve} OwnReserve
+ * @typedef {import("../app/answers.js").ReserveConfig} ReserveConfig
+ * @typedef {import("../app/answers.js").ReserveQuote} ReserveQuote
+ * @typedef {import("../app/answers.js").ReserveTokenState} ReserveTokenState
+ * @typedef {import("../app/ui.js").InputOf} InputOf
+ */
+
+const EVERY_S = 15;
+const TYPED_MS = 250;
+const TOKENS = /^(\d{1,24})(?:\.(\d{1,18}))?$/;
+const REF = /^0x[0-9a-f]{64}$/i;
+
+/** @param {string} text @returns {bigint | null} base units of 1e-18; null where it is no amount above 0 */
+function tokenUnits(text) {
+  const found = TOKENS.exec(text);
+  if (!found) return null;
+  const value = BigInt(found[1] ?? "0") * 10n ** 18n + BigInt((found[2] ?? "").padEnd(18, "0"));
+  return value > 0n ? value : null;
+}
+
+/** @param {bigint | string} value base units, or text with eighteen decimals */
+function tokenText(value) {
+  const text =
+    typeof value === "string"
+      ? value
+      : `${value / 10n ** 18n}.${String(value % 10n ** 18n).padStart(18, "0")}`;
+  const [whole = "0", part = ""] = text.split(".");
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${part.replace(/0+$/, "").padEnd(2, "0")}`;
+}
+
+export default function Reserve() {
+  const config = useResource((stop) => get("/reserve/config", undefined, stop), []);
+  const state = useResource((stop) => get("/reserve/state", undefined, stop), [], {
+    everyS: EVERY_S,
+    again: [changed.value],
+  });
+  return html`<${PageHead} title="Reserve" lead="A token backed by USDC. Its price never falls; it is redeemed without a fee, or converted into an agent's credit." />
+    <${Read} of=${state} what="the token's state">${(/** @type {ReserveTokenState} */ data) => html`<${Prices} state=${data} />`}<//>
+    <${Read} of=${config} what="the token's contracts">${(/** @type {ReserveConfig} */ data) => html`<${Actions} config=${data} isPaused=${state.data?.is_paused ?? false} />`}<//>`;
+}
+
+/** @param {{state: ReserveTokenState}} props */
+function Prices({ state }) {
+  return html`<section class="card figures" aria-label="Prices">
+    <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} value=${state.redeem_price} /><//>
+    <${Figure} label="Buy price" note="102 % of it; the 2 % stay with those who hold"><${Amount} value=${state.buy_price} /><//>
+    <${Figure} label="Reserve ratio" note="1.000000 is covered; more was donated">${state.reserve_ratio ?? "unknown"}<//>
+    <${Figure} label="As of" note=${`block ${integer(state.block)}`} small><${Time} at=${state.at} /><//>
+  </section>
+  ${state.is_paused ? html`<${Notice} tone="attention" title="Buying is paused"><p>Redeeming and converting go on.</p><//>` : null}`;
+}
+
+/** @param {{config: ReserveConfig, isPaused: boolean}} props */
+function Actions({ config, isPaused }) {
+  const [ref, setRef] = useState("");
+  const held = useResource(
+    () => (walletState.value.address === null ? Promise.resolve(null) : balanceOf(config)),
+    [walletState.value.address],
+    { again: [changed.value] },
+  );
+  return html`<${NeedsWallet} />
+    <div class="two">
+      <${Buy} config=${config} isPaused=${isPaused} />
+      <${Redeem} config=${config} held=${held.data} />
+      <${Convert} config=${config} held=${held.data} ref=${ref} onRef=${setRef} />
+      <${Own} onRef=${setRef} />
+    </div>`;
+}
+
+/** @param {ReserveConfig} config @param {string} data @returns {Promise<bigint>} what the token itself answers */
+async function ask(config, data) {
+  const call = { to: config.contracts.reserve_token, data };
+  const wallet = chosenWallet();
+  await wallet.requireChain(config.chain_id);
+  const [word = "0"] = wordsOf(await wallet.request("eth_call", [call, "latest"]), 1);
+  return BigInt(`0x${word}`);
+}
+
+/** @param {ReserveConfig} config */
+function balanceOf(config) {
+  return ask(config, SELECTORS.balanceOf + addressWord(walletState.value.address ?? ""));
+}
+
+/** @param {ReserveConfig} config @param {string} to @param {string} data */
+function called(config, to, data) {
+  return { to, data, value: "0x0", chain_id: config.chain_id };
+}
+
+/** The account that sends. Errors: WalletError. */
+async function sender() {
+  return walletState.value.address ?? (await chosenWallet().connect());
+}
+
+/** @param {string} typed @returns {string} the same, once nobody has typed for a moment */
+function useTyped(typed) {
+  const [settled, setSettled] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(typed), TYPED_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return settled;
+}
+
+/** @param {{config: ReserveConfig, isPaused: boolean}} props */
+function Buy({ config, isPaused }) {
+  const [typed, setTyped] = useState("100");
+  const usd = useTyped(typed);
+  const amount = units(usd);
+  const isAmount = amount !== null && amount > 0n;
+  const quote = useResource(
+    (stop) => (isAmount ? get("/reserve/quote", { usd }, stop) : Promise.resolve(null)),
+    [usd],
+    { everyS: EVERY_S, again: [changed.value] },
+  );
+  const { isBusy, error, run } = useWork();
+  const buy = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    return run(async () => {
+      const from = await sender();
+      const { tokens_base: least } = await get("/reserve/quote", { usd: typed });
+      const paid = units(typed) ?? 0n;
+      const { usdc, reserve_token: token } = config.contracts;
+      await begin({
+        title: `Buy for ${typed} USDC`,
+        from,
+        calls: [
+          called(config, usdc, SELECTORS.approve + addressWord(token) + uintWord(paid)),
+          called(
+            config,
+            token,
+            SELECTORS.buy + uintWord(paid) + uintWord(BigInt(least)) + addressWord(from),
+          ),
+        ],
+      });
+    });
+  };
+  return html`<section class="card stack" aria-labelledby="buy"><h2 id="buy">Buy</h2>
+    <form class="stack" onSubmit=${buy}><div class="field"><label for="usd">USDC to pay</label>
+      <div class="with-unit"><input id="usd" inputmode="decimal" required pattern="[0-9]{1,12}([.][0-9]{1,6})?" value=${typed} onInput=${(/** @type {InputOf} */ event) => setTyped(event.currentTarget.value)} /><span>USDC</span></div></div>
+      <div aria-live="polite">${isAmount ? html`<${Read} of=${quote} what="the quote">${(/** @type {ReserveQuote | null} */ data) => (data ? html`<${Quoted} quote=${data} />` : null)}<//>` : html`<p class="quiet">Write an amount above 0 with at most six decimals.</p>`}</div>
+      <div class="row"><button class="primary" disabled=${isBusy || isPaused || !isAmount}>Buy with my wallet</button></div></form>
+    <p class="quiet">Two transactions: the token may take the amount, then the purchase, which fails if it would mint one unit less than quoted.</p>
+    <${Refused} error=${error} /></section>`;
+}
+
+/** @param {{quote: ReserveQuote}} props */
+function Quoted({ quote }) {
+  return html`<dl class="pairs"><dt>You get</dt><dd data-testid="quoted">${tokenText(quote.tokens)} RSV</dd>
+    <dt>It would redeem for</dt><dd><${Amount} value=${quote.redeem_usdc} /></dd>
+    <dt>Or convert to</dt><dd>${integer(quote.credits)} credits</dd></dl>`;
+}
+
+/** @param {{label: string, id: string, typed: string, held: bigint | null, onType: (text: string) => void}} props */
+function TokensField({ label, id, typed, held, onType }) {
+  return html`<div class="field"><label for=${id}>${label}</label>
+    <div class="with-unit"><input id=${id} inputmode="decimal" required pattern="[0-9]{1,24}([.][0-9]{1,18})?" value=${typed} onInput=${(/** @type {InputOf} */ event) => onType(event.currentTarget.value)} /><span>RSV</span></div>
+    ${held === null ? null : html`<p class="hint">Your wallet holds ${tokenText(held)} RSV.</p>`}</div>`;
+}
+
+/** @param {{config: ReserveConfig, held: bigint | null}} props */
+function Redeem({ config, held }) {
+  const [typed, setTyped] = useState("");
+  const { isBusy, error, run } = useWork();
+  const redeem = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    return run(async () => {
+      const from = await sender();
+      const amount = tokenUnits(typed) ?? 0n;
+      const least = await ask(config, SELECTORS.quoteRedeem + uintWord(amount));
+      const data = SELECTORS.redeem + uintWord(amount) + uintWord(least);
+      const to = config.contracts.reserve_token;
+      await begin({ title: `Redeem ${typed} RSV`, from, calls: [called(config, to, data)] });
+    });
+  };
+  return html`<section class="card stack" aria-labelledby="redeem"><h2 id="redeem">Redeem</h2>
+    <form class="stack" onSubmit=${redeem}><${TokensField} label="Tokens to redeem" id="redeem-tokens" typed=${typed} held=${held} onType=${setTyped} />
+      <div class="row"><button disabled=${isBusy || tokenUnits(typed) === null}>Redeem for USDC</button></div></form>
+    <p class="quiet">No fee, never paused. The transaction fails if it would pay less than the contract says now.</p>
+    <${Refused} error=${error} /></section>`;
+}
+
+/** @param {{config: ReserveConfig, held: bigint | null, ref: string, onRef: (ref: string) => void}} props */
+function Convert({ config, held, ref, onRef }) {
+  const [typed, setTyped] = useState("");
+  const isRef = REF.test(ref);
+  const known = useResource(
+    (stop) => (isRef ? get(`/reserve/refs/${ref}`, undefined, stop) : Promise.resolve(null)),
+    [ref],
+  );
+  const { isBusy, error, run } = useWork();
+  const convert = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    return run(async () => {
+      const from = await sender();
+      const found = await get(`/reserve/refs/${ref}`);
+      if (!found.is_known) throw new Error("No account has this reference: nothing was burned.");
+      const data = SELECTORS.convert + uintWord(tokenUnits(typed) ?? 0n) + ref.slice(2);
+      const to = config.contracts.reserve_token;
+      await begin({ title: `Convert ${typed} RSV`, from, calls: [called(config, to, data)] });
+    });
+  };
+  return html`<section class="card stack" aria-labelledby="convert"><h2 id="convert">Convert into credit</h2>
+    <form class="stack" onSubmit=${convert}><${TokensField} label="Tokens to convert" id="convert-tokens" typed=${typed} held=${held} onType=${setTyped} />
+      <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => onRef(event.currentTarget.value.trim())} />
+        <p class="hint">An agent gets it at POST /reserve/me/ref, or below with its key.</p></div>
+      <div aria-live="polite">${
+        ref === ""
+          ? null
+          : !isRef
+            ? html`<p class="quiet">A reference is 0x and 64 hex characters.</p>`
+            : known.error
+              ? html`<${Refused} error=${known.error} />`
+              : known.data === null
+                ? html`<p class="quiet">Looking for its account.</p>`
+                : known.data.is_known
+                  ? html`<p><${Badge} tone="settled">an account has this reference<//></p>`
+                  : html`<${Notice} tone="loss" title="No account has this reference"><p>What is converted for it would be held until the agent whose linked wallet you use claims it. Check the reference; nothing can be sent from here.</p><//>`
+      }</div>
+      <div class="row"><button disabled=${isBusy || tokenUnits(typed) === null || known.data?.is_known !== true}>Convert</button></div></form>
+    <p class="quiet">One way: tokens are burned, and 0.01 USDC of their share is one credit, once the block is safe. What is left below a credit is carried.</p>
+    <${Refused} error=${error} /></section>`;
+}
+
+/** @param {{onRef: (ref: string) => void}} props */
+function Own({ onRef }) {
+  const [key, setKey] = useState("");
+  const [used, setUsed] = useState("");
+  return html`<section class="card stack" aria-labelledby="own"><h2 id="own">An agent's conversions</h2>
+    <form class="stack" onSubmit=${(/** @type {Event} */ event) => {
+      event.preventDefault();
+      setUsed(key.trim());
+    }}><div class="field"><label for="key">The agent's key</label><input id="key" type="password" autocomplete="off" required value=${key} onInput=${(/** @type {InputOf} */ event) => setKey(event.currentTarget.value)} />
+      <p class="hint">It stays in this page and is forgotten when you leave it.</p></div>
+      <div class="row"><button>Show</button></div></form>
+    ${used === "" ? null : html`<${OfAgent} key=${used} agentKey=${used} onRef=${onRef} />`}</section>`;
+}
+
+/** @param {{agentKey: string, onRef: (ref: string) => void}} props */
+function OfAgent({ agentKey, onRef }) {
+  const own = useResource((stop) => getByKey("/reserve/me", agentKey, stop), [agentKey], {
+    everyS: EVERY_S,
+    again: [changed.value],
+  });
+  const { isBusy, error, run } = useWork();
+  const issue = () =>
+    run(async () => {
+      const { account_ref } = await postByKey("/reserve/me/ref", agentKey);
+      onRef(account_ref);
+      await own.reload();
+    });
+  const claim = (/** @type {string} */ account_ref) =>
+    run(async () => {
+      await postByKey("/reserve/me/claims", agentKey, { account_ref });
+      await own.reload();
+    });
+  return html`<${Read} of=${own} what="the agent's conversions">${(
+    /** @type {OwnReserve} */ data,
+  ) => html`
+      <div class="stack"><p>Reference: ${data.account_ref ? html`<${Hash} value=${data.account_ref} label="the reference" />` : "none yet"}</p>
+        <div class="row"><button type="button" disabled=${isBusy} onClick=${issue}>${data.account_ref ? "Convert for this agent" : "Get a reference"}</button></div>
+        <p class="quiet">Carried below a credit: <${Amount} value=${data.carried_usdc} /></p>
+        ${data.held.length === 0 ? html`<p class="quiet">No conversion waits.</p>` : html`<ul class="list">${data.held.map((one) => html`<${Held} key=${`${one.tx_hash}${one.log_index}`} one=${one} wallet=${data.wallet_address} isBusy=${isBusy} onClaim=${claim} />`)}</ul>`}
+        ${
+          data.credited.length === 0
+            ? null
+            : html`<${Table} name="conversions" label="credited conversions" rows=${data.credited} columns=${COLUMNS} keyOf=${(/** @type {{tx_hash: string, log_index: number}} */ row) => `${row.tx_hash}${row.log_index}`} />`
+        }</div>`}<//><${Refused} error=${error} />`;
+}
+
+/** @typedef {import("../app/answers.js").CreditedConversion} CreditedConversion */
+
+/** @type {import("../app/table.js").Column<CreditedConversion>[]} */
+const COLUMNS = [
+  {
+    key: "credits",
+    label: "Credits",
+    isNumber: true,
+    sortBy: (row) => row.credits,
+    text: (row) => String(row.credits),
+    show: (row) => integer(row.credits),
+  },
+  {
+    key: "usdc",
+    label: "For",
+    isNumber: true,
+    sortBy: (row) => units(row.usdc),
+    text: (row) => row.usdc,
+    show: (row) => html`<${Amount} value=${row.usdc} />`,
+  },
+  {
+    key: "credited_at",
+    label: "When",
+    text: (row) => row.credited_at,
+    show: (row) => html`<${Time} at=${row.credited_at} />`,
+  },
+];
+
+/** @param {{one: HeldConversion, wallet: string | null, isBusy: boolean, onClaim: (ref: string) => void}} props */
+function Held({ one, wallet, isBusy, onClaim }) {
+  const mayClaim = one.why === "unregistered_ref" && one.holder === wallet;
+  return html`<li class="stack tight"><div class="head"><span>${tokenText(one.tokens)} RSV, <${Amount} value=${one.usdc} /></span><${Badge} tone="attention">${WHY[one.why] ?? words(one.why)}<//></div>
+    ${one.trouble ? html`<p class="quiet">${sentenced(one.trouble)}</p>` : null}
+    ${mayClaim ? html`<div class="row"><button type="button" disabled=${isBusy} onClick=${() => onClaim(one.account_ref)}>Claim</button></div>` : null}</li>`;
+}
+
+const WHY = /** @type {Readonly<Record<string, string>>} */ ({
+  not_safe: "waits until its block is safe",
+  unregistered_ref: "no account has its reference",
+  set_aside: "set aside, tried again",
+});

@@ -1,0 +1,311 @@
+"""The reserve token through the API: state, quotes, references, conversions and claims."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from core.blocks import queries as blocks
+from core.blocks.queries import RESERVE_FOLLOWED, SAFE, TIP, Cursor
+from core.chain.blocks import BlockHeader, RawLog
+from core.db.engine import Database
+from core.reserve import conversions, queries
+from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
+from core.reserve.rules import ReserveEventKind, ReserveFact
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    FewAnswersChain,
+    connect,
+    deps_of,
+    reason,
+)
+from tests.integration.api.test_identity import link
+
+CHAIN, ONE, USDC = 84532, 10**18, 10**6
+TOKEN, STABLE = "0x" + "a1" * 20, "0x" + "a2" * 20
+TREASURY, OTHER = "0x" + "b1" * 20, "0x" + "b2" * 20
+NOBODYS = "0x" + "cd" * 32
+MINED_AT = 1_790_000_000
+
+
+@pytest.fixture
+def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
+    contracts = {"reserve_token": TOKEN, "usdc": STABLE}
+    return replace(deps_of(database, clock, chain), contracts=contracts)
+
+
+def hash_of(number: int) -> str:
+    return "0x" + f"{number:064x}"
+
+
+class Chain:
+    """Blocks written as the indexer would, one event each."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.database, self.clock, self.height = database, clock, 1
+        with database.write() as session:
+            blocks.add_block(session, CHAIN, self._header(1), clock.now)
+            at = Cursor(1, hash_of(1))
+            blocks.start_cursor(session, TIP, CHAIN, at, 1, clock.now)
+            blocks.save_mark(session, RESERVE_FOLLOWED, CHAIN, at, 1, clock.now)
+
+    def _header(self, number: int) -> BlockHeader:
+        return BlockHeader(
+            number=number,
+            hash=hash_of(number),
+            parent_hash=hash_of(number - 1),
+            timestamp=MINED_AT + number,
+            logs_bloom=0,
+            transaction_hashes=(),
+            base_fee_wei=None,
+        )
+
+    def take(self, fact: ReserveFact) -> None:
+        before = Cursor(self.height, hash_of(self.height))
+        self.height += 1
+        number, now = self.height, self.clock.now
+        log = RawLog(
+            address=TOKEN,
+            topics=(),
+            data="0x",
+            block_number=number,
+            block_hash=hash_of(number),
+            tx_hash=hash_of(10_000 + number),
+            tx_index=0,
+            log_index=0,
+        )
+        with self.database.write() as session:
+            blocks.add_block(session, CHAIN, self._header(number), now)
+            add_events(session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number)])
+            adopt_conversions(session, CHAIN, number, number, now)
+            at = Cursor(number, hash_of(number))
+            blocks.move_cursor(session, TIP, before, at, 1, now)
+
+    def bought(self, who: str, usdc_e6: int, tokens: int) -> None:
+        self.take(
+            ReserveFact(
+                ReserveEventKind.BOUGHT, party=who, recipient=who, tokens=tokens, usdc_e6=usdc_e6
+            )
+        )
+
+    def converted(self, who: str, ref: str, tokens: int, usdc_e6: int) -> None:
+        self.take(
+            ReserveFact(
+                ReserveEventKind.CONVERTED,
+                party=who,
+                account_ref=ref,
+                tokens=tokens,
+                usdc_e6=usdc_e6,
+            )
+        )
+
+    def credit(self) -> None:
+        with self.database.write() as session:
+            at = Cursor(self.height, hash_of(self.height))
+            blocks.save_mark(session, SAFE, CHAIN, at, 1, self.clock.now)
+            turn = conversions.due(session, CHAIN, self.height, None, self.clock.now)
+            for place in turn.rows:
+                conversions.credit(session, place, self.clock.now)
+
+
+@pytest.fixture
+def token(database: Database, clock: Clock) -> Chain:
+    found = Chain(database, clock)
+    found.bought(OTHER, 102 * USDC, 10_000 * ONE)
+    return found
+
+
+@pytest.fixture
+def agent(client: TestClient) -> dict[str, Any]:
+    return connect(client)
+
+
+def by(agent: dict[str, Any]) -> dict[str, str]:
+    return {KEY: agent["api_key"]}
+
+
+def linked(client: TestClient, agent: dict[str, Any], wallet: LocalAccount) -> str:
+    assert link(client, agent["bearer_token"], wallet)[0] == 200
+    return str(wallet.address)
+
+
+def test_config__names_contracts_and_network(client: TestClient) -> None:
+    found = client.get("/reserve/config").json()
+    assert found["network"] == "eip155:84532"
+    assert found["contracts"] == {"reserve_token": TOKEN, "usdc": STABLE}
+    assert found["sponsor_enabled"] is False
+    assert found["sponsor_reason"]
+
+
+def test_state__has_prices_and_no_amount(client: TestClient, token: Chain) -> None:
+    found = client.get("/reserve/state").json()
+    assert (found["redeem_price"], found["buy_price"]) == ("0.010198", "0.010402")
+    assert found["reserve_ratio"] is None  # nobody read the contract's balance yet
+    assert found["block"] == 2
+    assert "103" not in client.get("/reserve/state").text
+
+
+def test_state__has_the_ratio_of_the_last_reading(
+    client: TestClient, token: Chain, database: Database, clock: Clock
+) -> None:
+    with database.write() as session:
+        queries.save_reading(
+            session,
+            {
+                "chain_id": CHAIN,
+                "number": 2,
+                "block_hash": bytes.fromhex(hash_of(2)[2:]),
+                "at": MINED_AT,
+                "reserve_e6": 103 * USDC,
+                "supply": 10_100 * ONE,
+                "owed_e6": USDC,
+                "usdc_e6": 206 * USDC + USDC,
+                "is_reconciled": True,
+                "read_at": clock.now,
+            },
+        )
+    found = client.get("/reserve/state").json()
+    assert (found["reserve_ratio"], found["ratio_block"]) == ("2.000000", 2)
+
+
+def test_state__before_all_is_read__is_unknown(client: TestClient) -> None:
+    assert reason(client.get("/reserve/state")) == (503, "reserve_unknown")
+    assert reason(client.get("/reserve/quote?usd=1")) == (503, "reserve_unknown")
+
+
+def test_a_quote__is_exact_and_says_what_it_would_redeem_for(
+    client: TestClient, token: Chain
+) -> None:
+    found = client.get("/reserve/quote", params={"usd": "5"}).json()
+    tokens = 5 * USDC * 10_100 * ONE * 100 // (103 * USDC * 102)
+    assert found["tokens_base"] == str(tokens)
+    assert found["tokens"] == f"{tokens // ONE}.{tokens % ONE:018d}"
+    worth = tokens * 108 * USDC // (10_100 * ONE + tokens)
+    assert found["redeem_usdc"] == f"4.{worth % USDC:06d}"
+    assert found["credits"] == worth // 10_000
+
+
+@pytest.mark.parametrize("usd", ["0", "-1", "1.0000001", "x", "1e3", "1000000000001", ""])
+def test_a_quote__for_what_is_no_amount__is_refused(
+    client: TestClient, token: Chain, usd: str
+) -> None:
+    status, why = reason(client.get("/reserve/quote", params={"usd": usd}))
+    assert (status, why) == (400, "invalid_number")
+
+
+def test_a_reference__is_the_same_each_time_and_known(
+    client: TestClient, agent: dict[str, Any]
+) -> None:
+    refs = {
+        client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"] for _ in range(2)
+    }
+    assert len(refs) == 1
+    (ref,) = refs
+    assert client.get(f"/reserve/refs/{ref}").json() == {"account_ref": ref, "is_known": True}
+    assert client.get(f"/reserve/refs/{NOBODYS}").json()["is_known"] is False
+    other = client.post("/reserve/me/ref", headers=by(connect(client))).json()["account_ref"]
+    assert other != ref
+
+
+@pytest.mark.parametrize("ref", ["0x12", "0x" + "00" * 32, "ab" * 32, "0x" + "zz" * 32])
+def test_a_reference_of_another_form__names_the_field(
+    client: TestClient, agent: dict[str, Any], ref: str
+) -> None:
+    answer = client.post("/reserve/me/claims", json={"account_ref": ref}, headers=by(agent))
+    assert reason(answer) == (400, "invalid_parameter")
+    assert "account_ref" in answer.json()["detail"]
+    assert "bytes32" in answer.json()["detail"]
+    assert "transaction hash" not in answer.json()["detail"]
+
+
+def test_me__shows_conversions_that_wait_and_then_their_credit(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    mine = linked(client, agent, wallet)
+    ref = client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"]
+    token.bought(mine, 10 * USDC, 900 * ONE)
+    token.converted(mine, ref, 100 * ONE, 1_015_555)
+    (held,) = client.get("/reserve/me", headers=by(agent)).json()["held"]
+    assert (held["why"], held["usdc"]) == ("not_safe", "1.015555")
+    token.credit()
+    found = client.get("/reserve/me", headers=by(agent)).json()
+    assert found["held"] == []
+    assert [one["credits"] for one in found["credited"]] == [101]
+    assert found["carried_usdc"] == "0.005555"
+    assert [one["usdc"] for one in found["purchases"]] == ["10.000000"]
+
+
+def test_a_claim__credits_what_the_linked_wallet_converted(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    mine = linked(client, agent, wallet)
+    token.converted(mine, NOBODYS, 100 * ONE, USDC)
+    token.credit()
+    (held,) = client.get("/reserve/me", headers=by(agent)).json()["held"]
+    assert held["why"] == "unregistered_ref"
+    body = {"account_ref": NOBODYS}
+    answer = client.post("/reserve/me/claims", json=body, headers=by(agent))
+    assert (answer.status_code, answer.json()["conversions"]) == (200, 1)
+    token.credit()
+    balance = client.get("/reserve/me", headers=by(agent)).json()
+    assert [one["credits"] for one in balance["credited"]] == [100]
+    again = client.post("/reserve/me/claims", json=body, headers=by(agent))
+    assert (again.status_code, again.json()["conversions"]) == (200, 0)
+
+
+def test_a_claim__without_a_linked_wallet__names_the_link(
+    client: TestClient, agent: dict[str, Any], token: Chain
+) -> None:
+    token.converted(OTHER, NOBODYS, 100 * ONE, USDC)
+    token.credit()
+    answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
+    assert reason(answer) == (409, "wallet_not_linked")
+    assert "/auth/wallet/link" in answer.text
+
+
+def test_a_claim_of_anothers_conversion__is_refused(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    linked(client, agent, wallet)
+    token.converted(OTHER, NOBODYS, 100 * ONE, USDC)
+    token.credit()
+    answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
+    assert reason(answer) == (403, "not_your_conversion")
+
+
+def test_a_claim_that_stands_for_another_account__is_refused(
+    client: TestClient,
+    agent: dict[str, Any],
+    token: Chain,
+    wallet: LocalAccount,
+    database: Database,
+    clock: Clock,
+) -> None:
+    mine, before = linked(client, agent, wallet), connect(client)
+    token.converted(mine, NOBODYS, 100 * ONE, USDC)
+    token.credit()
+    with database.write() as session:  # while the wallet was that account's
+        queries.add_claim(
+            session,
+            bytes.fromhex(NOBODYS[2:]),
+            bytes.fromhex(mine[2:]),
+            before["user_id"],
+            clock.now,
+        )
+    answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
+    assert reason(answer) == (409, "claimed_by_another")
+
+
+def test_a_claim_of_a_registered_reference_or_of_nothing__is_refused(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    linked(client, agent, wallet)
+    ref = client.post("/reserve/me/ref", headers=by(connect(client))).json()["account_ref"]
+    answer = client.post("/reserve/me/claims", json={"account_ref": ref}, headers=by(agent))
+    assert reason(answer) == (409, "ref_registered")
+    answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
+    assert reason(answer) == (409, "nothing_to_claim")
