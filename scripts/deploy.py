@@ -124,6 +124,7 @@ STEPS = (
         allow_reserve_seed,
     ),
     DeployStep("record_anchor", "RecordAnchor", lambda at, who: [at["factory"]]),
+    DeployStep("sponsored_buy", "SponsoredBuy", lambda at, who: [at["reserve_token"]]),
 )
 
 
