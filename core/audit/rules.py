@@ -27,6 +27,7 @@ class FindingKind(StrEnum):
     CASH = "cash"
     TOTALS = "totals"
     LEDGER = "book"
+    RESERVE = "reserve"
 
 
 REBUILDABLE: Final = (FindingKind.BLOCK, FindingKind.LOG, FindingKind.REVERT, FindingKind.VAULT)

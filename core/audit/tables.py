@@ -20,7 +20,8 @@ class AuditFinding(Base):
     __table_args__ = (
         UniqueConstraint("dedupe_key", "incarnation"),
         CheckConstraint(
-            "kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book')", name="kind"
+            "kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book', 'reserve')",
+            name="kind",
         ),
         LOG,
     )

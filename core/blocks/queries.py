@@ -35,6 +35,9 @@ REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
+# how far the reserve token's older events are read; the mark from which on they come with the
+# blocks (indexer/chain/reserve.py)
+RESERVE, RESERVE_FOLLOWED = "reserve", "reserve_followed"
 
 
 class CursorMovedError(OutsideError):
@@ -74,6 +77,11 @@ def cursor(session: Session, name: str) -> Cursor | None:
         select(ChainCursor.number, ChainCursor.hash).where(ChainCursor.name == name)
     ).one_or_none()
     return None if row is None else Cursor(row.number, hex_of(row.hash))
+
+
+def cursor_chain(session: Session, name: str) -> int | None:
+    """The chain of a loop's position. None: the loop has never run."""
+    return session.scalar(select(ChainCursor.chain_id).where(ChainCursor.name == name))
 
 
 def start_cursor(
