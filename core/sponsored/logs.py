@@ -6,7 +6,7 @@ right before it; neighbours in one transaction belong together, and nothing else
     Transfer (mint)  Bought  AuthorizationUsed  Transfer          a purchase by authorization
                              AuthorizationUsed  Transfer          any other
 
-A log of another contract says nothing, whatever its topics.
+Of USDC no other contract is believed, and of a purchase the quoted token alone.
 """
 
 from collections.abc import Iterable
@@ -22,6 +22,9 @@ WORD_CHARACTERS = len("0x") + 64
 
 @dataclass(frozen=True, slots=True)
 class TokenPurchase:
+    """`token`: who says so; whoever reads it believes one contract alone."""
+
+    token: str
     buyer: str
     recipient: str
     amount_usdc_e6: int
@@ -32,7 +35,7 @@ class TokenPurchase:
 class AuthorizationLog:
     """`paid`: (payee, base units) of what moved; None: it was cancelled.
 
-    `purchase`: what the reserve token says right before it.
+    `purchase`: what a token says right before it.
     """
 
     authorizer: str
@@ -47,9 +50,7 @@ def authorization_topics() -> tuple[str, str]:
     return topic_of(USED), topic_of(CANCELED)
 
 
-def authorizations_in(
-    logs: Iterable[RawLog], usdc: str, reserve_token: str | None
-) -> tuple[AuthorizationLog, ...]:
+def authorizations_in(logs: Iterable[RawLog], usdc: str) -> tuple[AuthorizationLog, ...]:
     """Every use and cancellation, in order. A log that is not of the form is none."""
     by_place = {(log.tx_hash, log.log_index): log for log in logs}
     found = []
@@ -69,7 +70,7 @@ def authorizations_in(
                 authorizer,
                 log.topics[2],
                 paid or ("", 0),
-                _purchase(before, reserve_token),
+                _purchase(before),
                 log,
             )
         )
@@ -85,15 +86,17 @@ def _transfer(log: RawLog | None, usdc: str, payer_word: str) -> tuple[str, int]
     return _address(log.topics[2]), int(log.data, 16)
 
 
-def _purchase(log: RawLog | None, reserve_token: str | None) -> TokenPurchase | None:
+def _purchase(log: RawLog | None) -> TokenPurchase | None:
     bought = topic_of("Bought")
-    if log is None or log.address != reserve_token or log.topics[:1] != (bought,):
+    if log is None or log.topics[:1] != (bought,):
         return None
     try:
         said = events_by_topic()[bought].decode(log.topics, log.data)
     except AbiDecodeError:
         return None
-    return TokenPurchase(said["buyer"], said["recipient"], said["amountUsdc"], said["out"])
+    return TokenPurchase(
+        log.address, said["buyer"], said["recipient"], said["amountUsdc"], said["out"]
+    )
 
 
 def _address(word: str) -> str:

@@ -226,17 +226,23 @@ def _is_dead(purchase: type[SponsoredUse], safe_number: int, safe_at: int) -> Co
 # What the indexer does
 
 
-def open_nonces(session: Session, chain_id: int, now: datetime) -> tuple[list[str], list[str]]:
-    """(nonces, buyers) whose uses a range of blocks is searched for: of every quote that is not
+def open_nonces(
+    session: Session, chain_id: int, now: datetime
+) -> tuple[list[str], list[str], list[str]]:
+    """(nonces, buyers, reserve tokens) whose uses a range of blocks is searched for: of every quote that is not
     over for a day.
     """
     since = int(now.timestamp()) - WATCHED_AFTER_S
     query = select(
-        SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce, SponsoredBuyRow.buyer
+        SponsoredBuyRow.buy_nonce,
+        SponsoredBuyRow.fee_nonce,
+        SponsoredBuyRow.buyer,
+        SponsoredBuyRow.reserve_token,
     ).where(SponsoredBuyRow.chain_id == chain_id, SponsoredBuyRow.valid_before > since)
     rows = session.execute(query).all()
     nonces = [hex_of(nonce) for row in rows for nonce in (row.buy_nonce, row.fee_nonce)]
-    return nonces, sorted({address_of(row.buyer) for row in rows})
+    buyers, tokens = {row.buyer for row in rows}, {row.reserve_token for row in rows}
+    return nonces, sorted(map(address_of, buyers)), sorted(map(address_of, tokens))
 
 
 def note_uses(session: WriteSession, chain_id: int, found: Sequence[AuthorizationLog]) -> int:
@@ -267,8 +273,9 @@ def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, A
     if one.paid is None:
         use = Use.CANCELLED
     elif is_purchase and one.purchase is not None:
-        said = (one.purchase.buyer, one.purchase.recipient, one.purchase.amount_usdc_e6)
-        is_ours = said == (buy.buyer, buy.recipient, buy.amount_usdc_e6)
+        told = one.purchase
+        said = (told.token, told.buyer, told.recipient, told.amount_usdc_e6)
+        is_ours = said == (buy.reserve_token, buy.buyer, buy.recipient, buy.amount_usdc_e6)
         if is_ours and one.paid == (buy.reserve_token, buy.amount_usdc_e6):
             use, tokens = Use.PAID, one.purchase.tokens
     elif not is_purchase and one.paid == (buy.treasury, buy.fee_usdc_e6):

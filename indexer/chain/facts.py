@@ -35,6 +35,7 @@ from core.mandate.rules.events import (
     X402Paid,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
+from core.sponsored.logs import AuthorizationLog, authorizations_in
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -117,6 +118,7 @@ class BlockFacts:
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
+    uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
 
     def events_of(self, kind: type[Event]) -> tuple[Event, ...]:
         return tuple(item.event for item in self.found if isinstance(item.event, kind))
@@ -182,6 +184,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         reverts,
         tuple(undecodable),
         tuple(created.values()),
+        uses=authorizations_in(block.logs, watch.usdc),
     )
 
 

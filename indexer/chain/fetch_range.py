@@ -20,6 +20,7 @@ from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
+from indexer.chain.sponsored import filters_of
 from indexer.chain.watch import WatchList
 
 HEADERS_A_REQUEST = 100
@@ -57,7 +58,11 @@ class RangeReader:
             {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
             for chunk in _chunks(wallets)
         ]
-        return _grouped(headers, factory_logs + self._logs(headers, filters))
+        logs = factory_logs + self._logs(headers, filters)
+        # what these say may stand among the others: a buyer may pay a linked wallet
+        sponsored = self._logs(headers, list(filters_of(watch.quoted, watch.usdc)))
+        known = set(logs)
+        return _grouped(headers, logs + [log for log in sponsored if log not in known])
 
     def _headers(self, first: int, last: int, parent_hash: str) -> list[BlockHeader]:
         headers = list[BlockHeader]()

@@ -19,6 +19,7 @@ from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.quarantine.views.unregistered import unregistered_vaults
 from indexer.chain.context import ChainContext
+from indexer.chain.sponsored import Quoted
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class WatchList:
     vaults: dict[str, KnownVault] = field(default_factory=dict)
     wallets: dict[str, LinkedWallet] = field(default_factory=dict)
     x402_adapter: str | None = None
+    # authorizations of sponsored buys, as they stood when a range was begun
+    quoted: Quoted = field(default_factory=Quoted)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""

@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import BYTEA
 
 revision = "0034"
-down_revision = "0032"
+down_revision = "0033"
 branch_labels = None
 depends_on = None
 
