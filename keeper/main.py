@@ -109,12 +109,9 @@ class Keeper:
             custody is not None or Role.CUSTODY in self._signers
         )
         loops = self._serves_requests + (Role.SPONSOR in self._signers)
-        share = share_of(settings.rpc_requests_per_s) * loops
-        rpc = Rpc(
-            settings.rpc_urls,
-            answer_s=ANSWER_S,
-            calls_per_s=settings.rpc_requests_per_s - share,
-        )
+        self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
+        own_calls = settings.rpc_requests_per_s - loops * self._share
+        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
@@ -298,25 +295,20 @@ class Keeper:
 
     def _request_loops(self) -> RequestLoops:
         settings = self._settings
-        wei = settings.sponsor_gas_wei_per_day
-        budgets = {
-            Role.CUSTODY: GasBudgets(
-                total_wei=settings.custody_gas_wei_per_day,
-                owner_wei=settings.custody_gas_wei_per_owner_per_day,
-                account_wei=settings.custody_gas_wei_per_account_per_day,
-            ),
-            Role.SPONSOR: GasBudgets(total_wei=wei, owner_wei=wei, account_wei=wei),
-        }
         place = RequestsPlace(
             database_url=settings.database_url,
             rpc_urls=tuple(settings.rpc_urls),
-            calls_per_s=share_of(settings.rpc_requests_per_s),
+            calls_per_s=self._share,
             answer_s=ANSWER_S,
             contracts=self._contracts,
             chain_id=settings.chain_id,
             max_head_age_s=settings.keeper_max_head_age_s,
             caps=self._caps,
-            budgets=budgets[Role.CUSTODY],
+            budgets=GasBudgets(
+                total_wei=settings.custody_gas_wei_per_day,
+                owner_wei=settings.custody_gas_wei_per_owner_per_day,
+                account_wei=settings.custody_gas_wei_per_account_per_day,
+            ),
             every_s=settings.keeper_tick_s,
         )
         return RequestLoops(
@@ -326,7 +318,7 @@ class Keeper:
             self._leadership,
             self._precedence,
             now_utc,
-            budgets=budgets,
+            sponsor_wei_a_day=settings.sponsor_gas_wei_per_day,
             serves_custody=self._serves_requests,
             count_rpc=self._metrics.count_rpc_of_requests,
         )

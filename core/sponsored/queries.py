@@ -21,6 +21,7 @@ from core.sponsored.logs import AuthorizationLog
 from core.sponsored.rules import Heights, SeenUse, Use
 from core.sponsored.tables import SponsoredBuyRow, SponsoredUse, SponsorHeartbeat
 
+PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
 WATCHED_AFTER_S = 86_400  # after its end: uses of a quote are looked for, in history too
 
 
@@ -169,23 +170,19 @@ def buys_of(session: Session, account_id: int, limit: int) -> list[SeenBuy]:
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
-def sendable(session: Session, chain_id: int, after: int, limit: int) -> list[SeenBuy]:
+def sendable(session: Session, after: int, limit: int) -> list[SeenBuy]:
     """Accepted buys whose authorizations are good after that second and whose purchase is not made."""
-    purchase, _ = _uses()
     query = _seen().where(
-        SponsoredBuyRow.chain_id == chain_id,
-        SponsoredBuyRow.accepted_at.is_not(None),
-        SponsoredBuyRow.valid_before > after,
+        SponsoredBuyRow.accepted_at.is_not(None), SponsoredBuyRow.valid_before > after
     )
-    query = query.where(purchase.use.is_(None)).order_by(SponsoredBuyRow.valid_before).limit(limit)
+    query = query.where(PURCHASE.use.is_(None)).order_by(SponsoredBuyRow.valid_before).limit(limit)
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
 def pledged_usdc_e6(session: Session, chain_id: int, buyer: str, now: int) -> UsdcE6:
     """What the accepted buys of a wallet may still take from it."""
-    purchase, fee = _uses()
-    amount = func.sum(SponsoredBuyRow.amount_usdc_e6).filter(purchase.use.is_(None))
-    fees = func.sum(SponsoredBuyRow.fee_usdc_e6).filter(fee.use.is_(None))
+    amount = func.sum(SponsoredBuyRow.amount_usdc_e6).filter(PURCHASE.use.is_(None))
+    fees = func.sum(SponsoredBuyRow.fee_usdc_e6).filter(FEE.use.is_(None))
     query = _joined(select(func.coalesce(amount, 0) + func.coalesce(fees, 0)))
     query = query.where(
         SponsoredBuyRow.chain_id == chain_id,
@@ -203,9 +200,8 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
     """
     if at.safe_number is None or at.safe_at is None:
         return UsdcE6(0)
-    purchase, fee = _uses()
-    is_dead = _is_dead(purchase, at.safe_number, at.safe_at)
-    paid = and_(is_dead, fee.use == Use.PAID, fee.number <= at.safe_number)
+    is_dead = _is_dead(at.safe_number, at.safe_at)
+    paid = and_(is_dead, FEE.use == Use.PAID, FEE.number <= at.safe_number)
     owed = func.coalesce(func.sum(SponsoredBuyRow.fee_usdc_e6).filter(paid), 0)
     used = func.coalesce(func.sum(SponsoredBuyRow.credit_usdc_e6).filter(~is_dead), 0)
     query = _joined(select(owed - used)).where(
@@ -216,10 +212,10 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
     return UsdcE6(max(0, int(session.scalar(query) or 0)))
 
 
-def _is_dead(purchase: type[SponsoredUse], safe_number: int, safe_at: int) -> ColumnElement[bool]:
+def _is_dead(safe_number: int, safe_at: int) -> ColumnElement[bool]:
     """As rules.transfer_of: dead for good. Never null."""
-    spoiled = and_(purchase.use != Use.PAID, purchase.number <= safe_number)
-    lapsed = and_(purchase.use.is_(None), SponsoredBuyRow.valid_before <= safe_at)
+    spoiled = and_(PURCHASE.use != Use.PAID, PURCHASE.number <= safe_number)
+    lapsed = and_(PURCHASE.use.is_(None), SponsoredBuyRow.valid_before <= safe_at)
     return func.coalesce(or_(spoiled, lapsed), False)
 
 
@@ -322,13 +318,6 @@ def sponsor(session: Session, chain_id: int) -> SponsorSign | None:
 
 
 # Rows
-
-
-def _uses() -> tuple[type[SponsoredUse], type[SponsoredUse]]:
-    return PURCHASE, FEE
-
-
-PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
 
 
 def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:

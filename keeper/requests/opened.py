@@ -66,11 +66,11 @@ class Requests:
         self.reader.rpc.close()
 
 
-def share_of(calls_per_s: float) -> float:
-    """What a loop may ask of each node a second: a twentieth, at least LEAST_CALLS_PER_S, and never
-    more than a quarter.
+def share_of(calls_per_s: float, loops: int = 1) -> float:
+    """What each of so many loops may ask of each node a second: a twentieth, at least
+    LEAST_CALLS_PER_S, and all of them never more than half.
     """
-    return min(calls_per_s / 4, max(calls_per_s / 20, LEAST_CALLS_PER_S))
+    return min(calls_per_s / 2 / loops, max(calls_per_s / 20, LEAST_CALLS_PER_S))
 
 
 def request_signers(signers: Mapping[Role, Signer]) -> dict[str, Signer]:

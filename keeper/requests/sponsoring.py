@@ -27,7 +27,7 @@ from keeper.state import Role
 
 
 class RequestLoops:
-    """Both loops. Nothing is asked over the network before `start` or `once`."""
+    """Both loops. `place`: of transfers, with their budgets. Nothing is asked over the network before `start` or `once`."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class RequestLoops:
         precedence: Precedence,
         clock: Callable[[], datetime],
         *,
-        budgets: Mapping[Role, GasBudgets],
+        sponsor_wei_a_day: int,
         serves_custody: bool,
         count_rpc: Callable[[Rpc], object],
     ) -> None:
@@ -49,7 +49,7 @@ class RequestLoops:
         fence = leadership.fence_beside
         if serves_custody:
             custody = opened(
-                replace(place, budgets=budgets[Role.CUSTODY]),
+                place,
                 planner,
                 signers=request_signers(signers),
                 epoch=epoch,
@@ -61,10 +61,13 @@ class RequestLoops:
             self._loops.append(custody)
         sponsor = signers.get(Role.SPONSOR)
         if sponsor is not None:
-            beat = heartbeat(sponsor.address, place.chain_id, fence)
+            beat, wei = heartbeat(sponsor.address, place.chain_id, fence), sponsor_wei_a_day
             self._loops.append(
                 opened(
-                    replace(place, budgets=budgets[Role.SPONSOR]),
+                    replace(
+                        place,
+                        budgets=GasBudgets(total_wei=wei, owner_wei=wei, account_wei=wei),
+                    ),
                     planner,
                     signers={Role.SPONSOR: sponsor},
                     epoch=epoch,
