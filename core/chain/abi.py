@@ -412,13 +412,18 @@ def signatures_by_selector() -> Mapping[str, str]:
 @cache
 def events_by_topic() -> dict[str, EventAbi]:
     """Every event of every contract by topic0; equal events of two contracts are one."""
+    return {topic: event for contract in CONTRACTS for topic, event in events_of(contract).items()}
+
+
+@cache
+def events_of(contract: str) -> dict[str, EventAbi]:
+    """The events of one contract by topic0, also of one that is known by name only."""
     found = {}
-    for contract in CONTRACTS:
-        for entry in entries(contract):
-            if entry["type"] == "event" and not entry.get("anonymous", False):
-                inputs = _parameters(entry, "inputs")
-                topic = hex_of(keccak(text=_signature(entry["name"], inputs)))
-                found[topic] = EventAbi(entry["name"], topic, inputs)
+    for entry in entries(contract):
+        if entry["type"] == "event" and not entry.get("anonymous", False):
+            inputs = _parameters(entry, "inputs")
+            topic = hex_of(keccak(text=_signature(entry["name"], inputs)))
+            found[topic] = EventAbi(entry["name"], topic, inputs)
     return found
 
 

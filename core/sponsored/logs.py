@@ -11,8 +11,9 @@ Of USDC no other contract is believed, and of a purchase the quoted token alone.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
-from core.chain.abi import AbiDecodeError, events_by_topic, topic_of
+from core.chain.abi import AbiDecodeError, EventAbi, events_of, topic_of
 from core.chain.blocks import RawLog
 from core.hexes import checksum_address
 
@@ -48,6 +49,12 @@ class AuthorizationLog:
 def authorization_topics() -> tuple[str, str]:
     """Topic 0 of the two."""
     return topic_of(USED), topic_of(CANCELED)
+
+
+@cache
+def bought_event() -> EventAbi:
+    """ReserveToken's Bought."""
+    return next(one for one in events_of("ReserveToken").values() if one.name == "Bought")
 
 
 def authorizations_in(logs: Iterable[RawLog], usdc: str) -> tuple[AuthorizationLog, ...]:
@@ -87,11 +94,11 @@ def _transfer(log: RawLog | None, usdc: str, payer_word: str) -> tuple[str, int]
 
 
 def _purchase(log: RawLog | None) -> TokenPurchase | None:
-    bought = topic_of("Bought")
-    if log is None or log.topics[:1] != (bought,):
+    bought = bought_event()
+    if log is None or log.topics[:1] != (bought.topic,):
         return None
     try:
-        said = events_by_topic()[bought].decode(log.topics, log.data)
+        said = bought.decode(log.topics, log.data)
     except AbiDecodeError:
         return None
     return TokenPurchase(

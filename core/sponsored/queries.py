@@ -321,6 +321,7 @@ def sponsor(session: Session, chain_id: int) -> SponsorSign | None:
 
 
 def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
+    query = query.select_from(SponsoredBuyRow)
     for use, nonce in ((PURCHASE, SponsoredBuyRow.buy_nonce), (FEE, SponsoredBuyRow.fee_nonce)):
         query = query.outerjoin(
             use,
@@ -334,7 +335,7 @@ def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 
 
 def _seen() -> Select[*tuple[Any, ...]]:
-    return _joined(select(SponsoredBuyRow, PURCHASE, FEE).select_from(SponsoredBuyRow))
+    return _joined(select(SponsoredBuyRow, PURCHASE, FEE))
 
 
 def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog
 from core.sponsored import queries as sponsored
-from core.sponsored.logs import authorization_topics
+from core.sponsored.logs import authorization_topics, bought_event
 
 NONCES_A_REQUEST = 500
 
@@ -39,7 +39,7 @@ def filters_of(wanted: Quoted, usdc: str) -> Iterator[dict[str, Any]]:
         yield {"address": usdc, "topics": [[*authorization_topics()], None, nonces]}
     for words in _chunks([address_word(buyer) for buyer in wanted.buyers]):
         yield {"address": usdc, "topics": [topic_of("Transfer"), words]}
-        yield {"address": list(wanted.tokens), "topics": [topic_of("Bought"), words]}
+        yield {"address": list(wanted.tokens), "topics": [bought_event().topic, words]}
 
 
 def is_use(log: RawLog, usdc: str) -> bool:
