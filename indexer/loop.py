@@ -23,6 +23,8 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.audit import queries as audit
+from core.audit.rules import FindingKind
 from core.blocks.queries import TIP, CursorMovedError
 from core.chain import right_chain
 from core.chain.rpc import RpcRefusedError
@@ -34,6 +36,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.quarantine import queries as quarantine_repository
 from core.quarantine.views.unregistered import unregistered_vaults
+from core.reserve import queries as reserve
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
@@ -156,6 +159,7 @@ class Indexer:
             factory=contracts["factory"],
             usdc=contracts["usdc"],
             x402_adapter=venues().payment_adapter(contracts),
+            reserve_token=contracts.get("reserve_token"),
             start_block=self._start_block,
             epoch=self._leadership.epoch,
             fence=self._fence,
@@ -234,7 +238,7 @@ class Indexer:
             due += [tip.note_finality, self._read_tags, self._count_held]
             self._finality_due = now + FINALITY_S
         if not done.is_behind and now >= self._deposits_due:
-            due.append(lambda: watch_deposits(tip.chain, now_utc()))
+            due += [lambda: watch_deposits(tip.chain, now_utc()), tip.credit_conversions]
             self._deposits_due = now + DEPOSITS_S
         if tip.owes_retry and not done.is_behind:
             due.append(tip.retry_held)
@@ -246,7 +250,11 @@ class Indexer:
         with self._database.read() as session:
             ledgers, facts = quarantine_repository.held_counts(session)
             unregistered = unregistered_vaults(session, self._chain_id)
+            statuses = reserve.conversion_counts(session, self._chain_id)
+            read_at = reserve.reconciled_at(session, self._chain_id)
+            findings = audit.open_counts(session, self._chain_id).get(FindingKind.RESERVE, 0)
         self._metrics.held(ledgers, facts, len(unregistered))
+        self._metrics.reserve(statuses, findings, None if read_at is None else read_at.timestamp())
 
     def _read_tags(self) -> None:
         """How far the chain calls itself safe and final; a chain without a tag says nothing of

@@ -114,6 +114,7 @@ def beside(database: Database, rpc: Rpc, deployment: Deployment) -> ChainContext
         factory=contracts["factory"],
         usdc=contracts["usdc"],
         x402_adapter=venues().payment_adapter(contracts),
+        reserve_token=contracts.get("reserve_token"),
         start_block=deployment.block,
         epoch=0,
         fence=lambda session: keep_out_writes(session, NAME),

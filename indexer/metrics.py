@@ -103,6 +103,29 @@ class IndexerMetrics:
         self.audit_mismatch = self._gauge(
             "audit_mismatch", "Open findings of the auditor, by kind.", "kind"
         )
+        self.conversions = Counter(
+            PREFIX + "conversions",
+            "Conversions of the reserve token that were looked at, by what became of them.",
+            ["status"],
+            registry=self.registry,
+        )
+        self.reserve_open = self._gauge(
+            "reserve_conversions", "Conversions of the reserve token by status.", "status"
+        )
+        self.reserve_mismatch = self._gauge(
+            "reserve_mismatch", "Open findings of the reserve token's reconciliation."
+        )
+        self._reconciled_at: float | None = None
+        reserve_age = self._gauge(
+            "reserve_age_seconds", "Since the reserve token was reconciled with its contract."
+        )
+        reserve_age.set_function(
+            lambda: (
+                UNKNOWN
+                if self._reconciled_at is None
+                else max(0.0, self._clock() - self._reconciled_at)
+            )
+        )
         self.audit_blocks = self._counter(
             "audit_blocks", "Blocks that the auditor compared with another node."
         )
@@ -191,6 +214,13 @@ class IndexerMetrics:
     def leading(self, epoch: int) -> None:
         self.leads.set(1)
         self.epoch.set(epoch)
+
+    def reserve(self, open_: Mapping[str, int], findings: int, reconciled_at: float | None) -> None:
+        """`open_`: conversions by status; `reconciled_at`: None before the first time."""
+        for status, count in open_.items():
+            self.reserve_open.labels(status).set(count)
+        self.reserve_mismatch.set(findings)
+        self._reconciled_at = reconciled_at
 
     def held(self, ledgers: int, facts: int, unregistered_vaults: int) -> None:
         """`facts` are held back from `ledgers` now, those that wait behind others included."""

@@ -102,6 +102,7 @@ def _opened(settings: Settings, deployment: Deployment) -> Iterator[Rebuild]:
             factory=reader.contracts["factory"],
             usdc=reader.contracts["usdc"],
             x402_adapter=reader.contracts.get("x402_adapter"),
+            reserve_token=reader.contracts.get("reserve_token"),
             start_block=deployment.block,
             epoch=lead.epoch,
             fence=lead.fence,

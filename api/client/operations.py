@@ -2398,6 +2398,117 @@ class RecordsRecordStrips(TypedDict):
     paper_note: str
 
 
+class ReserveReserveContracts(TypedDict):
+    reserve_token: str
+    usdc: str
+
+
+class ReserveReserveConfig(TypedDict):
+    network: str  # CAIP-2: eip155 and the chain id
+    chain_id: int
+    contracts: ReserveReserveContracts
+    token_decimals: int
+    buy_percent: int  # a purchase costs this share of the tokens' worth
+    usdc_a_credit: str  # USDC of a conversion that are one credit
+    sponsor_enabled: bool
+    sponsor_reason: str | None  # why it is not; null: it is
+
+
+class ReserveReserveTokenState(TypedDict):
+    redeem_price: str  # USDC per token, rounded down
+    buy_price: str  # USDC per token, rounded up
+    reserve_ratio: (
+        str | None
+    )  # USDC that the contract holds, less what it owes the treasury, over its reserve; 1.000000 is covered, more was donated; null: not read yet
+    ratio_block: int | None  # that the ratio was read at
+    is_paused: bool  # buying is; redeeming and converting never are
+    block: int
+    at: str  # time of the block
+
+
+class ReserveReserveQuote(TypedDict):
+    usd: str
+    tokens: str  # that the purchase mints, with eighteen decimals; may be demanded as minOut
+    tokens_base: str  # the same in base units of 1e-18
+    redeem_usdc: (
+        str  # what these tokens would redeem for after the purchase, if nothing else happens
+    )
+    credits: int  # what they would convert to
+    buy_price: str
+    redeem_price: str
+    is_paused: bool
+    block: int  # the quote is the contract's of this block
+    at: str
+
+
+class ReserveCreditedConversion(TypedDict):
+    tx_hash: str
+    log_index: int
+    block: int
+    account_ref: str
+    tokens: str
+    usdc: str
+    credits: int  # whole credits; what is left below one is carried
+    credited_at: str
+
+
+class ReserveHeldConversion(TypedDict):
+    tx_hash: str
+    log_index: int
+    block: int
+    holder: str
+    account_ref: str
+    tokens: str
+    usdc: str
+    why: Literal[
+        "not_safe", "unregistered_ref", "set_aside"
+    ]  # not_safe: its block may still be replaced; unregistered_ref: no account has the reference, its holder's account can claim it; set_aside: crediting failed and is tried again
+    trouble: str | None
+    seen_at: str
+
+
+class ReserveOwnPurchase(TypedDict):
+    tx_hash: str
+    log_index: int
+    block: int
+    buyer: str
+    recipient: str
+    usdc: str
+    tokens: str
+    at: str
+
+
+class ReserveOwnReserve(TypedDict):
+    account_ref: str | None  # null: none was issued yet
+    wallet_address: str | None  # null: none is linked
+    carried_usdc: str  # of conversions for account_ref, below a whole credit
+    held: list[ReserveHeldConversion]  # the newest 100 conversions, those not credited
+    credited: list[ReserveCreditedConversion]  # and those credited
+    purchases: list[ReserveOwnPurchase]  # the linked wallet's newest 50, on chain
+
+
+class ReserveIssuedRef(TypedDict):
+    account_ref: str  # pass it to convert(amount, accountRef)
+
+
+class ReserveKnownRef(TypedDict):
+    account_ref: str
+    is_known: bool  # true: what is converted for it becomes an account's credit
+
+
+ReserveConversionStatus: TypeAlias = (
+    "Literal['waiting', 'credited', 'held', 'set_aside', 'reversed']"
+)
+
+
+class ReserveClaimedConversions(TypedDict):
+    account_ref: str
+    holder: str
+    conversions: int  # that were held and are credited within seconds
+    usdc: str
+    status: ReserveConversionStatus
+
+
 class RoomsHiveRoom(TypedDict):
     id: int
     token_id: str
@@ -4418,6 +4529,86 @@ class RecordsCalls(Calls):
         )
 
 
+class ReserveCalls(Calls):
+    """The calls reserve.* of the catalogue."""
+
+    def config(self) -> ReserveReserveConfig:
+        """Read the reserve token's contracts, network and constants.
+
+        GET /reserve/config; credential: none.
+        """
+        return cast("ReserveReserveConfig", self._send("GET", "/reserve/config", "none", {}))
+
+    def state(self) -> ReserveReserveTokenState:
+        """Read the token's prices and how far its reserve is covered.
+
+        GET /reserve/state; credential: none.
+        """
+        return cast("ReserveReserveTokenState", self._send("GET", "/reserve/state", "none", {}))
+
+    def quote(self, *, usd: str) -> ReserveReserveQuote:
+        """Read how many tokens a purchase would mint now, exact to the last unit.
+
+        GET /reserve/quote; credential: none.
+        """
+        return cast(
+            "ReserveReserveQuote", self._send("GET", "/reserve/quote", "none", {"usd": usd})
+        )
+
+    def me(self) -> ReserveOwnReserve:
+        """Read your reference, your conversions and your wallet's purchases.
+
+        GET /reserve/me; credential: key.
+        """
+        return cast("ReserveOwnReserve", self._send("GET", "/reserve/me", "key", {}))
+
+    def issue_ref(self, *, idempotency_key: str | None = None) -> ReserveIssuedRef:
+        """Get your account_ref, which conversions into your credit name.
+
+        POST /reserve/me/ref; credential: key.
+        """
+        return cast(
+            "ReserveIssuedRef",
+            self._send(
+                "POST",
+                "/reserve/me/ref",
+                "key",
+                {},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def known_ref(self, account_ref: str) -> ReserveKnownRef:
+        """Check that an account has a reference, before tokens are burned for it.
+
+        GET /reserve/refs/{account_ref}; credential: none.
+        """
+        return cast(
+            "ReserveKnownRef",
+            self._send("GET", "/reserve/refs/{account_ref}", "none", {"account_ref": account_ref}),
+        )
+
+    def claim(
+        self, *, account_ref: str, idempotency_key: str | None = None
+    ) -> ReserveClaimedConversions:
+        """Claim what your linked wallet converted for a reference that nobody has.
+
+        POST /reserve/me/claims; credential: key.
+        """
+        return cast(
+            "ReserveClaimedConversions",
+            self._send(
+                "POST",
+                "/reserve/me/claims",
+                "key",
+                {"account_ref": account_ref},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class RoomsCalls(Calls):
     """The calls rooms.* of the catalogue."""
 
@@ -4776,6 +4967,7 @@ class Areas:
         self.playbooks = PlaybooksCalls(send, follow)
         self.queue = QueueCalls(send, follow)
         self.records = RecordsCalls(send, follow)
+        self.reserve = ReserveCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
         self.tasks = TasksCalls(send, follow)

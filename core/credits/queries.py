@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import select
+from sqlalchemy import func, literal_column, select
 from sqlalchemy.orm import Session
 
 from core.credits.rules.free_reads import FreeReads
@@ -24,6 +24,16 @@ def entries_before(
     if before_seq is not None:
         query = query.where(CreditEntry.seq < before_seq)
     return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
+
+
+def converted_credits(session: Session) -> int:
+    """Credits that conversions of the reserve token brought all accounts, less what was taken
+    back.
+    """
+    query = select(-func.coalesce(func.sum(CreditEntry.counter_delta), 0)).where(
+        CreditEntry.counter == literal_column("'reserve'")  # as the index says
+    )
+    return int(session.execute(query).scalar_one())
 
 
 # One statement takes the read or leaves the day as it is. The pools' rows are held first, in their

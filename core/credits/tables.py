@@ -8,7 +8,17 @@ owed what the account owes.
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Date, ForeignKey, Identity, Integer, Text, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Date,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.credits.rules.buckets import BUCKETS
@@ -24,6 +34,9 @@ class CreditEntry(Base):
             "welcome_delta + earned_delta + converted_delta + bonded_delta - owed_delta + "
             "counter_delta = 0",
             name="sums_to_zero",
+        ),
+        Index(
+            "ix_credit_entry_reserve", "account_id", postgresql_where=text("counter = 'reserve'")
         ),
         LEDGER,
     )

@@ -57,6 +57,7 @@ class LockClass(StrEnum):
     SIGN_IN = "sign_in"
     MINING = "mining"
     TASK_CLAIM = "task_claim"
+    RESERVE_CLAIM = "reserve_claim"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from core.blocks.tables import (
     VaultAgentRow,
 )
 from core.db.base import Base
+from core.reserve.tables import ReserveEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,37 @@ PARTS: Mapping[str, Part] = {
     "reverts": Part(
         "reverted_tx", "block_hash", ("number", "tx_index", "tx_hash", "sender", "vault", "reason")
     ),
+    "reserve": Part(
+        "reserve_event",
+        "block_hash",
+        (
+            "number",
+            "log_index",
+            "tx_hash",
+            "kind",
+            "party",
+            "recipient",
+            "account_ref",
+            "tokens",
+            "usdc_e6",
+            "reserve_after_e6",
+            "supply_after",
+            "owed_after_e6",
+            "is_paused_after",
+            "treasury_after",
+        ),
+    ),
 }
-_TABLES = (Adapter, ChainBlock, ChainCursor, RawLogRow, RevertedTx, Vault, VaultAgentRow)
+_TABLES = (
+    Adapter,
+    ChainBlock,
+    ChainCursor,
+    RawLogRow,
+    ReserveEvent,
+    RevertedTx,
+    Vault,
+    VaultAgentRow,
+)
 LIVE: Mapping[str, Table] = {
     table.__tablename__: Base.metadata.tables[table.__tablename__] for table in _TABLES
 }

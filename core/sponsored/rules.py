@@ -251,11 +251,6 @@ def fee_after_credit(fee: UsdcE6, owed: UsdcE6) -> tuple[UsdcE6, UsdcE6]:
     return UsdcE6(fee - used), used
 
 
-def tokens_for_down(amount: UsdcE6, reserve: UsdcE6, supply: int) -> int:
-    """What ReserveToken mints, 1e-18 tokens, rounded down: amount * supply * 100 / (reserve * 102)."""
-    return amount * supply * 100 // (reserve * 102)
-
-
 def least_tokens_down(tokens: int, rise_bps: int) -> int:
     """minOut: the quote less what the price may rise, rounded down."""
     return tokens * (BPS - rise_bps) // BPS

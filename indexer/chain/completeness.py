@@ -28,6 +28,7 @@ from core.errors import OutsideError
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
 from core.mandate.rules.events import Executed, VaultCreated, X402Paid
+from core.reserve.decode import TOPICS, is_event_of_reserve
 from core.sponsored.logs import authorization_topics
 from indexer.chain.continuity import NOTHING, Gap, PlacedEvent, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
@@ -260,6 +261,7 @@ def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
         for one in logs
         if any(one.address in some for some in ours)
         or _is_payment(one, watch)
+        or (one.address == watch.reserve_token and is_event_of_reserve(one))
         or (is_use(one, watch.usdc) and one.topics[2] in watch.quoted.nonces)
     }
 
@@ -321,6 +323,9 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
         yield _Group(_topics_of(VAULT_EVENTS), {vault: bits_of(vault) for vault in watch.vaults})
     if watch.x402_adapter is not None:
         yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
+    if watch.reserve_token is not None:
+        token = {watch.reserve_token: bits_of(watch.reserve_token)}
+        yield _Group(tuple(map(bits_of, TOPICS)), token)
     if 0 < len(watch.wallets) <= MOST_MEMBERS:
         words = {address_word(wallet) for wallet in watch.wallets}
         yield _Group(

@@ -35,4 +35,5 @@ class ChainContext:
     ledgers: Ledgers = field(default_factory=LiveBooks)
     # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     reverts_from: int | None = None
+    reserve_token: str | None = None
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))

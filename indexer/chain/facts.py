@@ -35,6 +35,8 @@ from core.mandate.rules.events import (
     X402Paid,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
+from core.reserve.decode import decode_reserve_log, is_event_of_reserve
+from core.reserve.rules import ReserveFact
 from core.sponsored.logs import AuthorizationLog, authorizations_in
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
@@ -105,6 +107,14 @@ class Deposit:
 
 
 @dataclass(frozen=True, slots=True)
+class ReserveFound:
+    """An event of the reserve token and its log."""
+
+    fact: ReserveFact
+    log: RawLog
+
+
+@dataclass(frozen=True, slots=True)
 class BlockFacts:
     """`logs` are those that are kept: of our contracts, and the payments' own.
 
@@ -118,6 +128,7 @@ class BlockFacts:
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
+    reserve: tuple[ReserveFound, ...] = ()
     uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
 
     def events_of(self, kind: type[Event]) -> tuple[Event, ...]:
@@ -143,11 +154,12 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         for log in block.logs
         if log.address == watch.factory and (made := created_by(log))
     }
-    kept, found, undecodable, payments = (
+    kept, found, undecodable, payments, reserve = (
         list[RawLog](),
         list[Found](),
         list[Undecodable](),
         list[Deposit](),
+        list[ReserveFound](),
     )
     for log in block.logs:
         payment = (
@@ -159,9 +171,15 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
         if payment is not None:
             payments.append(payment)
-        if payment is not None or is_ours:
+        is_reserve = log.address == watch.reserve_token and is_event_of_reserve(log)
+        if payment is not None or is_ours or is_reserve:
             kept.append(log)
-        if not is_ours:
+        if is_reserve:
+            try:
+                reserve.append(ReserveFound(decode_reserve_log(log), log))
+            except OF_ONE_FACT as error:
+                undecodable.append(Undecodable(log, type(error).__name__))
+        if not is_ours or is_reserve:
             continue
         try:
             event = decode_log(log)
@@ -184,6 +202,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         reverts,
         tuple(undecodable),
         tuple(created.values()),
+        tuple(reserve),
         uses=authorizations_in(block.logs, watch.usdc),
     )
 

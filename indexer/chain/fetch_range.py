@@ -3,7 +3,7 @@ is final.
 
     headers of the range, linked to one another and to the block before
     logs of the factory  ->  which vaults and adapters are watched from this very range on
-    logs of vaults and adapters; USDC that reached watched wallets
+    logs of vaults and adapters; USDC that reached watched wallets; the reserve token's events
 
 What is checked: the headers are one chain from our cursor on; every log names the block of its
 height; the node that gave the logs has the range's last block, by its hash, in the same answer (a
@@ -18,6 +18,7 @@ from core.chain.abi import address_word
 from core.chain.blocks import BlockHeader, RawLog
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
+from core.reserve.decode import TOPICS
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.sponsored import filters_of
@@ -58,6 +59,8 @@ class RangeReader:
             {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
             for chunk in _chunks(wallets)
         ]
+        if watch.reserve_token is not None and watch.reserve_token not in addresses:
+            filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
         logs = factory_logs + self._logs(headers, filters)
         # what these say may stand among the others: a buyer may pay a linked wallet
         sponsored = self._logs(headers, list(filters_of(watch.quoted, watch.usdc)))

@@ -24,6 +24,7 @@ from core.mandate.tables import MandateEvent
 from core.money import usdc_text
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld
+from core.reserve import events as reserve_events
 from core.shadow import queries as shadow
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger.writer import NewTransfer
@@ -71,6 +72,11 @@ class Ledgers(Protocol):
         self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
     ) -> int:
         """Deposits that nobody reported, by account id; the number of rows that were new."""
+
+    def adopt_conversions(
+        self, session: WriteSession, chain_id: int, first: int, last: int, now: datetime
+    ) -> None:
+        """Conversions of the reserve token in the blocks first to last are to be credited."""
 
     def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
         """Which of these ledgers lack a fact that was refused, so that nothing may follow it."""
@@ -133,6 +139,11 @@ class LiveBooks:
         self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
     ) -> int:
         return transfer_reports.post_deposits(session, ledgers, now)
+
+    def adopt_conversions(
+        self, session: WriteSession, chain_id: int, first: int, last: int, now: datetime
+    ) -> None:
+        reserve_events.adopt_conversions(session, chain_id, first, last, now)
 
     def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
         return quarantine.held_among(session, kind, ledgers)
@@ -219,6 +230,11 @@ class MissingRows:
             {ledger: facts.standing for ledger, facts in known.items()},
             NEW_TRANSFER,
         )
+
+    def adopt_conversions(
+        self, session: WriteSession, chain_id: int, first: int, last: int, now: datetime
+    ) -> None:
+        """Nothing: they follow from the events, which are compared as rows of blocks are."""
 
     def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
         return set()

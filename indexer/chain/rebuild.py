@@ -29,6 +29,7 @@ from core.errors import OutsideError
 from core.health import views as health
 from core.mandate import owed_notes
 from core.mandate.chain.reader import VaultReader
+from core.reserve.events import adopt_conversions
 from core.shadow import queries as shadow
 from core.shadow.queries import MissingRow
 from core.shadow.views import Difference
@@ -171,6 +172,7 @@ class Rebuild:
             self._record.fence(session)
             shadow.put_in_place(session, self._record.chain_id)
             rows = write_missing(session, now)
+            adopt_conversions(session, self._record.chain_id, 0, self._end.number, now)
             audit.resolve_rebuilt(session, self._record.chain_id, now)
             shadow.discard(session)
         return rows

@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from core.blocks import queries as repository
-from core.blocks.queries import FINALIZED, TIP, Cursor
+from core.blocks.queries import FINALIZED, RESERVE_FOLLOWED, TIP, Cursor
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
 from core.identity.queries import LinkedWallet, linked_wallets
@@ -44,6 +44,7 @@ from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.pool import DisputedError, TipPool
 from indexer.chain.refold import OlderBooks
+from indexer.chain.reserve import Crediting, ReserveHistory
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
@@ -105,6 +106,8 @@ class TipLoop:
         self._finality = Finality(chain, self._pool, clock)
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_ledgers = OlderBooks(chain)
+        self._reserve_history = ReserveHistory(chain)
+        self._crediting = Crediting(chain, clock)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -150,9 +153,14 @@ class TipLoop:
             result = replace(result, owes_notes=self._owes_notes)
         if not result.is_behind:
             self._scan_owed_reverts()
+            self._read_reserve_history()
         if self._may_have_pending_reverts:
             self._explain_reverts()
         return result
+
+    def credit_conversions(self) -> None:
+        """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
+        self._crediting.round()
 
     def retry_held(self) -> None:
         """Try what is held, once; what lacks its block, or met a time-out of the database, is still
@@ -259,6 +267,13 @@ class TipLoop:
             self._owes_reverts = bool(left)
             self._may_have_pending_reverts = True
 
+    def _read_reserve_history(self) -> None:
+        """One range a round."""
+        if not self._reserve_history.is_done and self._reserve_history.step(
+            self._cursor, self._clock()
+        ):
+            self._watch = self._read_watch_list()
+
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
         """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags.
 
@@ -357,6 +372,15 @@ class TipLoop:
             repository.start_cursor(
                 session, TIP, self._chain.chain_id, start, self._chain.epoch, self._clock()
             )
+            if self._chain.reserve_token is not None:
+                repository.save_mark(
+                    session,
+                    RESERVE_FOLLOWED,
+                    self._chain.chain_id,
+                    start,
+                    self._chain.epoch,
+                    self._clock(),
+                )
         return start
 
     def _read_watch_list(self) -> WatchList:

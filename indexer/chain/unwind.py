@@ -30,11 +30,13 @@ from core.mandate import owed_notes
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from core.quarantine import queries as quarantine
+from core.reserve import conversions
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
 from indexer.chain.context import ChainContext
 from indexer.chain.payments import deposit_key
 from indexer.chain.quarantine import tell_whole
+from indexer.chain.reserve import unwind_history
 
 HEADERS_A_REQUEST = 64
 
@@ -125,12 +127,14 @@ def unwind(
     paid = repository.logs_of_blocks(session, chain.chain_id, orphans, chain.usdc)
     keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
     rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
+    rows_reversed += conversions.reverse_blocks(session, chain.chain_id, orphans, now)
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
+    unwind_history(session, chain, fork.ancestor, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now

@@ -18,6 +18,7 @@ from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.quarantine.views.unregistered import unregistered_vaults
+from core.sponsored.logs import bought_event
 from indexer.chain.context import ChainContext
 from indexer.chain.sponsored import Quoted
 
@@ -41,6 +42,8 @@ class WatchList:
     vaults: dict[str, KnownVault] = field(default_factory=dict)
     wallets: dict[str, LinkedWallet] = field(default_factory=dict)
     x402_adapter: str | None = None
+    # None: none is deployed, or its older events are still being read (reserve.py)
+    reserve_token: str | None = None
     # authorizations of sponsored buys, as they stood when a range was begun
     quoted: Quoted = field(default_factory=Quoted)
 
@@ -57,9 +60,11 @@ class WatchList:
         known = (
             log.address in self.vaults
             or log.address in self.adapters
-            or log.address in (self.factory, self.usdc)
+            or log.address in (self.factory, self.usdc, self.reserve_token)
         )
-        return known or (bool(log.topics) and log.topics[0] in events_by_topic())
+        # a purchase stands beside the use of its authorization, whatever token is followed
+        event = log.topics[0] if log.topics else None
+        return known or event in events_by_topic() or event == bought_event().topic
 
     def copy(self) -> "WatchList":
         """A watch list of its own, to be moved on through blocks that may yet fail to commit."""
@@ -82,7 +87,14 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
         _keeper(session, chain),
         vaults,
         x402_adapter=chain.x402_adapter,
+        reserve_token=followed_token(session, chain),
     )
+
+
+def followed_token(session: Session, chain: ChainContext) -> str | None:
+    """The reserve token, once all of its events up to the cursor are read."""
+    since = repository.cursor(session, repository.RESERVE_FOLLOWED)
+    return None if since is None else chain.reserve_token
 
 
 def _keeper(session: Session, chain: ChainContext) -> str:

@@ -1,7 +1,7 @@
 """What blocks say, written: one block at the tip, a range of them in the backfill, each time one
 transaction.
 
-    blocks, logs  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
+    blocks, logs  ->  the reserve token's events  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
 
 All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by
 COPY, and its ledgers in one go, unless one of its blocks says something of the factory that other
@@ -40,6 +40,7 @@ from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, cre
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
 from indexer.chain.registry import new_vault, register
+from indexer.chain.reserve import write_reserve
 from indexer.chain.watch import WatchList
 
 # adapter -> the rules it published in the block that listed it
@@ -91,6 +92,7 @@ def write_block(
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
+    write_reserve(session, chain, [facts], now)
     sponsored.note_uses(session, chain.chain_id, facts.uses)
     pending, made = PendingRows(), _write_vaults(session, chain, [facts])
     rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(
@@ -115,6 +117,7 @@ def write_range(
     chain.fence(session)
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
+    write_reserve(session, chain, blocks, now)
     sponsored.note_uses(session, chain.chain_id, [use for facts in blocks for use in facts.uses])
     pending, made, rows = PendingRows(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:

@@ -43,10 +43,11 @@ from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head,
 from core.times import exact_instant_text
 
 LEDGER = "credit"
-WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT, RESTORE = (
+WELCOME, EARN, CONVERT, REVERSE, SPEND, BOND, RELEASE, DEBT, RESTORE = (
     "welcome",
     "earn",
     "convert",
+    "reverse",
     "spend",
     "bond",
     "release",
@@ -171,13 +172,40 @@ def convert(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> Posting:
-    """Credit that was converted from the reserve token. Errors: InvalidNumberError."""
+    """Credit that was converted from the reserve token; a debt is repaid first.
+
+    Errors: InvalidNumberError.
+    """
     return _post(
         session,
         account_id,
         CONVERT,
         key,
         lambda balance: buckets.convert_deltas(balance, amount),
+        RESERVE,
+        payload,
+        now,
+    )
+
+
+def reverse_conversion(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    key: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
+    """Take credit of a conversion back that the chain took back; what is spent is owed.
+
+    Errors: InvalidNumberError.
+    """
+    return _post(
+        session,
+        account_id,
+        REVERSE,
+        key,
+        lambda balance: buckets.reverse_deltas(balance, amount),
         RESERVE,
         payload,
         now,

@@ -3,6 +3,8 @@
     spend   welcome -> earned -> converted       what is given first is used first
     bond              earned -> converted        a bond is never paid from the welcome credit
     earn    owed   -> earned                     a debt is repaid before anything is earned
+    convert owed   -> converted                  and before anything is converted
+    reverse converted -> owed                    what is spent already of a reversed conversion is owed
 
 Laws
 - Credits are integers. No bucket is ever below zero; a debt stands in a bucket of its own, `owed`.
@@ -76,11 +78,17 @@ def earn_deltas(balance: Credits, amount: int) -> Credits:
 
 
 def convert_deltas(balance: Credits, amount: int) -> Credits:
-    """Converted credit repays no debt: it was bought with the reserve token.
+    """All of it repays a debt first. Errors: InvalidNumberError for an amount below 1."""
+    repaid = min(balance.owed, _positive(amount))
+    return Credits(converted=amount - repaid, owed=-repaid)
 
-    Errors: InvalidNumberError.
+
+def reverse_deltas(balance: Credits, amount: int) -> Credits:
+    """A conversion that the chain took back: what is left of converted credit goes, the rest is
+    owed. Errors: InvalidNumberError for an amount below 1.
     """
-    return Credits(converted=_positive(amount))
+    taken = min(balance.converted, _positive(amount))
+    return Credits(converted=-taken, owed=amount - taken)
 
 
 def owe_deltas(balance: Credits, amount: int) -> Credits:

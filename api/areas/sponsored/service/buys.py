@@ -33,6 +33,8 @@ from core.chain.signatures import recovered_address
 from core.hexes import hex_of
 from core.keeper import requests as outbox
 from core.money import UsdcE6, usdc_text
+from core.reserve import queries as reserve_token
+from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthPrice
 from core.sponsored.queries import SeenBuy, SponsoredBuy
@@ -56,7 +58,6 @@ from core.sponsored.rules import (
     fee_usdc_e6,
     least_tokens_down,
     state_of,
-    tokens_for_down,
     transfer_of,
 )
 from core.times import instant_text, next_day, start_of_day
@@ -161,7 +162,7 @@ def _quote(
     gas: GasPrice,
 ) -> SponsoredBuy:
     token, batch, recipient = places
-    tokens = tokens_for_down(command.usd, pool.reserve_usdc_e6, pool.supply)
+    tokens = reserve.quote(command.usd, pool.reserve_usdc_e6, pool.supply)
     least = least_tokens_down(tokens, command.max_rise_bps)
     salt, chain_id = hex_of(secrets.token_bytes(32)), call.deps.chain_id
     of_buy = documents.buy_nonce(
@@ -255,6 +256,9 @@ def _pool(call: Call, token: str) -> PoolNow:
         pool = pool_now(call.deps.chain, token)
     except TreasuryDisputedError:
         _refuse_sponsor("nodes disagree whom the fee is paid to")
+    recorded = reserve_token.state(call.db)
+    if recorded is not None and recorded.treasury not in (None, pool.treasury):
+        _refuse_sponsor("node and record disagree whom the fee is paid to")
     if pool.is_paused:
         _refuse_sponsor("buying is paused at the token")
     return pool

@@ -177,9 +177,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("account_ref", name=op.f("pk_reserve_ref")),
         sa.UniqueConstraint("account_id", name=op.f("uq_reserve_ref_account_id")),
     )
+    op.create_index(
+        "ix_credit_entry_reserve",
+        "credit_entry",
+        ["account_id"],
+        unique=False,
+        postgresql_where=sa.text("counter = 'reserve'"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_index("ix_credit_entry_reserve", table_name="credit_entry")
     for table in TABLES:
         op.drop_table(table)
     _say_kinds(KINDS)

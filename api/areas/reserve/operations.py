@@ -1,0 +1,146 @@
+"""The operations of the area reserve: the token's state and quotes, references, conversions."""
+
+from api.areas.reserve import schemas, service
+from api.kernel.auth import ANYBODY, BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+from api.kernel.tool import Profile, Tool, ToolKind
+
+EXAMPLE_REF = "0x6d1f0f5c3b5f6f9a1e2d3c4b5a69788796a5b4c3d2e1f0011223344556677889"
+AREA = Area(
+    name="reserve",
+    about="The reserve token: a token backed by USDC, and the door from it to credit.",
+    operations=(
+        Read(
+            key="reserve.config",
+            path="/reserve/config",
+            auth=ANYBODY,
+            summary="Read the reserve token's contracts, network and constants.",
+            command=NoInput,
+            answer=schemas.ReserveConfig,
+            handler=service.config,
+            refuses=("reserve_not_deployed",),
+        ),
+        Read(
+            key="reserve.state",
+            path="/reserve/state",
+            auth=ANYBODY,
+            summary="Read the token's prices and how far its reserve is covered.",
+            more="As of the block that the service has read; never an absolute amount.",
+            command=NoInput,
+            answer=schemas.ReserveTokenState,
+            handler=service.state,
+            refuses=("reserve_not_deployed", "reserve_unknown"),
+            tool=Tool("reserve_state", "Read the reserve token", ToolKind.READ, Profile.CONNECTOR),
+        ),
+        Read(
+            key="reserve.quote",
+            path="/reserve/quote",
+            auth=ANYBODY,
+            summary="Read how many tokens a purchase would mint now, exact to the last unit.",
+            more="The contract's own arithmetic on its numbers at the answer's block.",
+            command=schemas.ReserveQuoteQuery,
+            answer=schemas.ReserveQuote,
+            handler=service.quote,
+            refuses=("reserve_not_deployed", "reserve_unknown"),
+            tool=Tool(
+                "reserve_quote", "Quote a purchase of tokens", ToolKind.READ, Profile.CONNECTOR
+            ),
+        ),
+        Read(
+            key="reserve.me",
+            path="/reserve/me",
+            auth=BY_KEY,
+            summary="Read your reference, your conversions and your wallet's purchases.",
+            command=NoInput,
+            answer=schemas.OwnReserve,
+            handler=service.me,
+        ),
+        Write(
+            key="reserve.issue_ref",
+            path="/reserve/me/ref",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Get your account_ref, which conversions into your credit name.",
+            more="The same one each time.",
+            command=NoInput,
+            answer=schemas.IssuedRef,
+            handler=service.issue_ref,
+            idempotent=True,
+        ),
+        Read(
+            key="reserve.known_ref",
+            path="/reserve/refs/{account_ref}",
+            auth=ANYBODY,
+            summary="Check that an account has a reference, before tokens are burned for it.",
+            command=schemas.RefPath,
+            answer=schemas.KnownRef,
+            handler=service.known_ref,
+        ),
+        Write(
+            key="reserve.claim",
+            path="/reserve/me/claims",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Claim what your linked wallet converted for a reference that nobody has.",
+            more="It is credited within seconds, and so is what the wallet converts for it later.",
+            command=schemas.ClaimConversions,
+            answer=schemas.ClaimedConversions,
+            handler=service.claim,
+            example={"account_ref": EXAMPLE_REF},
+            refuses=(
+                "wallet_not_linked",
+                "ref_registered",
+                "claimed_by_another",
+                "not_your_conversion",
+                "nothing_to_claim",
+            ),
+            idempotent=True,
+        ),
+    ),
+    reasons={
+        "reserve_not_deployed": Reason(
+            404, False, "service", (), "This service has no reserve token."
+        ),
+        "reserve_unknown": Reason(
+            503,
+            True,
+            "service",
+            ("reserve.config",),
+            "The token's events are not all read yet, so its price is not known; ask again in a "
+            "minute, or ask the contract itself.",
+        ),
+        "ref_registered": Reason(
+            409,
+            False,
+            "caller",
+            ("reserve.me",),
+            "account_ref: it is an account's reference; what is converted for it is that account's "
+            "credit by itself.",
+        ),
+        "claimed_by_another": Reason(
+            409,
+            False,
+            "caller",
+            ("reserve.issue_ref",),
+            "account_ref: what your wallet converts for it was claimed by another account before "
+            "this wallet was yours; convert to your own account_ref.",
+        ),
+        "not_your_conversion": Reason(
+            403,
+            False,
+            "caller",
+            ("reserve.me",),
+            "account_ref: the conversions that are held for it were made by other wallets than the "
+            "one that you linked.",
+        ),
+        "nothing_to_claim": Reason(
+            409,
+            False,
+            "caller",
+            ("reserve.me",),
+            "account_ref: nothing that your linked wallet converted is held for it.",
+        ),
+    },
+    capabilities=("reserve",),
+)

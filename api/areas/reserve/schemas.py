@@ -1,0 +1,160 @@
+"""Commands and answers of the reserve token (docs/reserve.md)."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import PositiveUsdc
+from api.kernel.operation import AnswerBody, Command
+from core.reserve.rules import ConversionStatus
+
+ACCOUNT_REF_PATTERN = r"^0x[0-9a-fA-F]{64}$"
+ACCOUNT_REF_RULE = "write a reference of an account, a bytes32: 0x and 64 hex characters, not all 0"
+TOKENS = "with eighteen decimals"
+
+
+def _account_ref(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(ACCOUNT_REF_PATTERN, value):
+        raise PydanticCustomError("invalid_parameter", "{rule}", {"rule": ACCOUNT_REF_RULE})
+    if not int(value, 16):
+        raise PydanticCustomError("invalid_parameter", "{rule}", {"rule": ACCOUNT_REF_RULE})
+    return value.lower()
+
+
+AccountRef = Annotated[
+    str,
+    BeforeValidator(_account_ref),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": ACCOUNT_REF_PATTERN,
+            "description": "the account_ref of a conversion, a bytes32",
+        }
+    ),
+]
+
+
+class ReserveQuoteQuery(Command):
+    usd: Annotated[PositiveUsdc, Field(description="USDC to buy for, before the sponsor's fee")]
+
+
+class RefPath(Command):
+    account_ref: AccountRef
+
+
+class ClaimConversions(Command):
+    account_ref: AccountRef
+
+
+class ReserveContracts(AnswerBody):
+    reserve_token: str
+    usdc: str
+
+
+class ReserveConfig(AnswerBody):
+    network: str = Field(description="CAIP-2: eip155 and the chain id")
+    chain_id: int
+    contracts: ReserveContracts
+    token_decimals: int
+    buy_percent: int = Field(description="a purchase costs this share of the tokens' worth")
+    usdc_a_credit: str = Field(description="USDC of a conversion that are one credit")
+    sponsor_enabled: bool
+    sponsor_reason: str | None = Field(description="why it is not; null: it is")
+
+
+class ReserveTokenState(AnswerBody):
+    redeem_price: str = Field(description="USDC per token, rounded down")
+    buy_price: str = Field(description="USDC per token, rounded up")
+    reserve_ratio: str | None = Field(
+        description="USDC that the contract holds, less what it owes the treasury, over its "
+        "reserve; 1.000000 is covered, more was donated; null: not read yet"
+    )
+    ratio_block: int | None = Field(description="that the ratio was read at")
+    is_paused: bool = Field(description="buying is; redeeming and converting never are")
+    block: int
+    at: str = Field(description="time of the block")
+
+
+class ReserveQuote(AnswerBody):
+    usd: str
+    tokens: str = Field(description=f"that the purchase mints, {TOKENS}; may be demanded as minOut")
+    tokens_base: str = Field(description="the same in base units of 1e-18")
+    redeem_usdc: str = Field(
+        description="what these tokens would redeem for after the purchase, if nothing else happens"
+    )
+    credits: int = Field(description="what they would convert to")
+    buy_price: str
+    redeem_price: str
+    is_paused: bool
+    block: int = Field(description="the quote is the contract's of this block")
+    at: str
+
+
+class IssuedRef(AnswerBody):
+    account_ref: str = Field(description="pass it to convert(amount, accountRef)")
+
+
+class KnownRef(AnswerBody):
+    account_ref: str
+    is_known: bool = Field(description="true: what is converted for it becomes an account's credit")
+
+
+WhyHeld = Literal["not_safe", "unregistered_ref", "set_aside"]
+
+
+class HeldConversion(AnswerBody):
+    tx_hash: str
+    log_index: int
+    block: int
+    holder: str
+    account_ref: str
+    tokens: str
+    usdc: str
+    why: WhyHeld = Field(
+        description="not_safe: its block may still be replaced; unregistered_ref: no account has "
+        "the reference, its holder's account can claim it; set_aside: crediting failed and is "
+        "tried again"
+    )
+    trouble: str | None
+    seen_at: str
+
+
+class CreditedConversion(AnswerBody):
+    tx_hash: str
+    log_index: int
+    block: int
+    account_ref: str
+    tokens: str
+    usdc: str
+    credits: int = Field(description="whole credits; what is left below one is carried")
+    credited_at: str
+
+
+class OwnPurchase(AnswerBody):
+    tx_hash: str
+    log_index: int
+    block: int
+    buyer: str
+    recipient: str
+    usdc: str
+    tokens: str
+    at: str
+
+
+class OwnReserve(AnswerBody):
+    account_ref: str | None = Field(description="null: none was issued yet")
+    wallet_address: str | None = Field(description="null: none is linked")
+    carried_usdc: str = Field(description="of conversions for account_ref, below a whole credit")
+    held: list[HeldConversion] = Field(description="the newest 100 conversions, those not credited")
+    credited: list[CreditedConversion] = Field(description="and those credited")
+    purchases: list[OwnPurchase] = Field(description="the linked wallet's newest 50, on chain")
+
+
+class ClaimedConversions(AnswerBody):
+    account_ref: str
+    holder: str
+    conversions: int = Field(description="that were held and are credited within seconds")
+    usdc: str
+    status: ConversionStatus

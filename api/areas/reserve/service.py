@@ -1,0 +1,271 @@
+"""The reserve token: configuration, state, quotes, references, conversions (docs/reserve.md)."""
+
+import secrets
+from typing import Final
+
+from api.areas.reserve.schemas import (
+    ClaimConversions,
+    ClaimedConversions,
+    CreditedConversion,
+    HeldConversion,
+    IssuedRef,
+    KnownRef,
+    OwnPurchase,
+    OwnReserve,
+    RefPath,
+    ReserveConfig,
+    ReserveContracts,
+    ReserveQuote,
+    ReserveQuoteQuery,
+    ReserveTokenState,
+    WhyHeld,
+)
+from api.kernel.caller import AgentCaller, Nobody
+from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
+from core.errors import InvalidNumberError
+from core.hexes import address_of, bytes_of, hex_of
+from core.money import usdc_text
+from core.reserve import conversions, queries, rules
+from core.reserve.queries import ReserveState
+from core.reserve.rules import ConversionStatus
+from core.reserve.tables import ReserveConversion
+from core.times import instant_text, utc_text
+
+REF_BYTES: Final = 32
+CONVERSIONS_SHOWN: Final = 100
+PURCHASES_SHOWN: Final = 50
+WHY_HELD: Final[dict[str, WhyHeld]] = {
+    ConversionStatus.WAITING: "not_safe",
+    ConversionStatus.HELD: "unregistered_ref",
+    ConversionStatus.SET_ASIDE: "set_aside",
+}
+NO_SPONSOR: Final = "sponsored buys are not set up here; buy with a transaction of your own"
+
+
+def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig]:
+    """Errors: Refusal reserve_not_deployed."""
+    contracts = call.deps.contracts
+    return Answer(
+        ReserveConfig(
+            network=f"eip155:{call.deps.chain_id}",
+            chain_id=call.deps.chain_id,
+            contracts=ReserveContracts(reserve_token=_token(call), usdc=contracts["usdc"]),
+            token_decimals=18,
+            buy_percent=rules.BUY_PERCENT,
+            usdc_a_credit=usdc_text(rules.USDC_E6_A_CREDIT),
+            sponsor_enabled=False,
+            sponsor_reason=NO_SPONSOR,
+        )
+    )
+
+
+def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenState]:
+    """Errors: Refusal reserve_not_deployed, reserve_unknown."""
+    found, reading = _state(call), queries.reading(call.db)
+    ratio = (
+        None
+        if reading is None
+        else rules.ratio_text(reading.usdc_e6, reading.reserve_e6, reading.owed_e6)
+    )
+    return Answer(
+        ReserveTokenState(
+            **_prices(found),
+            reserve_ratio=ratio,
+            ratio_block=None if reading is None else reading.number,
+            is_paused=found.is_paused,
+            block=found.block,
+            at=utc_text(found.at),
+        )
+    )
+
+
+def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[ReserveQuote]:
+    """Errors: InvalidNumberError; Refusal reserve_not_deployed, reserve_unknown."""
+    found = _state(call)
+    tokens = rules.quote(command.usd, found.reserve_usdc_e6, found.supply)
+    if not tokens:
+        raise InvalidNumberError(
+            "usd", usdc_text(command.usd), "it buys less than the smallest part of a token"
+        )
+    worth = rules.redeem_value(tokens, found.reserve_usdc_e6 + command.usd, found.supply + tokens)
+    return Answer(
+        ReserveQuote(
+            usd=usdc_text(command.usd),
+            tokens=rules.token_text(tokens),
+            tokens_base=str(tokens),
+            redeem_usdc=usdc_text(worth),
+            credits=rules.credits_of(worth),
+            **_prices(found),
+            is_paused=found.is_paused,
+            block=found.block,
+            at=utc_text(found.at),
+        )
+    )
+
+
+def _prices(found: ReserveState) -> dict[str, str]:
+    numbers = found.reserve_usdc_e6, found.supply
+    return {
+        "redeem_price": usdc_text(rules.redeem_price(*numbers)),
+        "buy_price": usdc_text(rules.buy_price(*numbers)),
+    }
+
+
+def _token(call: Call) -> str:
+    token = call.deps.contracts.get("reserve_token")
+    if token is None:
+        raise Refusal("reserve_not_deployed", "This service has no reserve token.")
+    return token
+
+
+def _state(call: Call) -> ReserveState:
+    _token(call)
+    found = queries.state(call.db)
+    if found is None or found.reserve_usdc_e6 < 1 or found.supply < 1:
+        raise Refusal(
+            "reserve_unknown",
+            "The token's events are not all read yet, so its price is not known; ask again in a "
+            "minute, or ask the contract itself.",
+        )
+    return found
+
+
+# The caller's own
+
+
+def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
+    wallet = None if caller.wallet_address is None else bytes_of(caller.wallet_address)
+    ref = queries.ref_of(call.db, caller.account_id)
+    rows = queries.conversions_of(call.db, caller.account_id, ref, wallet, CONVERSIONS_SHOWN)
+    converted = 0 if ref is None else queries.converted_e6(call.db, caller.account_id, ref)
+    purchases = [] if wallet is None else queries.purchases_of(call.db, wallet, PURCHASES_SHOWN)
+    return Answer(
+        OwnReserve(
+            account_ref=None if ref is None else hex_of(ref),
+            wallet_address=caller.wallet_address,
+            carried_usdc=usdc_text(converted % rules.USDC_E6_A_CREDIT),
+            held=[_held(row, WHY_HELD[row.status]) for row in rows if row.status in WHY_HELD],
+            credited=[
+                _credited(row)
+                for row in rows
+                if row.account_id == caller.account_id and row.credited_at is not None
+            ],
+            purchases=[
+                OwnPurchase(
+                    tx_hash=hex_of(one.tx_hash),
+                    log_index=one.log_index,
+                    block=one.number,
+                    buyer=address_of(one.party or b""),
+                    recipient=address_of(one.recipient or b""),
+                    usdc=usdc_text(one.usdc_e6),
+                    tokens=rules.token_text(one.tokens),
+                    at=utc_text(one.at),
+                )
+                for one in purchases
+            ],
+        )
+    )
+
+
+def _held(row: ReserveConversion, why: WhyHeld) -> HeldConversion:
+    return HeldConversion(
+        tx_hash=hex_of(row.tx_hash),
+        log_index=row.log_index,
+        block=row.number,
+        holder=address_of(row.holder),
+        account_ref=hex_of(row.account_ref),
+        tokens=rules.token_text(row.tokens),
+        usdc=usdc_text(row.usdc_e6),
+        why=why,
+        trouble=row.trouble,
+        seen_at=instant_text(row.seen_at),
+    )
+
+
+def _credited(row: ReserveConversion) -> CreditedConversion:
+    assert row.credited_at is not None, "only credited ones are written so"
+    return CreditedConversion(
+        tx_hash=hex_of(row.tx_hash),
+        log_index=row.log_index,
+        block=row.number,
+        account_ref=hex_of(row.account_ref),
+        tokens=rules.token_text(row.tokens),
+        usdc=usdc_text(row.usdc_e6),
+        credits=row.credits or 0,
+        credited_at=instant_text(row.credited_at),
+    )
+
+
+def issue_ref(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer[IssuedRef]:
+    """The caller's reference, the same each time."""
+    fresh = secrets.token_bytes(REF_BYTES)
+    return Answer(
+        IssuedRef(
+            account_ref=hex_of(queries.issue_ref(call.db, caller.account_id, fresh, call.now))
+        )
+    )
+
+
+def known_ref(call: Call, caller: Nobody, command: RefPath) -> Answer[KnownRef]:
+    owner = queries.owner_of_ref(call.db, bytes_of(command.account_ref))
+    return Answer(KnownRef(account_ref=command.account_ref, is_known=owner is not None))
+
+
+def claim(
+    call: WriteCall, caller: AgentCaller, command: ClaimConversions
+) -> Answer[ClaimedConversions]:
+    """Errors: Refusal wallet_not_linked, ref_registered, claimed_by_another, not_your_conversion,
+    nothing_to_claim.
+    """
+    ref, said = bytes_of(command.account_ref), command.account_ref
+    if caller.wallet_address is None:
+        raise Refusal(
+            "wallet_not_linked",
+            "You have no linked wallet; conversions are claimed by the account whose linked wallet "
+            "made them. Link the wallet that converted, then claim.",
+        )
+    if queries.owner_of_ref(call.db, ref) is not None:
+        raise Refusal(
+            "ref_registered",
+            f"account_ref: {said} is an account's reference; what is converted for it is that "
+            "account's credit by itself.",
+        )
+    holder = bytes_of(caller.wallet_address)
+    conversions.claim_lock(ref, holder).wait(call.db)
+    claimant = queries.claimant_of(call.db, ref, holder)
+    if claimant is not None and claimant != caller.account_id:
+        raise Refusal(
+            "claimed_by_another",
+            f"account_ref: what {caller.wallet_address} converts for it was claimed by another "
+            "account before this wallet was yours; convert to your own account_ref.",
+        )
+    held = queries.held_for(call.db, ref)
+    if claimant is None and holder not in held:
+        _refuse_claim(caller.wallet_address, others=bool(held))
+    queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
+    released = conversions.release_held(call.db, ref, [holder])
+    return Answer(
+        ClaimedConversions(
+            account_ref=said,
+            holder=caller.wallet_address,
+            conversions=len(released),
+            usdc=usdc_text(sum(usdc_e6 for _, usdc_e6 in released)),
+            status=ConversionStatus.WAITING if released else ConversionStatus.CREDITED,
+        )
+    )
+
+
+def _refuse_claim(wallet: str, *, others: bool) -> None:
+    if others:
+        raise Refusal(
+            "not_your_conversion",
+            f"account_ref: the conversions that are held for it were made by other wallets than "
+            f"{wallet}, the one that you linked; only the account of the wallet that converted can "
+            "claim them.",
+        )
+    raise Refusal(
+        "nothing_to_claim",
+        f"account_ref: nothing that {wallet} converted is held for it. A conversion can be claimed "
+        "once its block is safe; your linked wallet has to be the one that converted.",
+        next_calls=(NextCall("reserve.me"), NextCall("identity.link")),
+    )

@@ -1,0 +1,263 @@
+"""Conversions become credit, once each, and are taken back with their block.
+
+    waiting --its block is safe--> credited            the reference is an account's, or the holder's claim gives it one
+       |  ^                           |
+       |  '--claimed-- held <---------+ no account has the reference
+       '--crediting fails--> set aside, tried again later
+    any of them --a reorg takes the block back--> reversed --the block is back--> waiting
+
+Laws
+- A row is credited under its lock and with its status in the same transaction; the ledger's key
+  names transaction, log, block and occurrence, so that a second posting of it is the first one.
+- Holders take turns: one that converts dust a thousand times holds up nobody else.
+- What fails for one is set aside, and the others go on.
+Source: docs/reserve.md#conversions.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, any_, cast, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
+from sqlalchemy.orm import Session
+
+from core.blocks.queries import not_orphaned
+from core.credits.ledger import writer as credit_ledger
+from core.db.engine import WriteSession
+from core.db.locks import AdvisoryLock, LockClass, named
+from core.hexes import bytes_of, hex_of
+from core.money import usdc_text
+from core.reserve.rules import ConversionStatus, credits_added, credits_taken, token_text
+from core.reserve.tables import ReserveClaim, ReserveConversion, ReserveConverted, ReserveRef
+
+HOLDERS_A_ROUND = 50
+ROWS_A_HOLDER = 4
+FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=6)
+
+Place = tuple[int, bytes, int]  # chain id, block hash, log index
+
+# The next holders after one in turn, and of each its oldest rows that are due: as many look-ups in
+# an index as rows come back, however many wait.
+_DUE = text("""
+with recursive turn as (
+    (select holder from reserve_conversion where status in ('waiting', 'set_aside') and holder > :after order by holder limit 1)
+    union all
+    select (select c.holder from reserve_conversion c where c.status in ('waiting', 'set_aside') and c.holder > t.holder
+             order by c.holder limit 1)
+      from turn t where t.holder is not null
+), served as (select holder from turn where holder is not null limit :holders)
+select s.holder, due.chain_id, due.block_hash, due.log_index
+  from served s left join lateral (
+    select c.chain_id, c.block_hash, c.log_index, c.number from reserve_conversion c
+     where c.status in ('waiting', 'set_aside') and c.holder = s.holder and c.chain_id = :chain_id
+       and c.number <= :safe and (c.due_at is null or c.due_at <= :now)
+     order by c.number, c.log_index limit :rows) due on true
+ order by s.holder, due.number, due.log_index
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`rows` that are due, and the holder that was served last; None: the round begins again."""
+
+    rows: tuple[Place, ...]
+    last: bytes | None
+
+
+def due(session: Session, chain_id: int, safe: int, after: bytes | None, now: datetime) -> Turn:
+    """At most HOLDERS_A_ROUND x ROWS_A_HOLDER rows at or below the safe height, holder by holder,
+    from the one after `after` on.
+    """
+    found = session.execute(
+        _DUE,
+        {
+            "after": after or b"",
+            "holders": HOLDERS_A_ROUND,
+            "rows": ROWS_A_HOLDER,
+            "chain_id": chain_id,
+            "safe": safe,
+            "now": now,
+        },
+    ).all()
+    holders = {row.holder for row in found}
+    places = tuple(
+        (row.chain_id, row.block_hash, row.log_index) for row in found if row.block_hash is not None
+    )
+    return Turn(places, found[-1].holder if len(holders) == HOLDERS_A_ROUND else None)
+
+
+def credit(session: WriteSession, place: Place, now: datetime) -> ConversionStatus | None:
+    """Credit one conversion, or hold it; what it is now. None: it is not due any more, or another
+    worker has it.
+
+    Errors: those of the ledger and of the database; then `set_aside` it in a transaction of its
+    own.
+    """
+    row = _locked(session, place)
+    if row is None:
+        return None
+    account_id = _account_of(session, row)
+    if account_id is None:
+        claim_lock(row.account_ref, row.holder).wait(session)  # a claim may come at this moment
+        account_id = _account_of(session, row)
+    if account_id is None:
+        row.status, row.due_at = ConversionStatus.HELD.value, None
+        return ConversionStatus.HELD
+    converted = _converted(session, account_id, row.account_ref)
+    added = credits_added(converted.usdc_e6, row.usdc_e6)
+    if added:
+        credit_ledger.convert(session, account_id, added, _key(row), _payload(row), now)
+    converted.usdc_e6 += row.usdc_e6
+    row.status, row.account_id, row.credits = (
+        ConversionStatus.CREDITED.value,
+        account_id,
+        added,
+    )
+    row.credited_at, row.due_at, row.trouble = now, None, None
+    session.flush()
+    return ConversionStatus.CREDITED
+
+
+def set_aside(session: WriteSession, place: Place, trouble: str, now: datetime) -> None:
+    """`trouble`: one sentence of ours. It is tried again after a while that doubles."""
+    row = _locked(session, place)
+    if row is None:
+        return
+    row.status, row.trouble = ConversionStatus.SET_ASIDE.value, trouble
+    row.due_at = now + min(FIRST_WAIT * 2 ** min(row.tries, 16), LONGEST_WAIT)
+    row.tries += 1
+
+
+def reverse_blocks(
+    session: WriteSession, chain_id: int, block_hashes: Sequence[str], now: datetime
+) -> int:
+    """Take back every conversion of these blocks; how many were credited. Accounts are taken by
+    rising id, so that writers cannot deadlock.
+    """
+    wanted = any_(cast([bytes_of(one) for one in block_hashes], ARRAY(BYTEA)))
+    rows = session.scalars(
+        select(ReserveConversion)
+        .where(
+            ReserveConversion.chain_id == chain_id,
+            ReserveConversion.block_hash == wanted,
+            ReserveConversion.status != ConversionStatus.REVERSED.value,
+        )
+        .order_by(ReserveConversion.account_id, ReserveConversion.number.desc())
+        .with_for_update()
+    ).all()
+    credited = 0
+    for row in rows:
+        if row.status == ConversionStatus.CREDITED.value and row.account_id is not None:
+            _take_back(session, row, row.account_id, now)
+            credited += 1
+        row.status, row.due_at = ConversionStatus.REVERSED.value, None
+    session.flush()
+    return credited
+
+
+def _take_back(
+    session: WriteSession, row: ReserveConversion, account_id: int, now: datetime
+) -> None:
+    converted = _converted(session, account_id, row.account_ref)
+    taken = credits_taken(converted.usdc_e6, row.usdc_e6)
+    if taken:
+        key = f"reverse:{_key(row)}"
+        credit_ledger.reverse_conversion(session, account_id, taken, key, _payload(row), now)
+    converted.usdc_e6 -= row.usdc_e6
+
+
+def release_held(
+    session: WriteSession, account_ref: bytes, holders: Collection[bytes]
+) -> list[tuple[int, int]]:
+    """What these holders converted for the reference waits for its credit again; (tokens, USDC base
+    units) of each.
+    """
+    return [
+        (row.tokens, row.usdc_e6)
+        for row in session.execute(
+            update(ReserveConversion)
+            .where(
+                ReserveConversion.account_ref == account_ref,
+                ReserveConversion.holder.in_(holders),
+                ReserveConversion.status == ConversionStatus.HELD.value,
+                not_orphaned(ReserveConversion.chain_id, ReserveConversion.block_hash),
+            )
+            .values(status=ConversionStatus.WAITING.value)
+            .returning(ReserveConversion.tokens, ReserveConversion.usdc_e6)
+        )
+    ]
+
+
+def claim_lock(account_ref: bytes, holder: bytes) -> AdvisoryLock:
+    """Held while a claim is made, and while a conversion is found to have none."""
+    return named(LockClass.RESERVE_CLAIM, account_ref + holder)
+
+
+def _locked(session: WriteSession, place: Place) -> ReserveConversion | None:
+    """The row, if it waits, its block counts and nobody else has it."""
+    chain_id, block_hash, log_index = place
+    return session.scalars(
+        select(ReserveConversion)
+        .where(
+            ReserveConversion.chain_id == chain_id,
+            ReserveConversion.block_hash == block_hash,
+            ReserveConversion.log_index == log_index,
+            ReserveConversion.status.in_(
+                [ConversionStatus.WAITING.value, ConversionStatus.SET_ASIDE.value]
+            ),
+            not_orphaned(ReserveConversion.chain_id, ReserveConversion.block_hash),
+        )
+        .with_for_update(skip_locked=True)
+        .execution_options(populate_existing=True)
+    ).one_or_none()
+
+
+def _account_of(session: Session, row: ReserveConversion) -> int | None:
+    """Whose reference it is, or whose claim of the holder's conversions for it."""
+    issued = select(ReserveRef.account_id).where(ReserveRef.account_ref == row.account_ref)
+    claimed = select(ReserveClaim.account_id).where(
+        and_(
+            ReserveClaim.account_ref == row.account_ref,
+            ReserveClaim.holder == row.holder,
+        )
+    )
+    found = session.scalar(issued)
+    return found if found is not None else session.scalar(claimed)
+
+
+def _converted(session: WriteSession, account_id: int, account_ref: bytes) -> ReserveConverted:
+    """The account's sum for the reference, locked."""
+    session.execute(
+        insert(ReserveConverted)
+        .values(account_id=account_id, account_ref=account_ref, usdc_e6=0)
+        .on_conflict_do_nothing()
+    )
+    return session.scalars(
+        select(ReserveConverted)
+        .where(
+            ReserveConverted.account_id == account_id, ReserveConverted.account_ref == account_ref
+        )
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).one()
+
+
+def _key(row: ReserveConversion) -> str:
+    return (
+        f"conversion:{hex_of(row.tx_hash)}:{row.log_index}:{hex_of(row.block_hash)}:"
+        f"{row.occurrence}"
+    )
+
+
+def _payload(row: ReserveConversion) -> dict[str, Any]:
+    return {
+        "tx_hash": hex_of(row.tx_hash),
+        "log_index": row.log_index,
+        "block_number": row.number,
+        "block_hash": hex_of(row.block_hash),
+        "account_ref": hex_of(row.account_ref),
+        "tokens": token_text(row.tokens),
+        "usdc": usdc_text(row.usdc_e6),
+    }

@@ -1,0 +1,61 @@
+"""A log of the reserve token -> what it moved, by the ABI alone. Who emitted it is not looked at
+here.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from core.chain.abi import AbiDecodeError, events_of
+from core.chain.blocks import RawLog
+from core.reserve.rules import ReserveEventKind, ReserveFact
+
+CONTRACT: Final = "ReserveToken"
+_MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], ReserveFact]]] = {
+    "Bought": lambda said: ReserveFact(
+        ReserveEventKind.BOUGHT,
+        party=said["buyer"],
+        recipient=said["recipient"],
+        tokens=said["out"],
+        usdc_e6=said["amountUsdc"],
+    ),
+    "Redeemed": lambda said: ReserveFact(
+        ReserveEventKind.REDEEMED,
+        party=said["holder"],
+        tokens=said["amount"],
+        usdc_e6=said["out"],
+    ),
+    "ConvertedToCredit": lambda said: ReserveFact(
+        ReserveEventKind.CONVERTED,
+        party=said["holder"],
+        account_ref=said["accountRef"],
+        tokens=said["amount"],
+        usdc_e6=said["usdcPaid"],
+    ),
+    "TreasuryPaid": lambda said: ReserveFact(
+        ReserveEventKind.TREASURY_PAID, party=said["treasury"], usdc_e6=said["amount"]
+    ),
+    "TreasuryChanged": lambda said: ReserveFact(
+        ReserveEventKind.TREASURY_CHANGED, party=said["newTreasury"]
+    ),
+    "Paused": lambda said: ReserveFact(ReserveEventKind.PAUSED),
+    "Unpaused": lambda said: ReserveFact(ReserveEventKind.UNPAUSED),
+}
+_EVENTS: Final = {
+    topic: event for topic, event in events_of(CONTRACT).items() if event.name in _MAKERS
+}
+TOPICS: Final = tuple(sorted(_EVENTS))
+
+
+def is_event_of_reserve(log: RawLog) -> bool:
+    """Whether its topic is one that is kept: transfers of tokens and handovers are not."""
+    return bool(log.topics) and log.topics[0] in _EVENTS
+
+
+def decode_reserve_log(log: RawLog) -> ReserveFact:
+    """Errors: AbiDecodeError when the body is not what the ABI says, or no event is kept by that
+    topic.
+    """
+    if not is_event_of_reserve(log):
+        raise AbiDecodeError("no event of the reserve token that is kept")
+    event = _EVENTS[log.topics[0]]
+    return _MAKERS[event.name](event.decode(log.topics, log.data))

@@ -1,0 +1,209 @@
+"""The reserve token's events: written with their block, read afterwards where the blocks were taken
+before the token was followed, and its conversions credited once they are safe.
+
+    new database: followed from the first block on
+    a record that was begun without it: cursor `reserve`, from the deployment's block, a range a step --> the tip: mark `reserve_followed`
+    conversion --its block is at or below `safe`, as nodes agree--> credited, held or set aside
+
+Laws
+- History is read by the same ranges and held against the same blooms as the backfill's, and each of
+  its headers is the one that the record holds.
+- Until all is read, the token is not watched, its state is unknown, and nothing is credited.
+- One conversion is one transaction, fenced; what one fails of is its own trouble.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import structlog
+
+from core.blocks import queries as repository
+from core.blocks.queries import RESERVE, RESERVE_FOLLOWED, SAFE, TIP, Cursor
+from core.chain.rpc import RpcError
+from core.db.engine import WriteSession
+from core.reserve import conversions
+from core.reserve.conversions import Place
+from core.reserve.events import NewReserveEvent, add_events
+from core.reserve.rules import ConversionStatus, ReserveEventKind
+from indexer.chain.completeness import RangeProof, RangeTooLongError
+from indexer.chain.context import ChainContext
+from indexer.chain.facts import BlockFacts, facts_of
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
+from indexer.chain.fetch_range import RangeReader
+from indexer.chain.quarantine import MAY_REFUSE, refusal_of
+from indexer.chain.range_size import RangeSize
+from indexer.chain.watch import WatchList
+
+log = structlog.get_logger(__name__)
+
+
+def write_reserve(
+    session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts], now: datetime
+) -> None:
+    """What these blocks say of the token; they are written already."""
+    events = [
+        NewReserveEvent(one.fact, one.log, facts.header.timestamp)
+        for facts in blocks
+        for one in facts.reserve
+    ]
+    add_events(session, chain.chain_id, events)
+    numbers = [
+        one.log.block_number for one in events if one.fact.kind is ReserveEventKind.CONVERTED
+    ]
+    if numbers:
+        chain.ledgers.adopt_conversions(session, chain.chain_id, numbers[0], numbers[-1], now)
+
+
+class ReserveHistory:
+    """What the record lacks of the token, a range a step. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext) -> None:
+        self._chain = chain
+        self._size = RangeSize()
+        self._ranges = RangeReader(chain.reader, chain.sign)
+        self.is_done = chain.reserve_token is None
+
+    def step(self, tip: Cursor, now: datetime) -> bool:
+        """Read the next range up to `tip`, where the record stands; whether the token is followed
+        from here on. Does nothing where it was before.
+
+        Errors: OutsideError of any kind; nothing is half-done.
+        """
+        at = self._position(now)
+        if at is None:
+            self.is_done = True
+            return False
+        last = min(tip.number, at.number + self._size.blocks)
+        blocks = list[BlockFacts]()
+        if last > at.number:
+            try:
+                blocks = self._read(at, last)
+            except (RpcError, RangeTooLongError):
+                if not self._size.failed(last - at.number):
+                    raise
+                return False
+        self._write(at, blocks, tip, now)
+        self.is_done = last == tip.number
+        return self.is_done
+
+    def _position(self, now: datetime) -> Cursor | None:
+        """None: the token is followed."""
+        chain = self._chain
+        with chain.database.read() as session:
+            if repository.cursor(session, RESERVE_FOLLOWED) is not None:
+                return None
+            at = repository.cursor(session, RESERVE)
+            oldest = repository.oldest_block(session, chain.chain_id)
+            first = max(chain.start_block - 1, oldest.number)
+            first_hash = repository.canonical_hash(session, chain.chain_id, first)
+        if at is not None:
+            return at
+        if first_hash is None:
+            raise BlockUnavailableError(first, "")
+        at = Cursor(first, first_hash)
+        with chain.database.write() as session:
+            chain.fence(session)
+            repository.start_cursor(session, RESERVE, chain.chain_id, at, chain.epoch, now)
+        return at
+
+    def _read(self, at: Cursor, last: int) -> list[BlockFacts]:
+        chain, reader = self._chain, self._chain.reader
+        watch = WatchList(chain.factory, chain.usdc, set(), reserve_token=chain.reserve_token)
+        with reader.rpc.pinned():
+            try:
+                proof = RangeProof(reader, at.hash, chain.sign)
+                blocks = self._ranges.fetch(at.number + 1, last, at.hash, watch)
+                while left_out := proof.left_out(blocks, _facts(blocks, watch, chain), watch):
+                    reader.rpc.distrust("omits")
+                    blocks = [left_out.get(one.header.number, one) for one in blocks]
+            except (BlockUnavailableError, BlockContradictionError):
+                reader.rpc.distrust("contradicts")
+                raise
+        return _facts(blocks, watch, chain)
+
+    def _write(self, at: Cursor, blocks: Sequence[BlockFacts], tip: Cursor, now: datetime) -> None:
+        chain = self._chain
+        to = at if not blocks else Cursor(blocks[-1].header.number, blocks[-1].header.hash)
+        with chain.database.write() as session:
+            chain.fence(session)
+            ours = {
+                block.number: block.hash
+                for block in repository.canonical_blocks(
+                    session, chain.chain_id, at.number, to.number
+                )
+            }
+            for facts in blocks:
+                if ours.get(facts.header.number, facts.header.hash) != facts.header.hash:
+                    raise BlockContradictionError(facts.header, "the record has another block")
+            repository.add_logs(
+                session, chain.chain_id, [one for facts in blocks for one in facts.logs]
+            )
+            write_reserve(session, chain, blocks, now)
+            repository.move_cursor(session, RESERVE, at, to, chain.epoch, now)
+            if to == tip and repository.cursor(session, TIP) == tip:
+                repository.drop_cursors(session, [RESERVE])
+                repository.save_mark(
+                    session, RESERVE_FOLLOWED, chain.chain_id, to, chain.epoch, now
+                )
+        log.info("reserve history", number=to.number, tip=tip.number)
+
+
+def unwind_history(
+    session: WriteSession, chain: ChainContext, ancestor: Cursor, now: datetime
+) -> None:
+    """The history's position goes back with the record's."""
+    at = repository.cursor(session, RESERVE)
+    if at is not None and at.number > ancestor.number:
+        repository.move_cursor(session, RESERVE, at, ancestor, chain.epoch, now)
+
+
+def _facts(
+    blocks: Sequence[FetchedBlock], watch: WatchList, chain: ChainContext
+) -> list[BlockFacts]:
+    """Of the token alone: vaults and the factory are in the record already."""
+    found = []
+    for block in blocks:
+        own = tuple(one for one in block.logs if one.address == watch.reserve_token)
+        facts = facts_of(FetchedBlock(block.header, (), own), watch, chain.chain_id)
+        chain.metrics.undecodable_logs.inc(len(facts.undecodable))
+        found.append(facts)
+    return found
+
+
+class Crediting:
+    """Credits what is safe, some of it a round. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._after: bytes | None = None
+
+    def round(self) -> None:
+        """Errors: LeadershipLostError, and the database's that say nothing of a row."""
+        chain, now = self._chain, self._clock()
+        with chain.database.read() as session:
+            safe = repository.cursor(session, SAFE)
+            if safe is None or repository.cursor(session, RESERVE_FOLLOWED) is None:
+                return
+            turn = conversions.due(session, chain.chain_id, safe.number, self._after, now)
+        for place in turn.rows:
+            self._credit(place)
+        self._after = turn.last
+
+    def _credit(self, place: Place) -> None:
+        chain, now = self._chain, self._clock()
+        try:
+            with chain.database.write() as session:
+                chain.fence(session)
+                status = conversions.credit(session, place, now)
+        except MAY_REFUSE as error:
+            refusal = refusal_of(error)
+            if refusal is None:
+                raise
+            log.error("conversion set aside", log_index=place[2], why=refusal.note)
+            with chain.database.write() as session:
+                chain.fence(session)
+                conversions.set_aside(session, place, refusal.note, now)
+            status = ConversionStatus.SET_ASIDE
+        if status is not None:
+            chain.metrics.conversions.labels(status.value).inc()

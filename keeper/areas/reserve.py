@@ -1,0 +1,128 @@
+"""The slow job `reserve`: the reserve token's record is held against its contract and against itself
+(docs/reserve.md#reconciliation).
+
+    the record at its cursor --the contract at that very block--> differences --there on a second look--> finding
+
+Laws
+- What differs once may be a node's lie or a block that is just being replaced: a finding is what
+  differs at two looks, at the same block or another.
+- The reading is kept for the ratio that `/reserve/state` shows.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+
+from core.audit import queries as audit
+from core.audit.rules import Fault, FindingKind
+from core.blocks import queries as blocks
+from core.blocks.queries import TIP
+from core.errors import OutsideError
+from core.hexes import bytes_of
+from core.jobs.rules import ATTENTION
+from core.reserve import queries
+from core.reserve.chain import ContractNumbers, contract_numbers
+from core.reserve.queries import ReserveState
+from core.reserve.reconciliation import conversion_sums, faults
+from keeper.schedule import Job, JobPlace, JobSkippedError
+
+NAME: Final = "reserve"
+EVERY_S: Final = 60
+LOOKS: Final = 2
+
+log = structlog.get_logger("keeper")
+
+
+class RecordMovedError(OutsideError):
+    """The record's newest block was replaced while the contract was asked."""
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
+
+
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """How many differences stand. Errors: JobSkippedError, the reader's, the database's,
+    LeadershipLostError.
+    """
+    token = place.reader.contracts.get("reserve_token")
+    if token is None:
+        raise JobSkippedError("no reserve token is deployed")
+    found = _look(place, token, now)
+    for _ in range(LOOKS - 1):
+        if not found:
+            break
+        keys = {one.place["part"] for one in found}
+        found = [one for one in _look(place, token, now) if one.place["part"] in keys]
+    new = _write(place, found, now)
+    for one in new:
+        log.error("the reserve token does not reconcile", what=one.what)
+    says: dict[str, Any] = {"differences": len(found)}
+    return says | ({ATTENTION: found[0].what} if found else {})
+
+
+def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
+    with place.database.read() as session:
+        chain_id = blocks.cursor_chain(session, TIP)
+        record = queries.state(session)
+        if chain_id is None or record is None:
+            raise JobSkippedError("the indexer has not read the reserve token's events yet")
+        sums = conversion_sums(session, chain_id)
+    contract = contract_numbers(place.reader, token, record.block_hash)
+    with place.database.read() as session:
+        if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
+            raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
+    found = faults(chain_id, record, contract, sums)
+    _keep(place, chain_id, record, contract, now, is_reconciled=not found)
+    return found
+
+
+def _keep(
+    place: JobPlace,
+    chain_id: int,
+    record: ReserveState,
+    contract: ContractNumbers,
+    now: datetime,
+    *,
+    is_reconciled: bool,
+) -> None:
+    with place.database.write() as session:
+        place.fence(session)
+        queries.save_reading(
+            session,
+            {
+                "chain_id": chain_id,
+                "number": record.block,
+                "block_hash": bytes_of(record.block_hash),
+                "at": record.at,
+                "reserve_e6": contract.reserve_e6,
+                "supply": contract.supply,
+                "owed_e6": contract.owed_e6,
+                "usdc_e6": contract.usdc_e6,
+                "is_reconciled": is_reconciled,
+                "read_at": now,
+            },
+        )
+
+
+def _write(place: JobPlace, found: list[Fault], now: datetime) -> list[Fault]:
+    """Those that were not written before. A part that has an open finding gets no second one."""
+    if not found:
+        return []
+    with place.database.write() as session:
+        place.fence(session)
+        chain_id = blocks.cursor_chain(session, TIP)
+        assert chain_id is not None, "the record was read just now"
+        standing = {
+            one.place.get("part")
+            for one in audit.open_findings(session, chain_id)
+            if one.kind == FindingKind.RESERVE
+        }
+        return [
+            one
+            for one in found
+            if one.place["part"] not in standing
+            and audit.add_finding(session, chain_id, one, now) is not None
+        ]
