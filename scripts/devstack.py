@@ -33,6 +33,7 @@ from eth_utils.crypto import keccak
 from core.db import embedded, migrate
 from scripts._accounts import (
     GAS_NUMBER,
+    SPONSOR_NUMBER,
     PERSONAS,
     RECEIPT_NUMBER,
     SETTLER_NUMBER,
@@ -393,6 +394,9 @@ class Stack:
             "KEY_PEPPER": secrets.token_hex(32),
             "CUSTODY_KEY": self.custody_key,
             "CUSTODY_GAS_PRIVATE_KEY": wallet_of(GAS_NUMBER)["private_key"],
+            "SPONSOR_PRIVATE_KEY": wallet_of(SPONSOR_NUMBER)["private_key"],
+            "SPONSOR_GAS_WEI_PER_DAY": str(10**19),
+            "GAS_ETH_USD": "1000",
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
