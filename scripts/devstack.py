@@ -33,10 +33,10 @@ from eth_utils.crypto import keccak
 from core.db import embedded, migrate
 from scripts._accounts import (
     GAS_NUMBER,
-    SPONSOR_NUMBER,
     PERSONAS,
     RECEIPT_NUMBER,
     SETTLER_NUMBER,
+    SPONSOR_NUMBER,
     TEST_PHRASE,
     TREASURY_NUMBER,
     personas,
@@ -291,6 +291,7 @@ class Stack:
         # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and
         # `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
+        flags += ["--accounts", str(SPONSOR_NUMBER + 1)]
         self._child("chain", [str(ANVIL), *flags]).start()
         self.wait_for(
             lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer"
