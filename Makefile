@@ -113,10 +113,11 @@ format: setup ## format Python and Solidity
 	@$(FORGE) fmt contracts tests/contracts
 	@node_modules/.bin/biome check --write api/web
 
-test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper, 10,000 forged records
+test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper, 100 of sponsored buys, 10,000 forged records
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/keeper/chaos
+	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
 test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, an area after the recipe

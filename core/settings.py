@@ -26,6 +26,7 @@ from core.errors import InvalidParameterError
 from core.house import House
 from core.limits import CallerLimits, count
 from core.perps_settings import PerpsSettings
+from core.sponsor_settings import SponsorSettings
 from core.times import DAY_S
 
 DRIVER = "postgresql+psycopg"
@@ -132,15 +133,10 @@ HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Account = Annotated[str, AfterValidator(_account)]
 Network = Annotated[str, AfterValidator(_network)]
 HAVE_A_KEYSTORE = (
-    "KEEPER",
-    "KEEPER_STOP",
-    "KEEPER_PAUSER",
-    "CUSTODY_GAS",
-    "X402_SETTLE",
-    "GUARD",
-    "RECEIPT",
+    *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
+    *("X402_SETTLE", "GUARD", "RECEIPT"),
 )
-HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS")
+HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR")
 
 
 def seconds(default: float, least: float, most: float, says: str) -> Any:
@@ -161,7 +157,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House, PerpsSettings):
+class Settings(BaseSettings, CallerLimits, House, PerpsSettings, SponsorSettings):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

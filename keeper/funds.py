@@ -24,7 +24,7 @@ from core.keeper import figures as keeper_metrics
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
 from keeper.schedule import JobSkippedError
-from keeper.state import Role
+from keeper.state import OF_REQUESTS, Role
 
 NAME = "balances"
 EVERY_S = 30
@@ -104,7 +104,8 @@ def nonce_gap(count: int, held: Collection[int]) -> int:
 class Funds:
     """Give `run` to a Job.
 
-    `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day.
+    `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day,
+    by the role that pays.
     """
 
     def __init__(
@@ -113,13 +114,13 @@ class Funds:
         database: Database,
         signers: Mapping[Role, Signer],
         max_fee_wei: int,
-        gas_a_day_wei: int = 0,
+        gas_a_day_wei: Mapping[Role, int] | None = None,
     ) -> None:
         self._reader = reader
         self._database = database
         self._signers = signers
         self._max_fee_wei = max_fee_wei
-        self._gas_a_day_wei = gas_a_day_wei
+        self._gas_a_day_wei = gas_a_day_wei or {}
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """A balance a role, whether the factory knows the keeper's and the pauser's accounts, and
@@ -133,10 +134,13 @@ class Funds:
         balances = [
             self._balance(role, signer, cost)
             for role, signer in self._signers.items()
-            if role is not Role.CUSTODY
+            if role not in OF_REQUESTS
         ]
-        custody = self._signers.get(Role.CUSTODY)
-        gas = None if custody is None else self._balance(Role.CUSTODY, custody, None)
+        gas = [
+            self._balance(role, self._signers[role], None)
+            for role in OF_REQUESTS
+            if role in self._signers
+        ]
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
         pauser = self._signers.get(Role.PAUSER)
         is_pauser = None if pauser is None else self._reader.is_pauser(pauser.address)
@@ -146,13 +150,11 @@ class Funds:
             no_pauser,
             *(_key(signer) for signer in self._signers.values()),
             *(balance.attention() for balance in balances),
-            None if gas is None else self._short_of_gas(gas),
+            *map(self._short_of_gas, gas),
         ]
         attention = " ".join(sentence for sentence in said if sentence is not None)
         did = {
-            "signers": [
-                balance.as_json() for balance in (*balances, *([gas] if gas is not None else []))
-            ],
+            "signers": [balance.as_json() for balance in (*balances, *gas)],
             "is_named_by_factory": named == own,
         }
         did |= {} if is_pauser is None else {"is_pauser": is_pauser}
@@ -168,7 +170,7 @@ class Funds:
         )
 
     def _short_of_gas(self, gas: SignerBalance) -> str | None:
-        missing_wei = self._gas_a_day_wei - gas.balance_wei
+        missing_wei = self._gas_a_day_wei.get(Role(gas.role), 0) - gas.balance_wei
         if missing_wei <= 0:
             return None
         return (

@@ -46,12 +46,13 @@ from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
 from keeper.precedence import Precedence
-from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers, share_of
+from keeper.requests.opened import RequestsPlace, share_of
+from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
-from keeper.state import Role
+from keeper.state import OF_REQUESTS, Role
 from keeper.tick import Tick, TickReport
 from keeper.worker import COLLECT_AFTER, Worker
 
@@ -99,7 +100,6 @@ class Keeper:
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
         self._custody_signer = custody = seals.custody_signer_of(settings.custody_keys())
-        self._planner = outbox_planner(custody, deployment.contracts)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(
             settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"
@@ -108,15 +108,16 @@ class Keeper:
         self._serves_requests = bool(self._signers) and (
             custody is not None or Role.CUSTODY in self._signers
         )
-        share = share_of(settings.rpc_requests_per_s) if self._serves_requests else 0
-        rpc = Rpc(
-            settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share
-        )
+        loops = self._serves_requests + (Role.SPONSOR in self._signers)
+        self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
+        own_calls = settings.rpc_requests_per_s - loops * self._share
+        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
+        self._planner = outbox_planner(custody, deployment.contracts, self._reader)
         self._precedence = Precedence()
-        self._requests: Requests | None = None
+        self._loops: RequestLoops | None = None
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._head_number: int | None = None
@@ -142,8 +143,8 @@ class Keeper:
             self._await_block()
         if self._schedule is not None:
             self._schedule.stop()
-        if self._requests is not None:
-            self._requests.loop.stop()
+        if self._loops is not None:
+            self._loops.stop()
         self.close()
 
     def _await_block(self) -> None:
@@ -187,9 +188,9 @@ class Keeper:
                 and self.once(patience_s=self._settings.keeper_tick_s) is not None
             ):
                 self._schedule = self._schedule or self._started_jobs()
-                if self._serves_requests and self._requests is None:
-                    self._requests = self._opened_requests()
-                    self._requests.loop.start()
+                if self._loops is None:
+                    self._loops = self._request_loops()
+                    self._loops.start()
         except LeadershipLostError as error:
             # The supervisor starts a fresh process, which waits for its turn.
             log.error("no longer leading", error=str(error))
@@ -236,15 +237,15 @@ class Keeper:
             if database is not None:
                 database.close()
         self._reader.rpc.close()
-        if self._requests is not None:
-            self._requests.close()
+        if self._loops is not None:
+            self._loops.close()
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
         right_chain.keep_to(self._reader, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         own: dict[Role, Signer] = {
-            role: signer for role, signer in self._signers.items() if role is not Role.CUSTODY
+            role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
         }
         sender = self._sender(observer, own) if own else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
@@ -289,16 +290,15 @@ class Keeper:
 
     def requests_once(self) -> None:
         """One round of the requests, after `once`."""
-        if self._serves_requests:
-            self._requests = self._opened_requests()
-            self._requests.loop.once()
+        self._loops = self._request_loops()
+        self._loops.once()
 
-    def _opened_requests(self) -> Requests:
+    def _request_loops(self) -> RequestLoops:
         settings = self._settings
         place = RequestsPlace(
             database_url=settings.database_url,
             rpc_urls=tuple(settings.rpc_urls),
-            calls_per_s=share_of(settings.rpc_requests_per_s),
+            calls_per_s=self._share,
             answer_s=ANSWER_S,
             contracts=self._contracts,
             chain_id=settings.chain_id,
@@ -311,18 +311,17 @@ class Keeper:
             ),
             every_s=settings.keeper_tick_s,
         )
-        leadership = self._leadership
-        requests = opened(
+        return RequestLoops(
             place,
             self._planner,
-            signers=request_signers(self._signers),
-            epoch=lambda: leadership.epoch,
-            fence=leadership.fence_beside,
-            precedence=None if Role.CUSTODY in self._signers else self._precedence,
-            clock=now_utc,
+            self._signers,
+            self._leadership,
+            self._precedence,
+            now_utc,
+            sponsor_wei_a_day=settings.sponsor_gas_wei_per_day,
+            serves_custody=self._serves_requests,
+            count_rpc=self._metrics.count_rpc_of_requests,
         )
-        self._metrics.count_rpc_of_requests(requests.reader.rpc)
-        return requests
 
     def _got_on(self) -> None:
         """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""
@@ -350,7 +349,10 @@ class Keeper:
             self._database,
             self._signers,
             self._caps.stops_wei,
-            self._settings.custody_gas_wei_per_day,
+            {
+                Role.CUSTODY: self._settings.custody_gas_wei_per_day,
+                Role.SPONSOR: self._settings.sponsor_gas_wei_per_day,
+            },
         )
         closings = perps_closing.jobs(
             self._settings.hl_url,

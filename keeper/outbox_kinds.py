@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 import structlog
 from sqlalchemy.orm import Session
 
+from core.chain.reader import LATEST, At
 from core.custody.keys import CustodySigner, authorization_nonce
 from core.custody.views import payment_of_request
 from core.errors import OutsideError
@@ -24,11 +26,15 @@ from core.keeper.intents import NewIntent
 from core.keeper.queue import OutboxRequest
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
+from core.sponsored import queries as sponsored
+from core.sponsored.documents import call_of
+from core.sponsored.rules import Part, can_send, part_to_send, transfer_of
 from keeper.intents import intent_of_request
 from keeper.spared import spared
 from keeper.state import Head, Role
 
 CUSTODIAL_TRANSFER = "custodial_transfer"
+SPONSORED_BUY = "sponsored_buy"
 
 log = structlog.get_logger("keeper")
 
@@ -69,7 +75,8 @@ class OutboxPlanner:
         self, session: Session, request: OutboxRequest, head: Head, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         if request.data is None:
-            request = replace(request, role=Role.CUSTODY)
+            is_sponsored = request.role == Role.SPONSOR
+            request = replace(request, role=Role.SPONSOR if is_sponsored else Role.CUSTODY)
         try:
             return intent_of_request(
                 request, self._data(session, request, now), head
@@ -123,10 +130,49 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     return build
 
 
-def outbox_planner(custody: CustodySigner | None, contracts: Mapping[str, str]) -> OutboxPlanner:
-    """Of this process; without `custody` no transfer out of a custodial wallet is built."""
-    return OutboxPlanner(
-        {}
-        if custody is None
-        else {CUSTODIAL_TRANSFER: custodial_transfers(custody, contracts["usdc"])}
-    )
+class CodeReader(Protocol):
+    """What a sponsored buy asks of the chain."""
+
+    def code_at(self, address: str, at: At = LATEST) -> bytes: ...
+
+
+def sponsored_buys(codes: CodeReader) -> Builder:
+    """Builds what is left of a buy, as the request's key says: both transfers, or the purchase.
+
+    A buyer with code may refuse what it signed and let the sponsor pay for it: such a buy waits,
+    since that is one node's word, and lapses with its authorizations.
+    """
+
+    def build(session: Session, request: OutboxRequest, now: datetime) -> bytes:
+        seen = sponsored.find_any(session, str(request.reason["buy"]))
+        if seen is None:
+            raise LapsedError("no sponsored buy belongs to this request")
+        buy, at = seen.buy, sponsored.heights(session, request.chain_id)
+        if not can_send(buy.valid_before, int(now.timestamp())):
+            raise LapsedError(f"its authorizations are good until {buy.valid_before}")
+        part = Part(request.reason["part"])
+        left = part_to_send(
+            transfer_of(seen.purchase, buy.valid_before, at),
+            transfer_of(seen.fee, buy.valid_before, at),
+        )
+        if left is not part:
+            raise LapsedError("one of its authorizations was used or cancelled meanwhile")
+        if codes.code_at(buy.buyer):
+            raise OutsideError("the buyer's address has code")
+        return bytes_of(call_of(buy, part)[1])
+
+    return build
+
+
+def outbox_planner(
+    custody: CustodySigner | None, contracts: Mapping[str, str], codes: CodeReader | None = None
+) -> OutboxPlanner:
+    """Of this process; without `custody` no transfer out of a custodial wallet is built, without
+    `codes` no sponsored buy.
+    """
+    builders = dict[str, Builder]()
+    if custody is not None:
+        builders[CUSTODIAL_TRANSFER] = custodial_transfers(custody, contracts["usdc"])
+    if codes is not None:
+        builders[SPONSORED_BUY] = sponsored_buys(codes)
+    return OutboxPlanner(builders)

@@ -58,7 +58,7 @@ SECOND_AFTER_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
 # kinds of requests that the chain carries out once, however often they are sent
-REPEATABLE = ("custodial_transfer",)
+REPEATABLE = ("custodial_transfer", "sponsored_buy")
 
 log = structlog.get_logger("keeper")
 

@@ -1,6 +1,6 @@
 """The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind
 anything else, `pauser` to remove agents that cannot be stopped, `custody` to send what the API asks
-for.
+for, `sponsor` to send sponsored buys.
 
 A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a
 remote signer; in one of these places, never two. No role has one = dry run. Built by keeper.main
@@ -27,11 +27,13 @@ PREFIXES = {
     Role.STOP: "KEEPER_STOP",
     Role.PAUSER: "KEEPER_PAUSER",
     Role.CUSTODY: "CUSTODY_GAS",
+    Role.SPONSOR: "SPONSOR",
 }  # of the settings' names
 ALONE = {
     Role.STOP: "a key for stops alone can't mark",
     Role.PAUSER: "a pauser's key alone can neither mark nor stop",
     Role.CUSTODY: "a key for the gas of requests alone can neither mark nor stop",
+    Role.SPONSOR: "a sponsor's key alone can neither mark nor stop",
 }
 
 
@@ -78,6 +80,9 @@ def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
     _require_own_account(signers, Role.PAUSER, Role.STOP, "this is the account of the stops")
     _require_own_account(signers, Role.CUSTODY, Role.STOP, "this is the account of the stops")
     _require_own_account(signers, Role.CUSTODY, Role.PAUSER, "this is the pauser's account")
+    _require_own_account(signers, Role.SPONSOR, Role.STOP, "this is the account of the stops")
+    _require_own_account(signers, Role.SPONSOR, Role.PAUSER, "this is the pauser's account")
+    _require_own_account(signers, Role.SPONSOR, Role.CUSTODY, "this is the account of transfers")
     return signers
 
 

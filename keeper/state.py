@@ -53,13 +53,17 @@ class Role(StrEnum):
 
     KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has
     pending; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
-    CUSTODY sends what the API asks for.
+    CUSTODY sends what the API asks for; SPONSOR sends sponsored buys.
     """
 
     KEEPER = "keeper"
     STOP = "stop"
     PAUSER = "pauser"
     CUSTODY = "custody"
+    SPONSOR = "sponsor"
+
+
+OF_REQUESTS = (Role.CUSTODY, Role.SPONSOR)  # their loops are beside the stops'
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "strang
 # else may.
 SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
 RECEIPT_NUMBER = 10  # it signs, and sends nothing
+SPONSOR_NUMBER = 11
 
 
 def personas() -> dict[str, dict[str, str]]:

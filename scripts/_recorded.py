@@ -25,6 +25,7 @@ CONTRACT_OF = {
     "test_venue": "TestVenue",
     **{venue.adapter: venue.contract for venue in venues().declared},
     "reserve_token": "ReserveToken",
+    "sponsored_buy": "SponsoredBuy",
     "record_anchor": "RecordAnchor",
     "vault_implementation": "MandateVault",
     "factory_validator": "Erc6492Validator",

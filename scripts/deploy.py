@@ -26,6 +26,7 @@ from ape.cli import ConnectedProviderCommand
 from eth_utils.conversions import to_hex
 from eth_utils.crypto import keccak
 
+from core.chain.fees import GAS_PRICE_ORACLE
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
     ADAPTERS,
@@ -124,6 +125,7 @@ STEPS = (
         allow_reserve_seed,
     ),
     DeployStep("record_anchor", "RecordAnchor", lambda at, who: [at["factory"]]),
+    DeployStep("sponsored_buy", "SponsoredBuy", lambda at, who: [at["reserve_token"]]),
 )
 
 
@@ -175,6 +177,16 @@ def ensure_usdc(record: Record) -> None:
     code_hash = to_hex(keccak(chain.provider.get_code(usdc)))
     contract = "MockUSDC" if on_devnet() else "FiatToken"
     record.put(Deployed("usdc", contract, usdc, chain.blocks.head.number or 0, None, [], code_hash))
+
+
+def ensure_gas_oracle() -> None:
+    """The devnet has no layer 1: the mock's code at the predeploy's address names its fee."""
+    if not on_devnet() or has_code(GAS_PRICE_ORACLE):
+        return
+    template = accounts.test_accounts[0].deploy(project.MockGasPriceOracle)
+    code = chain.provider.make_request("eth_getCode", [template.address, "latest"])
+    chain.provider.make_request("anvil_setCode", [GAS_PRICE_ORACLE, code])
+    click.echo(f"gas price oracle      {GAS_PRICE_ORACLE}  placed (mock)")
 
 
 def ensure(step: DeployStep, record: Record, offices: Offices, signer: AccountAPI) -> None:
@@ -317,6 +329,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
         ensure(step, record, offices, signer)
         record.save(path)
     record_created_by_factory(record)
+    ensure_gas_oracle()
     left = [*name_venue_adapter(record, signer), *list_adapters(record, signer)]
     record.save(path)
     click.echo(f"recorded in {path}")

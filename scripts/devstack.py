@@ -36,6 +36,7 @@ from scripts._accounts import (
     PERSONAS,
     RECEIPT_NUMBER,
     SETTLER_NUMBER,
+    SPONSOR_NUMBER,
     TEST_PHRASE,
     TREASURY_NUMBER,
     personas,
@@ -290,6 +291,7 @@ class Stack:
         # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and
         # `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
+        flags += ["--accounts", str(SPONSOR_NUMBER + 1)]
         self._child("chain", [str(ANVIL), *flags]).start()
         self.wait_for(
             lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer"
@@ -393,6 +395,9 @@ class Stack:
             "KEY_PEPPER": secrets.token_hex(32),
             "CUSTODY_KEY": self.custody_key,
             "CUSTODY_GAS_PRIVATE_KEY": wallet_of(GAS_NUMBER)["private_key"],
+            "SPONSOR_PRIVATE_KEY": wallet_of(SPONSOR_NUMBER)["private_key"],
+            "SPONSOR_GAS_WEI_PER_DAY": str(10**19),
+            "GAS_ETH_USD": "1000",
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],

@@ -27,6 +27,7 @@ EXPORTED = (
     "MockUSDC",
     "RecordAnchor",
     "ReserveToken",
+    "SponsoredBuy",
     "TestVenue",
     *ADAPTERS,
 )
@@ -37,6 +38,7 @@ DESCRIBED = sorted(
         "MandateVaultFactory",
         "RecordAnchor",
         "ReserveToken",
+        "SponsoredBuy",
         "TestVenue",
         *ADAPTERS,
     )

@@ -51,6 +51,8 @@ FIGURES: dict[str, tuple[str, Callable[[list[int]], float], int | None]] = {
     "redeem": ("redeem", max, 59_500),
     "convert": ("convert", max, 60_000),
     "anchor": ("anchor", max, 50_000),
+    "sponsored_buy_first": ("sponsored_buy_first", max, None),
+    "sponsored_buy": ("sponsored_buy", max, 160_000),
 }
 
 # What others publish for the nearest thing, whole transaction: none has an exact window, none

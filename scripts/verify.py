@@ -132,6 +132,9 @@ EXPECTED: dict[str, Expected] = {
     **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
     "RecordAnchor": lambda one, at, chain_id: addresses(("FACTORY", at["factory"])),
+    "SponsoredBuy": lambda one, at, chain_id: addresses(
+        ("RESERVE", at["reserve_token"]), ("USDC", at["usdc"])
+    ),
     "MockUSDC": lambda one, at, chain_id: copied(
         domain_immutables(Domain("USDC", "2", chain_id, one.address))
     ),

@@ -2683,6 +2683,77 @@ class SafetyDefense(TypedDict):
     levels: list[SafetyDefenseLevel]
 
 
+class SponsoredGasQuote(TypedDict):
+    base_fee_wei: str
+    priority_fee_wei: str
+    layer_1_fee_wei: str  # for the transaction's bytes, an upper bound
+    gas: int
+    covers_wei: str  # the most that the fee pays for, a quarter above the cost
+    eth_usd: str
+    source: str  # where the price of ETH comes from; fixed: the operator
+
+
+class SponsoredPreparedBuy(TypedDict):
+    id: str
+    amount_usdc: str
+    fee_usdc: str  # what is signed, for gas
+    credit_usdc: str  # of fees owed to the buyer, what lowered the fee
+    total_usdc: str
+    treasury: str
+    tokens: str  # what the purchase would mint now, in 1e-18 tokens
+    min_tokens: str
+    purchase: dict[str, Any]  # for eth_signTypedData_v4
+    fee: dict[str, Any]  # for eth_signTypedData_v4
+    gas: SponsoredGasQuote
+    expires_at: str
+    valid_before: str  # from then on neither authorization can be used
+
+
+SponsoredBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid']"
+
+
+class SponsoredBuyTransfer(TypedDict):
+    kind: str  # purchase or fee
+    amount_usdc: str
+    to_address: str
+    state: SponsoredLeg
+    is_final: bool  # true: a safe block says so, and it will not change
+    why: str | None  # of a dead one: cancelled, elsewhere or lapsed
+    tx_hash: str | None
+    tokens: str | None  # minted by the purchase, 1e-18 tokens
+
+
+SponsoredLeg: TypeAlias = "Literal['open', 'paid', 'dead']"
+
+
+class SponsoredSponsoredBuyState(TypedDict):
+    id: str
+    state: SponsoredBuyState
+    is_final: bool
+    sending: str | None  # how far the service's transaction is; null before the buy is handed in
+    transfers: list[SponsoredBuyTransfer]
+    owed_usdc: str  # what this buy's fee lowers the buyer's next one by: it was paid for nothing
+    next: str
+    expires_at: str
+    valid_before: str
+
+
+class SponsoredGasRow(TypedDict):
+    action: str
+    gas: int
+    layer_2_wei: str
+    layer_1_wei: str
+    usdc: str  # rounded up
+
+
+class SponsoredGasTable(TypedDict):
+    base_fee_wei: str
+    priority_fee_wei: str
+    eth_usd: str
+    source: str  # where the price of ETH comes from; fixed: the operator
+    actions: list[SponsoredGasRow]
+
+
 class TasksProgress(TypedDict):
     furthest: Literal["open", "claimed", "submitted", "verified", "points_recorded", "paid"]
 
@@ -4825,6 +4896,73 @@ class SafetyCalls(Calls):
         )
 
 
+class SponsoredCalls(Calls):
+    """The calls sponsored.* of the catalogue."""
+
+    def prepare(
+        self, *, usd: str, buyer: str, recipient: str | None = None, max_rise_bps: int | None = None
+    ) -> SponsoredPreparedBuy:
+        """Get a quote for a purchase and the two documents to sign: the net amount, and the gas fee to the pool's treasury.
+
+        POST /reserve/buy/sponsored/prepare; credential: key.
+        """
+        return cast(
+            "SponsoredPreparedBuy",
+            self._send(
+                "POST",
+                "/reserve/buy/sponsored/prepare",
+                "key",
+                {"usd": usd, "buyer": buyer}
+                | given(recipient=recipient, max_rise_bps=max_rise_bps),
+            ),
+        )
+
+    def buy(
+        self,
+        *,
+        id: str,
+        purchase_signature: str,
+        fee_signature: str,
+        idempotency_key: str | None = None,
+    ) -> SponsoredSponsoredBuyState:
+        """Hand in both signatures; the service sends both transfers in one transaction.
+
+        POST /reserve/buy/sponsored; credential: key.
+        """
+        return cast(
+            "SponsoredSponsoredBuyState",
+            self._send(
+                "POST",
+                "/reserve/buy/sponsored",
+                "key",
+                {
+                    "id": id,
+                    "purchase_signature": purchase_signature,
+                    "fee_signature": fee_signature,
+                },
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def read(self, id: str) -> SponsoredSponsoredBuyState:
+        """Read which of the two transfers is final, and what comes next.
+
+        GET /reserve/buy/sponsored/{id}; credential: key.
+        """
+        return cast(
+            "SponsoredSponsoredBuyState",
+            self._send("GET", "/reserve/buy/sponsored/{id}", "key", {"id": id}),
+        )
+
+    def gas_quote(self) -> SponsoredGasTable:
+        """Read what gas costs now, by action, in USDC.
+
+        POST /gas/quote; credential: none.
+        """
+        return cast("SponsoredGasTable", self._send("POST", "/gas/quote", "none", {}))
+
+
 class TasksCalls(Calls):
     """The calls tasks.* of the catalogue."""
 
@@ -5024,5 +5162,6 @@ class Areas:
         self.rooms = RoomsCalls(send, follow)
         self.rules = RulesCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.sponsored = SponsoredCalls(send, follow)
         self.tasks = TasksCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)

@@ -44,6 +44,7 @@ from core.db.engine import Database, ReadSession, WriteSession
 from core.house import House
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import PerpsTerms
+from core.sponsored.prices import EthPrices, FixedEthPrice
 
 
 class Command(BaseModel):
@@ -214,6 +215,7 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
+    eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
     streams: event_streams.Streams | None = None  # of one application, which makes them

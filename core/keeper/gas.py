@@ -22,10 +22,12 @@ from sqlalchemy.orm import Session
 
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
+from core.keeper.rules import Purse
 from core.keeper.tables import GasDay
 
 FILLER_GAS = 21_000  # of a transfer of nothing, which takes a nonce
 TOTAL = "total"  # sorts after `account:` and `owner:`
+SPONSORS = "sponsor:total"  # of the sponsor's purse, which has no other scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,12 @@ class GasBudgets:
     owner_wei: int
     account_wei: int
 
-    def of(self, account_id: int | None, owner_id: int | None) -> dict[str, int]:
+    def of(
+        self, account_id: int | None, owner_id: int | None, purse: str = Purse.CUSTODY
+    ) -> dict[str, int]:
         """By scope, in the order in which rows are locked."""
+        if purse == Purse.SPONSOR:
+            return {SPONSORS: self.total_wei}
         budgets = {TOTAL: self.total_wei}
         if account_id is not None:
             budgets[account_scope(account_id)] = (
@@ -92,8 +98,12 @@ def owner_scope(owner_id: int) -> str:
     return f"owner:{owner_id}"
 
 
-def scopes_of(account_id: int | None, owner_id: int | None) -> tuple[str, ...]:
+def scopes_of(
+    account_id: int | None, owner_id: int | None, purse: str = Purse.CUSTODY
+) -> tuple[str, ...]:
     """Everything that a request counts in, in the order in which rows are locked."""
+    if purse == Purse.SPONSOR:
+        return (SPONSORS,)
     own = [] if account_id is None else [account_scope(account_id)]
     return (*own, *([] if owner_id is None else [owner_scope(owner_id)]), TOTAL)
 

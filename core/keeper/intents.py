@@ -34,12 +34,13 @@ from core.chain.blocks import TransactionReceipt
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
 from core.hexes import address_of, bytes_of, hex_of
-from core.keeper.rules import PENDING, IntentState, TxState
+from core.keeper.rules import PENDING, IntentState, Purse, TxState
 from core.keeper.tables import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, VaultMark
 from core.money import UsdcE6
 
-# the role whose key is for requests alone: what else it signs, a filling, goes with them
+# the roles whose keys are for requests alone: what else they sign, a filling, goes with them
 OF_REQUESTS = "custody"
+OF_SPONSOR = "sponsor"
 # word for word the predicate of the partial index, so that Postgres uses it
 LIVE = text(f"keeper_intent.{LIVE_STATES}")
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
@@ -169,15 +170,23 @@ def marks_sent(
 
 
 def live_intents(
-    session: Session, chain_id: int, *, of_requests: bool | None = None
+    session: Session,
+    chain_id: int,
+    *,
+    of_requests: bool | None = None,
+    purse: str = Purse.CUSTODY,
 ) -> list[Intent]:
     """Every intent that is not finished, oldest first; with `of_requests` those alone that requests
-    of the outbox led to, or all others.
+    of the outbox led to, and this purse pays for, or all that are no request's.
     """
     query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, LIVE)
     if of_requests is not None:
-        is_of_requests = or_(KeeperIntent.outbox_id.is_not(None), KeeperIntent.role == OF_REQUESTS)
+        own_keys = KeeperIntent.role.in_((OF_REQUESTS, OF_SPONSOR))
+        is_of_requests = or_(KeeperIntent.outbox_id.is_not(None), own_keys)
         query = query.where(is_of_requests if of_requests else ~is_of_requests)
+    if of_requests:
+        is_sponsors = KeeperIntent.role == OF_SPONSOR
+        query = query.where(is_sponsors if purse == Purse.SPONSOR else ~is_sponsors)
     return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
 
 

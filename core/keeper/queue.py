@@ -26,8 +26,8 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.keeper import gas
-from core.keeper.gas import FILLER_GAS, TOTAL, GasBudgets, SettledGas
-from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL, TxState
+from core.keeper.gas import FILLER_GAS, SPONSORS, TOTAL, GasBudgets, SettledGas
+from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL, Purse, TxState
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxCount, OutboxQueue
 
 FIRST_WAIT = timedelta(minutes=1)
@@ -74,6 +74,17 @@ class QueuePlace:
     refused_at: datetime | None
     gas_day: date | None
     reserved_wei: int
+    purse: str = Purse.CUSTODY
+    most_wei: int | None = None
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Everything that its gas counts in."""
+        return gas.scopes_of(self.account_id, self.owner_id, self.purse)
+
+    def within_most(self, wei: int) -> int:
+        """So much, or the most that it may ever cost."""
+        return wei if self.most_wei is None else min(wei, self.most_wei)
 
     @property
     def payer(self) -> RequestPayer | None:
@@ -90,21 +101,23 @@ class QueuePlace:
     @property
     def gas_rows(self) -> list[tuple[str, date]]:
         """(scope, day) of what is kept for it."""
-        return (
-            []
-            if self.gas_day is None
-            else [(scope, self.gas_day) for scope in gas.scopes_of(self.account_id, self.owner_id)]
-        )
+        return [] if self.gas_day is None else [(scope, self.gas_day) for scope in self.scopes]
 
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
-        return budgets.of(self.account_id, self.owner_id)
+        return budgets.of(self.account_id, self.owner_id, self.purse)
 
 
 # What the API does
 
 
 def add(
-    session: WriteSession, outbox_id: int, chain_id: int, payer: RequestPayer | None, now: datetime
+    session: WriteSession,
+    outbox_id: int,
+    chain_id: int,
+    payer: RequestPayer | None,
+    now: datetime,
+    purse: str = Purse.CUSTODY,
+    most_wei: int | None = None,
 ) -> None:
     """Queue a request. The caller has counted it."""
     values = {
@@ -116,6 +129,8 @@ def add(
         "tries": 0,
         "is_taken": False,
         "reserved_wei": 0,
+        "purse": purse,
+        "most_wei": most_wei,
     }
     session.execute(insert(OutboxQueue).values(**values))
 
@@ -140,9 +155,13 @@ def _counted(session: WriteSession, scope: str, cap: int | None) -> bool:
     return session.execute(statement.returning(OutboxCount.scope)).one_or_none() is not None
 
 
-def count_in_uncapped(session: WriteSession) -> None:
+def count_in_uncapped(session: WriteSession, purse: str = Purse.CUSTODY) -> None:
     """A request of no account."""
-    _counted(session, TOTAL, None)
+    _counted(session, _total(purse), None)
+
+
+def _total(purse: str) -> str:
+    return SPONSORS if purse == Purse.SPONSOR else TOTAL
 
 
 def waiting(session: Session, scope: str = TOTAL) -> int:
@@ -163,20 +182,25 @@ def keep_gas(session: WriteSession, outbox_id: int, day: date, wei: int) -> None
 
 
 def due(
-    session: Session, chain_id: int, now: datetime, limit: int
+    session: Session, chain_id: int, now: datetime, limit: int, purse: str = Purse.CUSTODY
 ) -> list[tuple[OutboxRequest, QueuePlace]]:
     """The requests that wait and are due, oldest first."""
     query = select(Outbox, OutboxQueue).join(OutboxQueue, OutboxQueue.outbox_id == Outbox.id)
     query = query.where(
-        ~OutboxQueue.is_taken, OutboxQueue.due_at <= now, OutboxQueue.chain_id == chain_id
+        ~OutboxQueue.is_taken,
+        OutboxQueue.due_at <= now,
+        OutboxQueue.chain_id == chain_id,
+        OutboxQueue.purse == purse,
     )
     found = session.execute(query.order_by(OutboxQueue.due_at, OutboxQueue.outbox_id).limit(limit))
     return [(_request(request), _place(place)) for request, place in found]
 
 
-def taken(session: Session, chain_id: int) -> dict[int, QueuePlace]:
+def taken(session: Session, chain_id: int, purse: str = Purse.CUSTODY) -> dict[int, QueuePlace]:
     """Those with an intent that was live when it was last looked, by outbox id."""
-    query = select(OutboxQueue).where(OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id)
+    query = select(OutboxQueue).where(
+        OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id, OutboxQueue.purse == purse
+    )
     return {row.outbox_id: _place(row) for row in session.scalars(query)}
 
 
@@ -204,16 +228,16 @@ def postpone(session: WriteSession, place: QueuePlace, now: datetime, refused_at
     session.execute(row.values(due_at=now + wait, tries=place.tries + 1, refused_at=refused_at))
 
 
-def has_ended(session: Session, chain_id: int) -> bool:
+def has_ended(session: Session, chain_id: int, purse: str = Purse.CUSTODY) -> bool:
     """Whether there is anything to settle."""
-    return session.execute(_ended(chain_id).limit(1)).first() is not None
+    return session.execute(_ended(chain_id, purse).limit(1)).first() is not None
 
 
-def settle(session: WriteSession, chain_id: int) -> int:
+def settle(session: WriteSession, chain_id: int, purse: str = Purse.CUSTODY) -> int:
     """Requests whose newest intent has ended: the gas that it cost is counted and the rest given
     back; one that ended for good leaves the queue, any other waits again. How many.
     """
-    ended = session.execute(_ended(chain_id)).all()
+    ended = session.execute(_ended(chain_id, purse)).all()
     if not ended:
         return 0
     places = [(_place(row), state, cost) for row, state, cost in ended]
@@ -232,7 +256,7 @@ def settle(session: WriteSession, chain_id: int) -> int:
     return len(places)
 
 
-def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
+def _ended(chain_id: int, purse: str) -> Select[OutboxQueue, str, int]:
     """(row, the newest intent's state, what its transactions cost).
 
     One whose receipt names no price cost what was kept for it, and none cost more: what a node says
@@ -254,13 +278,12 @@ def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
         .scalar_subquery()
     )
     query = select(OutboxQueue, newest.c.state, cost).join(newest, newest.c.state.in_(TERMINAL))
-    return query.where(OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id).order_by(
-        OutboxQueue.outbox_id
-    )
+    mine = (OutboxQueue.chain_id == chain_id, OutboxQueue.purse == purse)
+    return query.where(OutboxQueue.is_taken, *mine).order_by(OutboxQueue.outbox_id)
 
 
 def _count_out(session: WriteSession, places: Sequence[QueuePlace]) -> None:
-    counts = Counter([TOTAL] * len(places))
+    counts = Counter(_total(place.purse) for place in places)
     counts.update(place.payer.scope for place in places if place.payer is not None)
     for scope, count in sorted(counts.items()):
         session.execute(
@@ -273,20 +296,14 @@ def _count_out(session: WriteSession, places: Sequence[QueuePlace]) -> None:
 def _settled(place: QueuePlace, cost_wei: int) -> SettledGas | None:
     if place.gas_day is None:
         return None
-    return SettledGas(
-        place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei
-    )
+    return SettledGas(place.gas_day, place.scopes, place.reserved_wei, cost_wei)
 
 
 def hold_gas(session: WriteSession, places: Sequence[QueuePlace], day: date) -> None:
     """Before `reserve` for several of them: it waits for calls that keep gas for one of their
     accounts, and holds up none meanwhile.
     """
-    today = [
-        (scope, day)
-        for place in places
-        for scope in gas.scopes_of(place.account_id, place.owner_id)
-    ]
+    today = [(scope, day) for place in places for scope in place.scopes]
     gas.hold(session, [*today, *(row for place in places for row in place.gas_rows)])
 
 
@@ -333,4 +350,6 @@ def _place(row: OutboxQueue) -> QueuePlace:
         refused_at=row.refused_at,
         gas_day=row.gas_day,
         reserved_wei=row.reserved_wei,
+        purse=row.purse,
+        most_wei=row.most_wei,
     )

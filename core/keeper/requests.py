@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.keeper import queue as outbox_queue
 from core.keeper.queue import RequestPayer
-from core.keeper.rules import QUEUED
+from core.keeper.rules import QUEUED, Purse
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
 
@@ -37,6 +37,8 @@ class NewRequest:
     to: str
     data: bytes | None
     reason: dict[str, Any]
+    purse: str = Purse.CUSTODY
+    most_wei: int | None = None  # that it may ever cost; None: what the day's budget has
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,9 @@ def ask(
     added = session.execute(statement).scalar_one_or_none()
     if added is None:
         return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
-    outbox_queue.add(session, added, request.chain_id, payer, now)
+    outbox_queue.add(session, added, request.chain_id, payer, now, request.purse, request.most_wei)
     if payer is None:
-        outbox_queue.count_in_uncapped(session)
+        outbox_queue.count_in_uncapped(session, request.purse)
     return added
 
 

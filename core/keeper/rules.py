@@ -34,6 +34,16 @@ class IntentState(StrEnum):
     REFUSED = "refused"
 
 
+class Purse(StrEnum):
+    """Whose ETH pays for a request of the outbox: a key, a loop and a day's budget each.
+
+    SPONSOR: docs/sponsored-buys.md.
+    """
+
+    CUSTODY = "custody"
+    SPONSOR = "sponsor"
+
+
 class TxState(StrEnum):
     """Of one signed attempt. LOST: its nonce is out of reach, or another transaction took it."""
 

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base, Hash32, Uint256, sql_list
-from core.keeper.rules import STOPS, TERMINAL, IntentState
+from core.keeper.rules import STOPS, TERMINAL, IntentState, Purse
 from core.mandate.rules.lifecycle import CLOSED
 
 LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
@@ -52,8 +52,15 @@ class OutboxQueue(Base):
 
     __tablename__ = "outbox_queue"
     __table_args__ = (
-        Index("ix_outbox_queue_due", "due_at", "outbox_id", postgresql_where=text("not is_taken")),
-        Index("ix_outbox_queue_taken", "outbox_id", postgresql_where=text("is_taken")),
+        CheckConstraint(f"purse in {sql_list(Purse)}", name="purse"),
+        Index(
+            "ix_outbox_queue_due",
+            "purse",
+            "due_at",
+            "outbox_id",
+            postgresql_where=text("not is_taken"),
+        ),
+        Index("ix_outbox_queue_taken", "purse", "outbox_id", postgresql_where=text("is_taken")),
     )
 
     outbox_id: Mapped[int] = mapped_column(
@@ -68,6 +75,9 @@ class OutboxQueue(Base):
     is_taken: Mapped[bool]  # an intent of it is live
     gas_day: Mapped[date | None]  # whose gas is kept for it
     reserved_wei: Mapped[int] = mapped_column(Uint256)
+    purse: Mapped[str] = mapped_column(Text, server_default=Purse.CUSTODY)  # whose ETH pays
+    # never more for it, whatever gas costs; null: what the day's budget has
+    most_wei: Mapped[int | None] = mapped_column(Uint256)
 
 
 class OutboxCount(Base):

@@ -34,6 +34,7 @@ from indexer.chain.fetch_range import RangeReader
 from indexer.chain.patience import Patience
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import published_rules
+from indexer.chain.sponsored import quoted
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_range
 
@@ -128,6 +129,7 @@ class Backfill:
         watch = watch.copy()
         with self._chain.database.read() as session:
             watch.wallets = linked_wallets(session)
+            watch.quoted = quoted(session, self._chain.chain_id, self._clock())
         return _Ahead(
             first,
             last,

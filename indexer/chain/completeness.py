@@ -19,6 +19,7 @@ Laws
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from core.chain.abi import address_word, events_by_topic
 from core.chain.blocks import RawLog
@@ -28,9 +29,11 @@ from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
 from core.mandate.rules.events import Executed, VaultCreated, X402Paid
 from core.reserve.decode import TOPICS, is_event_of_reserve
+from core.sponsored.logs import authorization_topics
 from indexer.chain.continuity import NOTHING, Gap, PlacedEvent, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
+from indexer.chain.sponsored import is_use
 from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
@@ -259,12 +262,18 @@ def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
         if any(one.address in some for some in ours)
         or _is_payment(one, watch)
         or (one.address == watch.reserve_token and is_event_of_reserve(one))
+        or (is_use(one, watch.usdc) and one.topics[2] in watch.quoted.nonces)
     }
 
 
 def _is_payment(one: RawLog, watch: WatchList) -> bool:
     payee = _payee(one) if one.address == watch.usdc else ""
     return bool(payee) and address_in(payee) in watch.wallets
+
+
+def _nonce(one: RawLog) -> str:
+    """The word of the authorization that a log of its token is about; empty for any other log."""
+    return one.topics[2] if is_use(one, one.address) else ""
 
 
 def _payee(one: RawLog) -> str:
@@ -281,10 +290,9 @@ class _Group:
 
     gates: tuple[int, ...]
     members: dict[str, int]
-    is_by_wallet: bool = False
-
-    def key_of(self, one: RawLog) -> str:
-        return _payee(one) if self.is_by_wallet else one.address
+    # what a log is of; with `is_anybodys` a gate that is open says nothing of a member
+    key_of: Callable[[RawLog], str] = attrgetter("address")
+    is_anybodys: bool = False
 
     def lacks(self, bloom: int, gates: Sequence[int], logs: Sequence[RawLog]) -> bool:
         """Whether the bloom admits an event of a member that none of the logs is of."""
@@ -305,7 +313,7 @@ class _Group:
         return (
             len(self.members)
             * by_chance
-            * (1 if self.is_by_wallet or gate in told else len(self.gates) * by_chance)
+            * (1 if self.is_anybodys or gate in told else len(self.gates) * by_chance)
         )
 
 
@@ -323,7 +331,16 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
         yield _Group(
             (bits_of(watch.usdc) | bits_of(TRANSFER_TOPIC),),
             {word: bits_of(word) for word in words},
-            is_by_wallet=True,
+            key_of=_payee,
+            is_anybodys=True,
+        )
+    if 0 < len(watch.quoted.nonces) <= MOST_MEMBERS:
+        usdc = bits_of(watch.usdc)
+        yield _Group(
+            tuple(usdc | bits_of(topic) for topic in authorization_topics()),
+            {nonce: bits_of(nonce) for nonce in watch.quoted.nonces},
+            key_of=_nonce,
+            is_anybodys=True,
         )
 
 

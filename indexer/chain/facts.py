@@ -37,6 +37,7 @@ from core.mandate.rules.events import (
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.reserve.decode import decode_reserve_log, is_event_of_reserve
 from core.reserve.rules import ReserveFact
+from core.sponsored.logs import AuthorizationLog, authorizations_in
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -128,6 +129,7 @@ class BlockFacts:
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
     reserve: tuple[ReserveFound, ...] = ()
+    uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
 
     def events_of(self, kind: type[Event]) -> tuple[Event, ...]:
         return tuple(item.event for item in self.found if isinstance(item.event, kind))
@@ -201,6 +203,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         tuple(undecodable),
         tuple(created.values()),
         tuple(reserve),
+        uses=authorizations_in(block.logs, watch.usdc),
     )
 
 

@@ -21,6 +21,7 @@ from core.mandate.chain.reader import VaultReader
 from core.reserve.decode import TOPICS
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
+from indexer.chain.sponsored import filters_of
 from indexer.chain.watch import WatchList
 
 HEADERS_A_REQUEST = 100
@@ -60,7 +61,11 @@ class RangeReader:
         ]
         if watch.reserve_token is not None and watch.reserve_token not in addresses:
             filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
-        return _grouped(headers, factory_logs + self._logs(headers, filters))
+        logs = factory_logs + self._logs(headers, filters)
+        # what these say may stand among the others: a buyer may pay a linked wallet
+        sponsored = self._logs(headers, list(filters_of(watch.quoted, watch.usdc)))
+        known = set(logs)
+        return _grouped(headers, logs + [log for log in sponsored if log not in known])
 
     def _headers(self, first: int, last: int, parent_hash: str) -> list[BlockHeader]:
         headers = list[BlockHeader]()

@@ -18,7 +18,9 @@ from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.quarantine.views.unregistered import unregistered_vaults
+from core.sponsored.logs import bought_event
 from indexer.chain.context import ChainContext
+from indexer.chain.sponsored import Quoted
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class WatchList:
     x402_adapter: str | None = None
     # None: none is deployed, or its older events are still being read (reserve.py)
     reserve_token: str | None = None
+    # authorizations of sponsored buys, as they stood when a range was begun
+    quoted: Quoted = field(default_factory=Quoted)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""
@@ -58,7 +62,9 @@ class WatchList:
             or log.address in self.adapters
             or log.address in (self.factory, self.usdc, self.reserve_token)
         )
-        return known or (bool(log.topics) and log.topics[0] in events_by_topic())
+        # a purchase stands beside the use of its authorization, whatever token is followed
+        event = log.topics[0] if log.topics else None
+        return known or event in events_by_topic() or event == bought_event().topic
 
     def copy(self) -> "WatchList":
         """A watch list of its own, to be moved on through blocks that may yet fail to commit."""

@@ -33,6 +33,7 @@ from core.mandate.rules.events import (
 from core.mandate.rules.ledger import row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS, Rule, rules_to_json
 from core.quarantine.queries import ACCOUNT, MANDATE
+from core.sponsored import queries as sponsored
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
 from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
@@ -92,6 +93,7 @@ def write_block(
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
     write_reserve(session, chain, [facts], now)
+    sponsored.note_uses(session, chain.chain_id, facts.uses)
     pending, made = PendingRows(), _write_vaults(session, chain, [facts])
     rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(
         session, chain, now
@@ -116,6 +118,7 @@ def write_range(
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
     write_reserve(session, chain, blocks, now)
+    sponsored.note_uses(session, chain.chain_id, [use for facts in blocks for use in facts.uses])
     pending, made, rows = PendingRows(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
         if facts.logs:

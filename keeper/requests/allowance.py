@@ -1,8 +1,8 @@
 """What requests of the outbox may cost: a part of the day's gas is kept for each before it is
 signed.
 
-most that one may cost = TRANSFER_GAS * maxFeePerGas + upper bound of the fee for its bytes on layer
-1
+most that one may cost = the purse's gas * maxFeePerGas + upper bound of the fee for its bytes on
+layer 1
 maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
 """
 
@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.chain.fees import layer_1_fee_wei
-from core.custody.rules import TRANSFER_GAS
 from core.keeper.intents import Intent
 from core.mandate.chain.reader import VaultReader
 from keeper.drafts import Caps
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.market import market
+from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.state import Head
 
-# upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
-UNSIGNED_REQUEST_BYTES = 450
 ROOM_FOR_REPLACEMENTS = 2
 
 
@@ -71,8 +69,15 @@ class Prices:
     """What a request may cost now. `account`: whose key pays."""
 
     def __init__(
-        self, reader: VaultReader, account: str, caps: Caps, *, sends_stops_too: bool
+        self,
+        reader: VaultReader,
+        account: str,
+        caps: Caps,
+        *,
+        sends_stops_too: bool,
+        terms: PurseTerms = CUSTODY,
     ) -> None:
+        self._terms = terms
         self._reader = reader
         self._account = account
         self._caps = caps
@@ -83,13 +88,13 @@ class Prices:
         now = market(self._reader.rpc, [self._account], head)
         cap_wei = now.cap_wei(self._caps.others_wei)
         offer = now.offered(self._caps.others_wei, is_stop=False)
-        layer_1_wei = layer_1_fee_wei(self._reader, UNSIGNED_REQUEST_BYTES)
+        layer_1_wei = layer_1_fee_wei(self._reader, self._terms.unsigned_bytes)
         if offer is None:
             return RequestPrice(None, 0, "the fee is above the cap")
         if layer_1_wei is None:
             return RequestPrice(None, 0, "the gas price oracle refuses to name the fee of layer 1")
         most_wei = (
-            TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
+            self._terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
             + layer_1_wei
         )
         spared_wei = (
@@ -99,5 +104,5 @@ class Prices:
         )
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
-        least_wei = min(most_wei, TRANSFER_GAS * offer.fees.max_fee_wei + layer_1_wei)
+        least_wei = min(most_wei, self._terms.gas * offer.fees.max_fee_wei + layer_1_wei)
         return RequestPrice(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)

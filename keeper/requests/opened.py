@@ -5,6 +5,7 @@ its own key.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -21,10 +22,12 @@ from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
 from keeper.requests.allowance import KeptGas, Prices
 from keeper.requests.loop import HANGS_S, RequestLoop
+from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
 from keeper.sender import Sender
 from keeper.state import Role
 
+Beat = Callable[[VaultReader, Database, datetime], object]
 LEAST_CALLS_PER_S = 10.0
 DEADLINE_S = 120.0  # of a call: half of it may be waited for the budget, which is a small one
 BOUNDS = Bounds(
@@ -63,11 +66,11 @@ class Requests:
         self.reader.rpc.close()
 
 
-def share_of(calls_per_s: float) -> float:
-    """What the loop may ask of each node a second: a twentieth, at least LEAST_CALLS_PER_S, and
-    never more than half.
+def share_of(calls_per_s: float, loops: int = 1) -> float:
+    """What each of so many loops may ask of each node a second: a twentieth, at least
+    LEAST_CALLS_PER_S, and all of them never more than half.
     """
-    return min(calls_per_s / 2, max(calls_per_s / 20, LEAST_CALLS_PER_S))
+    return min(calls_per_s / 2 / loops, max(calls_per_s / 20, LEAST_CALLS_PER_S))
 
 
 def request_signers(signers: Mapping[Role, Signer]) -> dict[str, Signer]:
@@ -89,8 +92,12 @@ def opened(
     fence: Callable[[Session], None],
     precedence: Precedence | None,
     clock: Callable[[], datetime],
+    terms: PurseTerms = CUSTODY,
+    beat: Beat | None = None,
 ) -> Requests:
     """`precedence`: what it shares with the loop of the stops when both have one key.
+
+    `beat`: called at the end of each round with the loop's own reader and database.
 
     Nothing is asked over the network yet.
     """
@@ -108,6 +115,7 @@ def opened(
         database, observer, reader, planner, place.caps, place.budgets, signers=signers,
             epoch=epoch, fence=fence,
         precedence=precedence, sign=watchdog.sign, most_under_way=most_under_way(place.calls_per_s),
+        terms=terms, beat=(lambda now: None) if beat is None else partial(beat, reader, database),
     )  # fmt: skip
     loop = RequestLoop(
         one_round,
@@ -138,6 +146,8 @@ def round_of(
     precedence: Precedence | None = None,
     sign: Callable[[], None] = lambda: None,
     most_under_way: int = MOST_UNDER_WAY,
+    terms: PurseTerms = CUSTODY,
+    beat: Callable[[datetime], object] = lambda now: None,
 ) -> RequestRound:
     """A round with its sender, by this key."""
     is_shared = precedence is not None
@@ -160,11 +170,15 @@ def round_of(
         observer=observer,
         sender=sender,
         planner=planner,
-        prices=Prices(reader, signers[Role.CUSTODY].address, caps, sends_stops_too=is_shared),
+        prices=Prices(
+            reader, signers[terms.role].address, caps, sends_stops_too=is_shared, terms=terms
+        ),
         kept=kept,
         budgets=budgets,
         epoch=epoch,
         fence=fence,
         sign=sign,
         most_under_way=most_under_way,
+        terms=terms,
+        beat=beat,
     )

@@ -13,6 +13,8 @@ Laws
   the day's gas, and for a minute if all have.
 - A request that cannot be built or sent holds up no other one; what the chain refuses for an hour
   ends.
+- A request that names the most that it may cost waits while gas is dearer than that.
+- A purse's round sees the requests of that purse alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +28,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database, WriteSession
 from core.keeper import gas, queue
 from core.keeper import intents as rows
-from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.gas import SPONSORS, TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, IntentState
@@ -36,12 +38,14 @@ from keeper.intents import REQUEST_PATIENCE
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.requests.allowance import KeptGas, Prices, RequestPrice
+from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.state import Head
 
 REQUESTS_A_ROUND = 20
 MOST_UNDER_WAY = 200
 PUT_BACK_AFTER = timedelta(seconds=10)
 UNBUILT_WAITS = timedelta(minutes=1)
+DEARER_WAITS = timedelta(seconds=15)
 
 log = structlog.get_logger("keeper")
 
@@ -65,7 +69,7 @@ class RoundSender(Protocol):
 class RequestRound:
     """`fence`: of the leader's epoch, called first in each writing transaction.
 
-    `sign`: the loop gets on.
+    `sign`: the loop gets on. `beat`: called at the end of each round, with its time.
     """
 
     def __init__(
@@ -82,7 +86,11 @@ class RequestRound:
         fence: Callable[[Session], None],
         sign: Callable[[], None] = lambda: None,
         most_under_way: int = MOST_UNDER_WAY,
+        terms: PurseTerms = CUSTODY,
+        beat: Callable[[datetime], object] = lambda now: None,
     ) -> None:
+        self._purse = terms.purse
+        self._beat = beat
         self._database = database
         self._observer = observer
         self._sender = sender
@@ -102,23 +110,26 @@ class RequestRound:
         """
         self._settle()
         with self._database.read() as session:
-            live = rows.live_intents(session, self._observer.chain_id, of_requests=True)
-            places = queue.taken(session, self._observer.chain_id)
+            live = rows.live_intents(
+                session, self._observer.chain_id, of_requests=True, purse=self._purse
+            )
+            places = queue.taken(session, self._observer.chain_id, self._purse)
             room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
-            due = queue.due(session, self._observer.chain_id, now, room)
+            due = queue.due(session, self._observer.chain_id, now, room, self._purse)
         self._sign()
         self._kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
         planned = self._planned(live, places, due, now)
         live = self._sender.advance([*live, *planned], now, is_stood_down=False)
         self._put_back(live, now)
+        self._beat(now)
 
     def _settle(self) -> None:
         with self._database.read() as session:
-            if not queue.has_ended(session, self._observer.chain_id):
+            if not queue.has_ended(session, self._observer.chain_id, self._purse):
                 return
         with self._database.write() as session:
             self._fence(session)
-            queue.settle(session, self._observer.chain_id)
+            queue.settle(session, self._observer.chain_id, self._purse)
 
     # What is planned
 
@@ -152,15 +163,16 @@ class RequestRound:
         """More gas is kept for what waits, where the market asks for more by now and the day has
         it.
         """
-        short = [place for place in waiting if place.reserved_wei < wei]
+        short = [place for place in waiting if place.reserved_wei < place.within_most(wei)]
         if not short:
             return
         with self._database.write() as session:
             self._fence(session)
             queue.hold_gas(session, short, gas.day_of(now))
             for place in short:
-                if queue.reserve(session, place, self._budgets, gas.day_of(now), wei) is None:
-                    self._kept.add(place.outbox_id, wei)
+                most_wei = place.within_most(wei)
+                if queue.reserve(session, place, self._budgets, gas.day_of(now), most_wei) is None:
+                    self._kept.add(place.outbox_id, most_wei)
 
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
@@ -211,16 +223,19 @@ class RequestRound:
         """
         assert price.most_wei is not None
         day = gas.day_of(now)
-        used_up = queue.reserve(session, place, self._budgets, day, price.most_wei)
+        most_wei = place.within_most(price.most_wei)
+        if most_wei < price.least_wei:
+            self._tell("gas costs more than what was paid for it")
+            queue.wait_until(session, [place.outbox_id], now + DEARER_WAITS)
+            return None
+        used_up = queue.reserve(session, place, self._budgets, day, most_wei)
         if used_up is None:
-            return price.most_wei
+            return most_wei
         if place.kept_wei(day) >= price.least_wei:
             return place.kept_wei(day)
-        if used_up == TOTAL:
+        if used_up in (TOTAL, SPONSORS):
             self._tell("the day's gas of all is used up")
-        queue.wait_until(
-            session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else next_day(now)
-        )
+        queue.wait_until(session, [place.outbox_id], _again_at(used_up, now))
         return None
 
     # What could not be sent
@@ -238,7 +253,7 @@ class RequestRound:
             return
         with self._database.write() as session:
             self._fence(session)
-            places = queue.taken(session, self._observer.chain_id)
+            places = queue.taken(session, self._observer.chain_id, self._purse)
             for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
                 since = place.refused_at or intent.created_at
                 ends = (
@@ -256,3 +271,8 @@ class RequestRound:
         if why != self._told and why is not None:
             log.warning("requests wait", why=why)
         self._told = why
+
+
+def _again_at(used_up: str, now: datetime) -> datetime:
+    """When a request without gas is looked at again: all requests' gas may be given back soon."""
+    return now + UNBUILT_WAITS if used_up in (TOTAL, SPONSORS) else next_day(now)

@@ -304,6 +304,25 @@ def receive_authorization_digest(
     return digest(domain, "ReceiveWithAuthorization", AUTHORIZATION, message)
 
 
+def transfer_authorization_typed_data(
+    usdc: str,
+    chain_id: int,
+    from_: str,
+    to: str,
+    value: int,
+    valid_after: int,
+    valid_before: int,
+    nonce: str,
+) -> dict[str, Any]:
+    """EIP-3009 TransferWithAuthorization: anybody can submit it.
+
+    Both time bounds exclusive; value in base units.
+    """
+    domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
+    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
+    return typed_data(domain, "TransferWithAuthorization", AUTHORIZATION, message)
+
+
 def transfer_authorization_digest(
     usdc: str,
     chain_id: int,
@@ -314,10 +333,7 @@ def transfer_authorization_digest(
     valid_before: int,
     nonce: str,
 ) -> str:
-    """EIP-3009 TransferWithAuthorization: anybody can submit it.
-
-    Both time bounds exclusive; value in base units.
-    """
+    """The digest of `transfer_authorization_typed_data`."""
     domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
     message = _authorization(from_, to, value, valid_after, valid_before, nonce)
     return digest(domain, "TransferWithAuthorization", AUTHORIZATION, message)

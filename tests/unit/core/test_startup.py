@@ -111,7 +111,7 @@ def is_asked_for(process: str, variable: str) -> bool:
         ("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_TOKEN_FILE", "PASSWORD_FILE")
     ):
         return True
-    if variable.startswith(("KEEPER_", "CUSTODY_GAS_")):
+    if variable.startswith(("KEEPER_", "CUSTODY_GAS_", "SPONSOR_")):
         return process == "keeper"
     if variable.startswith(("X402_", "GUARD_", "RECEIPT_")):
         return process == "api"

@@ -1,0 +1,127 @@
+"""The operations of the area sponsored: purchases of reserve tokens whose gas the service pays, and
+what gas costs.
+"""
+
+from api.areas.sponsored import schemas
+from api.areas.sponsored.service import buys, gas
+from api.kernel.auth import ANYBODY, BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+
+AREA = Area(
+    name="sponsored",
+    about="Purchases of reserve tokens whose gas the service pays.",
+    operations=(
+        Write(
+            key="sponsored.prepare",
+            path="/reserve/buy/sponsored/prepare",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Get a quote for a purchase and the two documents to sign: the net amount, and "
+            "the gas fee to the pool's treasury.",
+            command=schemas.PrepareBuy,
+            answer=schemas.PreparedBuy,
+            handler=buys.prepare,
+            refuses=(
+                "below_minimum",
+                "buyer_has_code",
+                "insufficient_usdc",
+                "sponsor_unavailable",
+                "gas_price_unknown",
+            ),
+        ),
+        Write(
+            key="sponsored.buy",
+            path="/reserve/buy/sponsored",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Hand in both signatures; the service sends both transfers in one transaction.",
+            command=schemas.HandInBuy,
+            answer=schemas.SponsoredBuyState,
+            handler=buys.buy,
+            refuses=(
+                "not_found",
+                "quote_expired",
+                "signature_invalid",
+                "already_handed_in",
+                "buyer_has_code",
+                "insufficient_usdc",
+                "sponsor_unavailable",
+            ),
+            idempotent=True,
+            status=202,
+        ),
+        Read(
+            key="sponsored.read",
+            path="/reserve/buy/sponsored/{id}",
+            auth=BY_KEY,
+            scope="read",
+            summary="Read which of the two transfers is final, and what comes next.",
+            command=schemas.BuyById,
+            answer=schemas.SponsoredBuyState,
+            handler=buys.read,
+        ),
+        Write(
+            key="sponsored.gas_quote",
+            path="/gas/quote",
+            auth=ANYBODY,
+            summary="Read what gas costs now, by action, in USDC.",
+            command=NoInput,
+            answer=schemas.GasTable,
+            handler=gas.quote,
+            refuses=("gas_price_unknown",),
+        ),
+    ),
+    reasons={
+        "below_minimum": Reason(
+            400,
+            False,
+            "caller",
+            ("sponsored.prepare",),
+            example="usd: a sponsored buy is of 5.000000 USDC or more, and 4.999999 was asked for.",
+        ),
+        "insufficient_usdc": Reason(
+            409,
+            False,
+            "owner",
+            ("sponsored.prepare",),
+            example="The buyer holds 20.000000 USDC, 15.000000 of it pledged to buys under way; "
+            "this one takes 10.020000.",
+        ),
+        "buyer_has_code": Reason(
+            409,
+            False,
+            "caller",
+            ("sponsored.prepare",),
+            example="There is code at the buyer's address; a sponsored buy takes a wallet with a key "
+            "alone.",
+        ),
+        "quote_expired": Reason(
+            409,
+            False,
+            "caller",
+            ("sponsored.prepare",),
+            example="The quote was good until 2026-02-01T00:05:00Z; prepare another.",
+        ),
+        "already_handed_in": Reason(
+            409,
+            False,
+            "caller",
+            ("sponsored.read",),
+            example="This buy was handed in with other signatures.",
+        ),
+        "sponsor_unavailable": Reason(
+            503,
+            True,
+            "service",
+            ("sponsored.gas_quote",),
+            example="The service cannot send sponsored buys now; buy with your own gas meanwhile.",
+        ),
+        "gas_price_unknown": Reason(
+            503,
+            True,
+            "service",
+            (),
+            example="What ETH costs in USDC is not known now, so gas has no price in USDC.",
+        ),
+    },
+)

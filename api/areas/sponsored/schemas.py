@@ -1,0 +1,114 @@
+"""Commands and answers of sponsored buys and of the price of gas (docs/sponsored-buys.md)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from api.kernel.fields import WHOLE, Address, PositiveUsdc
+from api.kernel.operation import AnswerBody, Command
+from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, BuyState, Leg
+
+Signature65 = Annotated[
+    str,
+    Field(
+        pattern=r"^0x[0-9a-fA-F]{130}$",
+        description="65 bytes r, s, v of the buyer's own key; s in the lower half",
+    ),
+]
+
+
+class PrepareBuy(Command):
+    usd: PositiveUsdc = Field(
+        description="net amount that becomes tokens, at least 5.000000; the fee comes on top"
+    )
+    buyer: Address = Field(
+        description="the wallet that pays and signs: an account with a key, without code"
+    )
+    recipient: Address | None = Field(default=None, description="who gets the tokens; null: buyer")
+    max_rise_bps: Annotated[int, Field(ge=0, le=MOST_RISE_BPS), WHOLE] = Field(
+        default=DEFAULT_RISE_BPS,
+        description="how far the price may rise before the purchase is refused, basis points",
+    )
+
+
+class GasQuote(AnswerBody):
+    """Wei are text, since JSON numbers do not hold them."""
+
+    base_fee_wei: str
+    priority_fee_wei: str
+    layer_1_fee_wei: str = Field(description="for the transaction's bytes, an upper bound")
+    gas: int
+    covers_wei: str = Field(description="the most that the fee pays for, a quarter above the cost")
+    eth_usd: str
+    source: str = Field(description="where the price of ETH comes from; fixed: the operator")
+
+
+class PreparedBuy(AnswerBody):
+    """Times are UTC. Sign both documents as they are, and send them before `expires_at`."""
+
+    id: str
+    amount_usdc: str
+    fee_usdc: str = Field(description="what is signed, for gas")
+    credit_usdc: str = Field(description="of fees owed to the buyer, what lowered the fee")
+    total_usdc: str
+    treasury: str
+    tokens: str = Field(description="what the purchase would mint now, in 1e-18 tokens")
+    min_tokens: str
+    purchase: dict[str, Any] = Field(description="for eth_signTypedData_v4")
+    fee: dict[str, Any] = Field(description="for eth_signTypedData_v4")
+    gas: GasQuote
+    expires_at: str
+    valid_before: str = Field(description="from then on neither authorization can be used")
+
+
+class HandInBuy(Command):
+    id: Annotated[str, Field(pattern=r"^sb_[a-z2-7]{16}$")]
+    purchase_signature: Signature65
+    fee_signature: Signature65
+
+
+class BuyById(Command):
+    id: Annotated[str, Field(pattern=r"^sb_[a-z2-7]{16}$")]
+
+
+class BuyTransfer(AnswerBody):
+    kind: str = Field(description="purchase or fee")
+    amount_usdc: str
+    to_address: str
+    state: Leg
+    is_final: bool = Field(description="true: a safe block says so, and it will not change")
+    why: str | None = Field(description="of a dead one: cancelled, elsewhere or lapsed")
+    tx_hash: str | None
+    tokens: str | None = Field(description="minted by the purchase, 1e-18 tokens")
+
+
+class SponsoredBuyState(AnswerBody):
+    id: str
+    state: BuyState
+    is_final: bool
+    sending: str | None = Field(
+        description="how far the service's transaction is; null before the buy is handed in"
+    )
+    transfers: list[BuyTransfer]
+    owed_usdc: str = Field(
+        description="what this buy's fee lowers the buyer's next one by: it was paid for nothing"
+    )
+    next: str
+    expires_at: str
+    valid_before: str
+
+
+class GasRow(AnswerBody):
+    action: str
+    gas: int
+    layer_2_wei: str
+    layer_1_wei: str
+    usdc: str = Field(description="rounded up")
+
+
+class GasTable(AnswerBody):
+    base_fee_wei: str
+    priority_fee_wei: str
+    eth_usd: str
+    source: str = Field(description="where the price of ETH comes from; fixed: the operator")
+    actions: list[GasRow]

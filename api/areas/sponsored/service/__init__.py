@@ -1,0 +1,1 @@
+"""Sponsored buys, and the price of gas."""

@@ -1,0 +1,46 @@
+"""The settings of sponsored buys (docs/sponsored-buys.md): whose key pays, how much, and what ETH
+costs.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from core.limits import wei
+
+
+class SponsorSettings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sponsor_private_key: SecretStr | None = Field(
+        default=None, description="sends sponsored buys; accepted on a local chain only"
+    )
+    sponsor_keystore: Path | None = Field(
+        default=None, description="encrypted JSON keystore of the key that sends sponsored buys"
+    )
+    sponsor_keystore_password_file: Path | None = Field(
+        default=None, description="file with that keystore's password"
+    )
+    sponsor_remote_signer_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/?#@]+(/[^\s]*)?$",
+        description="who signs with that key: eth_signTransaction over HTTP",
+    )
+    sponsor_remote_signer_address: str | None = Field(
+        default=None,
+        pattern=r"^0x[0-9a-fA-F]{40}$",
+        description="the account that it signs with",
+    )
+    sponsor_remote_signer_token_file: Path | None = Field(
+        default=None, description="file with the bearer token that it asks for"
+    )
+    sponsor_gas_wei_per_day: int = wei(10**16, "gas of all sponsored buys in a UTC day")
+    gas_eth_usd: Decimal | None = Field(
+        default=None,
+        gt=0,
+        le=1_000_000,
+        decimal_places=6,
+        description="what 1 ETH costs in USD, as the price of gas in USDC is reckoned; none: it is "
+        "not known, and no sponsored buy is quoted",
+    )

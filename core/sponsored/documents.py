@@ -1,0 +1,105 @@
+"""What a buyer signs, and what the sponsor sends: EIP-3009 documents of USDC, and call data.
+
+The purchase's nonce is ReserveToken.buyNonce, the fee's SponsoredBuy.feeNonce, computed here as the
+contracts do; tests hold the two together.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from eth_abi.abi import encode as abi_encode
+from eth_utils.crypto import keccak
+
+from core.chain.abi import function
+from core.hexes import bytes_of, hex_of
+from core.mandate.chain import typed_data
+from core.sponsored.queries import SponsoredBuy
+from core.sponsored.rules import Part
+
+
+def buy_nonce(
+    chain_id: int, token: str, buyer: str, recipient: str, amount: int, least: int, salt: str
+) -> str:
+    """ReserveToken.buyNonce."""
+    kinds = ["uint256", "address", "address", "address", "uint256", "uint256", "bytes32"]
+    values = [chain_id, token, buyer, recipient, amount, least, bytes_of(salt)]
+    return hex_of(keccak(abi_encode(kinds, values)))
+
+
+def fee_nonce(chain_id: int, batch: str, of_buy: str, fee: int) -> str:
+    """SponsoredBuy.feeNonce."""
+    kinds = ["uint256", "address", "bytes32", "uint256"]
+    return hex_of(keccak(abi_encode(kinds, [chain_id, batch, bytes_of(of_buy), fee])))
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPart:
+    """One of the two: what wallets show, and the 32 bytes that are signed."""
+
+    typed_data: dict[str, Any]
+    digest: str
+
+
+def purchase_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
+    """ReceiveWithAuthorization to the reserve token."""
+    message = (
+        usdc,
+        buy.chain_id,
+        buy.buyer,
+        buy.reserve_token,
+        buy.amount_usdc_e6,
+        0,
+        buy.valid_before,
+        buy.buy_nonce,
+    )
+    return SignedPart(
+        typed_data.receive_authorization_typed_data(*message),
+        typed_data.receive_authorization_digest(*message),
+    )
+
+
+def fee_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
+    """TransferWithAuthorization to the token's treasury."""
+    message = (
+        usdc,
+        buy.chain_id,
+        buy.buyer,
+        buy.treasury,
+        buy.fee_usdc_e6,
+        0,
+        buy.valid_before,
+        buy.fee_nonce,
+    )
+    return SignedPart(
+        typed_data.transfer_authorization_typed_data(*message),
+        typed_data.transfer_authorization_digest(*message),
+    )
+
+
+def call_of(buy: SponsoredBuy, part: Part) -> tuple[str, str]:
+    """(contract, call data) of an accepted buy."""
+    assert buy.purchase_signature is not None, "only an accepted buy is sent"
+    if part is Part.PURCHASE:
+        data = function("ReserveToken", "buyWithAuthorization").encode(
+            buy.buyer,
+            buy.recipient,
+            buy.amount_usdc_e6,
+            buy.min_tokens,
+            0,
+            buy.valid_before,
+            buy.salt,
+            buy.purchase_signature,
+        )
+        return buy.reserve_token, data
+    purchase = (
+        buy.buyer,
+        buy.recipient,
+        buy.amount_usdc_e6,
+        buy.min_tokens,
+        buy.salt,
+        buy.purchase_signature,
+    )
+    data = function("SponsoredBuy", "buy").encode(
+        purchase, (buy.fee_usdc_e6, buy.fee_signature), buy.valid_before
+    )
+    return buy.batch, data

@@ -1,0 +1,256 @@
+"""A sponsored buy: what it costs, what became of its two transfers, and what comes next. Pure.
+
+    purchase: the net amount, from the buyer to the reserve token, which mints        } each used, cancelled
+    fee:      the gas, from the buyer to the token's treasury                         } or run out on its own
+
+Laws
+- What became of a transfer is what the chain's logs say, as the indexer wrote them; a receipt, and
+  what any one node says, ends nothing.
+- A transfer is final at a safe block. One that never happened is final when a safe block has passed
+  the time up to which the authorization is good: from then on it cannot happen.
+- STATES is the whole table: nine pairs, and nothing else decides what is said.
+- What is charged is rounded up, what is promised is rounded down.
+Source: docs/sponsored-buys.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.money import UsdcE6
+
+LEAST_USDC_E6 = UsdcE6(5_000_000)  # net amount, inclusive
+MOST_USDC_E6 = UsdcE6(1_000_000_000_000)  # inclusive; a million USDC
+BUYS_A_DAY = 50  # accepted ones of an account in a UTC day
+QUOTE_S = 300  # from the quote on, a buy may be handed in, exclusive
+GOOD_S = 1_800  # from the quote on, both authorizations are good, exclusive
+# before the authorizations end nothing more is signed: a transaction takes some blocks
+SEND_MARGIN_S = 60
+REQUESTS_A_BUY = 3  # how often it is asked to be sent
+BPS = 10_000
+DEFAULT_RISE_BPS = 50
+MOST_RISE_BPS = 200
+
+# Gas of `SponsoredBuy.buy`: docs/gas.md measures 161,105 with the test token; Circle's USDC checks
+# more. A purchase alone costs less.
+BUY_GAS = 240_000
+# Upper bound of the unsigned type 2 transaction with its 868 bytes of call data.
+UNSIGNED_BUY_BYTES = 1_000
+MARGIN_PERCENT = 125
+LEAST_FEE_USDC_E6 = UsdcE6(1_000)  # below it nobody trusts the price of gas, inclusive
+MOST_FEE_USDC_E6 = UsdcE6(5_000_000)  # above it nothing is quoted, inclusive
+WEI_PER_ETH = 10**18
+
+
+class Leg(StrEnum):
+    """Of one authorization. DEAD: cancelled, used for something else, or run out."""
+
+    OPEN = "open"
+    PAID = "paid"
+    DEAD = "dead"
+
+
+class Use(StrEnum):
+    """What a log of USDC says of an authorization."""
+
+    PAID = "paid"
+    ELSEWHERE = "elsewhere"  # the same nonce was signed and used for another transfer
+    CANCELLED = "cancelled"
+
+
+class BuyState(StrEnum):
+    """Of the buy. See NEXT_STEPS for what each says."""
+
+    PREPARED = "prepared"
+    EXPIRED = "expired"
+    ACCEPTED = "accepted"
+    FEE_PAID = "fee_paid"
+    STOPPED = "stopped"
+    BOUGHT = "bought"
+    PAID = "paid"
+    BOUGHT_WITHOUT_FEE = "bought_without_fee"
+    FEE_OWED = "fee_owed"
+    NOTHING_PAID = "nothing_paid"
+
+
+# (purchase, fee)
+STATES: Mapping[tuple[Leg, Leg], BuyState] = {
+    (Leg.OPEN, Leg.OPEN): BuyState.ACCEPTED,
+    (Leg.OPEN, Leg.PAID): BuyState.FEE_PAID,
+    (Leg.OPEN, Leg.DEAD): BuyState.STOPPED,
+    (Leg.PAID, Leg.OPEN): BuyState.BOUGHT,
+    (Leg.PAID, Leg.PAID): BuyState.PAID,
+    (Leg.PAID, Leg.DEAD): BuyState.BOUGHT_WITHOUT_FEE,
+    (Leg.DEAD, Leg.OPEN): BuyState.STOPPED,
+    (Leg.DEAD, Leg.PAID): BuyState.FEE_OWED,
+    (Leg.DEAD, Leg.DEAD): BuyState.NOTHING_PAID,
+}
+
+
+class Part(StrEnum):
+    """What the sponsor sends: both transfers by one transaction, or the purchase alone."""
+
+    BOTH = "both"
+    PURCHASE = "purchase"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenUse:
+    """A log that stands. `number`, `tx_hash`: of its block and transaction."""
+
+    use: Use
+    number: int
+    tx_hash: str
+    tokens: int | None  # minted in it; None: a fee, or nothing was minted
+
+
+@dataclass(frozen=True, slots=True)
+class Heights:
+    """How far the chain is known.
+
+    `safe_number` and `safe_at` (unix seconds): of the newest safe block that the indexer has; None
+    before the first.
+    """
+
+    safe_number: int | None
+    safe_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What became of one transfer. `why` of a dead one: cancelled, elsewhere or lapsed."""
+
+    leg: Leg
+    is_final: bool
+    tx_hash: str | None = None
+    tokens: int | None = None
+    why: str | None = None
+
+
+LAPSED = "lapsed"
+
+
+def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> Transfer:
+    """`seen`: the canonical log of its nonce; None: there is none.
+
+    An authorization is good before `valid_before`, exclusive, so a safe block at that second or
+    later without a log is its end.
+    """
+    if seen is not None:
+        is_final = heights.safe_number is not None and seen.number <= heights.safe_number
+        if seen.use is Use.PAID:
+            return Transfer(Leg.PAID, is_final, seen.tx_hash, seen.tokens)
+        return Transfer(Leg.DEAD, is_final, seen.tx_hash, why=seen.use.value)
+    if heights.safe_at is not None and heights.safe_at >= valid_before:
+        return Transfer(Leg.DEAD, True, why=LAPSED)
+    return Transfer(Leg.OPEN, False)
+
+
+def state_of(purchase: Transfer, fee: Transfer) -> tuple[BuyState, bool]:
+    """Of an accepted buy: its state, and whether that is its last one."""
+    return STATES[purchase.leg, fee.leg], purchase.is_final and fee.is_final
+
+
+def part_to_send(purchase: Transfer, fee: Transfer) -> Part | None:
+    """What is left to send of an accepted buy; None: nothing.
+
+    Nobody's fee is dead: without one nothing is sent. A purchase that was made keeps its fee: whoever
+    submitted it paid the gas.
+    """
+    if purchase.leg is not Leg.OPEN:
+        return None
+    return {Leg.OPEN: Part.BOTH, Leg.PAID: Part.PURCHASE, Leg.DEAD: None}[fee.leg]
+
+
+def can_send(valid_before: int, now: int) -> bool:
+    """Whether something may still be signed, unix seconds."""
+    return now < valid_before - SEND_MARGIN_S
+
+
+# What comes next
+
+NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
+    (BuyState.PREPARED, False): "Sign both documents and hand them in before the quote expires.",
+    (BuyState.EXPIRED, True): "The quote expired and nothing was signed for it; prepare another.",
+    (BuyState.ACCEPTED, False): (
+        "The service sends both transfers in one transaction. If it cannot before the "
+        "authorizations end, nothing is paid."
+    ),
+    (BuyState.FEE_PAID, False): (
+        "The fee was submitted alone. The service sends the purchase by itself; if it cannot, the "
+        "fee is owed to the buyer."
+    ),
+    (BuyState.STOPPED, False): (
+        "One authorization was cancelled or used elsewhere, so the service sends nothing. The other "
+        "one is good until it ends; cancel it at USDC if you do not want it used."
+    ),
+    (BuyState.BOUGHT, False): (
+        "The purchase was submitted alone and the tokens are there. The fee is not collected "
+        "any more, unless a transaction of the service was already on its way; wait for a safe block."
+    ),
+    (BuyState.PAID, False): "Both transfers are in a block; wait until it is safe.",
+    (BuyState.PAID, True): "Nothing: the tokens were minted and the fee is paid.",
+    (BuyState.BOUGHT_WITHOUT_FEE, False): "The tokens are there; wait until the block is safe.",
+    (BuyState.BOUGHT_WITHOUT_FEE, True): "Nothing: the tokens were minted, and no fee is taken.",
+    (BuyState.FEE_OWED, False): (
+        "The fee was paid and the purchase cannot happen; once both are final, the fee lowers "
+        "the buyer's next sponsored buy."
+    ),
+    (BuyState.FEE_OWED, True): (
+        "The fee was paid without a purchase: the buyer's next sponsored buy costs that much less. "
+        "Prepare one."
+    ),
+    (BuyState.NOTHING_PAID, False): "Neither transfer can happen; wait until that is final.",
+    (BuyState.NOTHING_PAID, True): "Nothing was paid. Prepare another buy if you still want one.",
+}
+
+
+# What it costs
+
+
+@dataclass(frozen=True, slots=True)
+class GasPrice:
+    """Of one transaction, wei. `layer_1_wei`: for its bytes, an upper bound."""
+
+    base_fee_wei: int
+    priority_fee_wei: int
+    layer_1_wei: int
+
+    @property
+    def offer_wei(self) -> int:
+        """maxFeePerGas of the sponsor's first offer: keeper.attempts.fees_for."""
+        return 2 * self.base_fee_wei + self.priority_fee_wei
+
+
+def cost_wei(gas: int, price: GasPrice) -> int:
+    """The most that a transaction of so much gas costs at its first offer."""
+    return gas * price.offer_wei + price.layer_1_wei
+
+
+def covered_wei(price: GasPrice) -> int:
+    """What a fee pays for: the cost of one buy and a quarter more, rounded up. Above it the sponsor
+    waits.
+    """
+    return -(-cost_wei(BUY_GAS, price) * MARGIN_PERCENT // 100)
+
+
+def usdc_of_wei_up(wei: int, usdc_e6_per_eth: int) -> UsdcE6:
+    """Base units, rounded up."""
+    return UsdcE6(-(-wei * usdc_e6_per_eth // WEI_PER_ETH))
+
+
+def fee_usdc_e6(covers_wei: int, usdc_e6_per_eth: int) -> UsdcE6 | None:
+    """The fee of a buy; None above MOST_FEE_USDC_E6, which no node's word is trusted for."""
+    fee = max(usdc_of_wei_up(covers_wei, usdc_e6_per_eth), LEAST_FEE_USDC_E6)
+    return UsdcE6(fee) if fee <= MOST_FEE_USDC_E6 else None
+
+
+def fee_after_credit(fee: UsdcE6, owed: UsdcE6) -> tuple[UsdcE6, UsdcE6]:
+    """(what is signed, what of `owed` it uses up)."""
+    used = UsdcE6(min(fee, max(owed, 0)))
+    return UsdcE6(fee - used), used
+
+
+def least_tokens_down(tokens: int, rise_bps: int) -> int:
+    """minOut: the quote less what the price may rise, rounded down."""
+    return tokens * (BPS - rise_bps) // BPS

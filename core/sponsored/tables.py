@@ -1,0 +1,94 @@
+"""Sponsored buys: what was quoted and signed, what the chain says of the two authorizations, and
+the sponsor's heartbeat.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, text
+from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.base import Base, Hash32, Uint256, sql_list
+from core.sponsored.rules import Use
+
+
+class SponsoredBuyRow(Base):
+    """A quote; accepted once both signatures are in. One that is not is dropped when it is over.
+
+    Its nonces are random until it is committed: no block before it can hold them.
+    """
+
+    __tablename__ = "sponsored_buy"
+    __table_args__ = (
+        CheckConstraint(
+            "(accepted_at is null) = (purchase_signature is null)"
+            " and (accepted_at is null) = (fee_signature is null)",
+            name="signed",
+        ),
+        Index("ix_sponsored_buy_account_id_accepted_at", "account_id", "accepted_at"),
+        Index("ix_sponsored_buy_buyer", "buyer", postgresql_where=text("accepted_at is not null")),
+        Index(
+            "ix_sponsored_buy_prepared",
+            "valid_before",
+            postgresql_where=text("accepted_at is null"),
+        ),
+        Index("ix_sponsored_buy_valid_before", "valid_before"),
+    )
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)  # public
+    chain_id: Mapped[int]
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    buyer: Mapped[bytes] = mapped_column(BYTEA)
+    recipient: Mapped[bytes] = mapped_column(BYTEA)
+    reserve_token: Mapped[bytes] = mapped_column(BYTEA)
+    batch: Mapped[bytes] = mapped_column(BYTEA)  # the SponsoredBuy contract
+    treasury: Mapped[bytes] = mapped_column(BYTEA)
+    amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    fee_usdc_e6: Mapped[int] = mapped_column(Uint256)  # that is signed
+    credit_usdc_e6: Mapped[int] = mapped_column(Uint256)  # of fees owed that it uses up
+    tokens: Mapped[int] = mapped_column(Uint256)  # by the quote, 1e-18
+    min_tokens: Mapped[int] = mapped_column(Uint256)
+    salt: Mapped[bytes] = mapped_column(Hash32)
+    buy_nonce: Mapped[bytes] = mapped_column(Hash32, unique=True)
+    fee_nonce: Mapped[bytes] = mapped_column(Hash32, unique=True)
+    covers_wei: Mapped[int] = mapped_column(Uint256)  # the most gas that the fee pays for
+    valid_before: Mapped[int]  # unix seconds, exclusive
+    expires_at: Mapped[datetime]  # until then it can be handed in, exclusive
+    created_at: Mapped[datetime]
+    purchase_signature: Mapped[bytes | None] = mapped_column(BYTEA)
+    fee_signature: Mapped[bytes | None] = mapped_column(BYTEA)
+    accepted_at: Mapped[datetime | None]
+    # how often it was asked to be sent; the outbox's key of each has its number
+    requests: Mapped[int]
+
+
+class SponsoredUse(Base):
+    """A log of USDC about one of these authorizations, in the block that it stands in, orphaned or
+    not.
+    """
+
+    __tablename__ = "sponsored_use"
+    __table_args__ = (
+        CheckConstraint(f"use in {sql_list(Use)}", name="use"),
+        Index("ix_sponsored_use_nonce", "nonce"),
+    )
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    log_index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int]
+    tx_hash: Mapped[bytes] = mapped_column(Hash32)
+    nonce: Mapped[bytes] = mapped_column(Hash32)
+    use: Mapped[str] = mapped_column(Text)
+    tokens: Mapped[int | None] = mapped_column(Uint256)
+
+
+class SponsorHeartbeat(Base):
+    """That the keeper can send: one row a chain, written by each of its rounds."""
+
+    __tablename__ = "sponsor_heartbeat"
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    sponsor: Mapped[bytes] = mapped_column(BYTEA)
+    balance_wei: Mapped[int] = mapped_column(Uint256)
+    at: Mapped[datetime]
