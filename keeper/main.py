@@ -104,10 +104,8 @@ class Keeper:
         self._leadership = Leadership(
             settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"
         )
-        self._contracts = deployment.contracts
-        self._serves_requests = bool(self._signers) and (
-            custody is not None or Role.CUSTODY in self._signers
-        )
+        has_gas_key = Role.CUSTODY in self._signers
+        self._serves_requests = bool(self._signers) and (custody is not None or has_gas_key)
         loops = self._serves_requests + (Role.SPONSOR in self._signers)
         self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
         own_calls = settings.rpc_requests_per_s - loops * self._share
@@ -300,7 +298,7 @@ class Keeper:
             rpc_urls=tuple(settings.rpc_urls),
             calls_per_s=self._share,
             answer_s=ANSWER_S,
-            contracts=self._contracts,
+            contracts=self._reader.contracts,
             chain_id=settings.chain_id,
             max_head_age_s=settings.keeper_max_head_age_s,
             caps=self._caps,

@@ -28,7 +28,7 @@ from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
 from core.sponsored import queries as sponsored
 from core.sponsored.documents import call_of
-from core.sponsored.rules import Part, can_send, part_to_send, transfer_of
+from core.sponsored.rules import BuyPart, can_send, part_to_send, transfer_of
 from keeper.intents import intent_of_request
 from keeper.spared import spared
 from keeper.state import Head, Role
@@ -150,7 +150,7 @@ def sponsored_buys(codes: CodeReader) -> Builder:
         buy, at = seen.buy, sponsored.heights(session, request.chain_id)
         if not can_send(buy.valid_before, int(now.timestamp())):
             raise LapsedError(f"its authorizations are good until {buy.valid_before}")
-        part = Part(request.reason["part"])
+        part = BuyPart(request.reason["part"])
         left = part_to_send(
             transfer_of(seen.purchase, buy.valid_before, at),
             transfer_of(seen.fee, buy.valid_before, at),

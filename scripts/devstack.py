@@ -279,15 +279,8 @@ class Stack:
             raise StackError(
                 "anvil is not installed; run `make setup` first (it needs Node.js 20 or newer)"
             )
-        flags = [
-            "--chain-id",
-            str(CHAIN_ID),
-            "--port",
-            str(self.ports.rpc),
-            "--mnemonic",
-            TEST_PHRASE,
-            "--silent",
-        ]
+        flags = ["--chain-id", str(CHAIN_ID), "--port", str(self.ports.rpc)]
+        flags += ["--mnemonic", TEST_PHRASE, "--silent"]
         # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and
         # `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]

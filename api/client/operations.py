@@ -2709,6 +2709,8 @@ class SponsoredPreparedBuy(TypedDict):
     valid_before: str  # from then on neither authorization can be used
 
 
+SponsoredAuthorizationState: TypeAlias = "Literal['open', 'paid', 'dead']"
+
 SponsoredBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid']"
 
 
@@ -2716,14 +2718,11 @@ class SponsoredBuyTransfer(TypedDict):
     kind: str  # purchase or fee
     amount_usdc: str
     to_address: str
-    state: SponsoredLeg
+    state: SponsoredAuthorizationState
     is_final: bool  # true: a safe block says so, and it will not change
     why: str | None  # of a dead one: cancelled, elsewhere or lapsed
     tx_hash: str | None
     tokens: str | None  # minted by the purchase, 1e-18 tokens
-
-
-SponsoredLeg: TypeAlias = "Literal['open', 'paid', 'dead']"
 
 
 class SponsoredSponsoredBuyState(TypedDict):

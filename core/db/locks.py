@@ -58,6 +58,7 @@ class LockClass(StrEnum):
     MINING = "mining"
     TASK_CLAIM = "task_claim"
     RESERVE_CLAIM = "reserve_claim"
+    SPONSORED_BUYER = "sponsored_buyer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from core.chain.abi import function
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import typed_data
 from core.sponsored.queries import SponsoredBuy
-from core.sponsored.rules import Part
+from core.sponsored.rules import BuyPart
 
 
 def buy_nonce(
@@ -76,10 +76,10 @@ def fee_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
     )
 
 
-def call_of(buy: SponsoredBuy, part: Part) -> tuple[str, str]:
+def call_of(buy: SponsoredBuy, part: BuyPart) -> tuple[str, str]:
     """(contract, call data) of an accepted buy."""
     assert buy.purchase_signature is not None, "only an accepted buy is sent"
-    if part is Part.PURCHASE:
+    if part is BuyPart.PURCHASE:
         data = function("ReserveToken", "buyWithAuthorization").encode(
             buy.buyer,
             buy.recipient,

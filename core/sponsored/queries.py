@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, aliased
 from core.blocks import queries as blocks
 from core.blocks.queries import SAFE, not_orphaned
 from core.db.engine import WriteSession
+from core.db.locks import LockClass, named
 from core.hexes import address_of, bytes_of, hex_of
 from core.money import UsdcE6
 from core.sponsored.logs import AuthorizationLog
@@ -76,7 +77,7 @@ def add_buy(session: WriteSession, buy: SponsoredBuy) -> None:
 
 def lock_buyer(session: WriteSession, buyer: str) -> None:
     """One at a time for a wallet, whatever accounts hand in for it, until the transaction ends."""
-    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(buyer.lower(), 34))))
+    named(LockClass.SPONSORED_BUYER, [buyer.lower()]).wait(session)
 
 
 def lock_buy(session: WriteSession, buy_id: str) -> SponsoredBuy | None:

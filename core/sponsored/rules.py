@@ -42,7 +42,7 @@ MOST_FEE_USDC_E6 = UsdcE6(5_000_000)  # above it nothing is quoted, inclusive
 WEI_PER_ETH = 10**18
 
 
-class Leg(StrEnum):
+class AuthorizationState(StrEnum):
     """Of one authorization. DEAD: cancelled, used for something else, or run out."""
 
     OPEN = "open"
@@ -74,20 +74,20 @@ class BuyState(StrEnum):
 
 
 # (purchase, fee)
-STATES: Mapping[tuple[Leg, Leg], BuyState] = {
-    (Leg.OPEN, Leg.OPEN): BuyState.ACCEPTED,
-    (Leg.OPEN, Leg.PAID): BuyState.FEE_PAID,
-    (Leg.OPEN, Leg.DEAD): BuyState.STOPPED,
-    (Leg.PAID, Leg.OPEN): BuyState.BOUGHT,
-    (Leg.PAID, Leg.PAID): BuyState.PAID,
-    (Leg.PAID, Leg.DEAD): BuyState.BOUGHT_WITHOUT_FEE,
-    (Leg.DEAD, Leg.OPEN): BuyState.STOPPED,
-    (Leg.DEAD, Leg.PAID): BuyState.FEE_OWED,
-    (Leg.DEAD, Leg.DEAD): BuyState.NOTHING_PAID,
+STATES: Mapping[tuple[AuthorizationState, AuthorizationState], BuyState] = {
+    (AuthorizationState.OPEN, AuthorizationState.OPEN): BuyState.ACCEPTED,
+    (AuthorizationState.OPEN, AuthorizationState.PAID): BuyState.FEE_PAID,
+    (AuthorizationState.OPEN, AuthorizationState.DEAD): BuyState.STOPPED,
+    (AuthorizationState.PAID, AuthorizationState.OPEN): BuyState.BOUGHT,
+    (AuthorizationState.PAID, AuthorizationState.PAID): BuyState.PAID,
+    (AuthorizationState.PAID, AuthorizationState.DEAD): BuyState.BOUGHT_WITHOUT_FEE,
+    (AuthorizationState.DEAD, AuthorizationState.OPEN): BuyState.STOPPED,
+    (AuthorizationState.DEAD, AuthorizationState.PAID): BuyState.FEE_OWED,
+    (AuthorizationState.DEAD, AuthorizationState.DEAD): BuyState.NOTHING_PAID,
 }
 
 
-class Part(StrEnum):
+class BuyPart(StrEnum):
     """What the sponsor sends: both transfers by one transaction, or the purchase alone."""
 
     BOTH = "both"
@@ -117,10 +117,10 @@ class Heights:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferFate:
     """What became of one transfer. `why` of a dead one: cancelled, elsewhere or lapsed."""
 
-    leg: Leg
+    leg: AuthorizationState
     is_final: bool
     tx_hash: str | None = None
     tokens: int | None = None
@@ -130,7 +130,7 @@ class Transfer:
 LAPSED = "lapsed"
 
 
-def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> Transfer:
+def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> TransferFate:
     """`seen`: the canonical log of its nonce; None: there is none.
 
     An authorization is good before `valid_before`, exclusive, so a safe block at that second or
@@ -139,27 +139,31 @@ def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> Tr
     if seen is not None:
         is_final = heights.safe_number is not None and seen.number <= heights.safe_number
         if seen.use is Use.PAID:
-            return Transfer(Leg.PAID, is_final, seen.tx_hash, seen.tokens)
-        return Transfer(Leg.DEAD, is_final, seen.tx_hash, why=seen.use.value)
+            return TransferFate(AuthorizationState.PAID, is_final, seen.tx_hash, seen.tokens)
+        return TransferFate(AuthorizationState.DEAD, is_final, seen.tx_hash, why=seen.use.value)
     if heights.safe_at is not None and heights.safe_at >= valid_before:
-        return Transfer(Leg.DEAD, True, why=LAPSED)
-    return Transfer(Leg.OPEN, False)
+        return TransferFate(AuthorizationState.DEAD, True, why=LAPSED)
+    return TransferFate(AuthorizationState.OPEN, False)
 
 
-def state_of(purchase: Transfer, fee: Transfer) -> tuple[BuyState, bool]:
+def state_of(purchase: TransferFate, fee: TransferFate) -> tuple[BuyState, bool]:
     """Of an accepted buy: its state, and whether that is its last one."""
     return STATES[purchase.leg, fee.leg], purchase.is_final and fee.is_final
 
 
-def part_to_send(purchase: Transfer, fee: Transfer) -> Part | None:
+def part_to_send(purchase: TransferFate, fee: TransferFate) -> BuyPart | None:
     """What is left to send of an accepted buy; None: nothing.
 
     Nobody's fee is dead: without one nothing is sent. A purchase that was made keeps its fee: whoever
     submitted it paid the gas.
     """
-    if purchase.leg is not Leg.OPEN:
+    if purchase.leg is not AuthorizationState.OPEN:
         return None
-    return {Leg.OPEN: Part.BOTH, Leg.PAID: Part.PURCHASE, Leg.DEAD: None}[fee.leg]
+    return {
+        AuthorizationState.OPEN: BuyPart.BOTH,
+        AuthorizationState.PAID: BuyPart.PURCHASE,
+        AuthorizationState.DEAD: None,
+    }[fee.leg]
 
 
 def can_send(valid_before: int, now: int) -> bool:

@@ -11,7 +11,7 @@ from core.keeper.rules import Purse
 from core.money import usdc_text
 from core.sponsored.documents import call_of
 from core.sponsored.queries import SponsoredBuy
-from core.sponsored.rules import Part
+from core.sponsored.rules import BuyPart
 
 KIND = "sponsored_buy"
 ROLE = "sponsor"
@@ -22,7 +22,7 @@ def key_of(buy_id: str, number: int) -> str:
     return f"{KIND}:{buy_id}:{number}"
 
 
-def ask(session: WriteSession, buy: SponsoredBuy, part: Part, number: int, now: datetime) -> int:
+def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, now: datetime) -> int:
     """The id of the request. `buy` is accepted."""
     request = outbox.NewRequest(
         key=key_of(buy.id, number),

@@ -24,8 +24,8 @@ from core.sponsored.queries import SeenBuy
 from core.sponsored.rules import (
     REQUESTS_A_BUY,
     SEND_MARGIN_S,
+    BuyPart,
     Heights,
-    Part,
     part_to_send,
     transfer_of,
 )
@@ -70,7 +70,7 @@ def _again(place: JobPlace, seen: SeenBuy, now: datetime) -> bool:
         last = outbox.states_of(session, [key])[key]
         if last.state not in ENDS_OF_REQUEST:
             return False
-        if part is Part.BOTH and last.state != IntentState.DONE:
+        if part is BuyPart.BOTH and last.state != IntentState.DONE:
             return False
         if not queries.count_request(session, buy.id, buy.requests):
             return False

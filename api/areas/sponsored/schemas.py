@@ -6,7 +6,7 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE, Address, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
-from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, BuyState, Leg
+from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
 
 Signature65 = Annotated[
     str,
@@ -75,7 +75,7 @@ class BuyTransfer(AnswerBody):
     kind: str = Field(description="purchase or fee")
     amount_usdc: str
     to_address: str
-    state: Leg
+    state: AuthorizationState
     is_final: bool = Field(description="true: a safe block says so, and it will not change")
     why: str | None = Field(description="of a dead one: cancelled, elsewhere or lapsed")
     tx_hash: str | None

@@ -48,10 +48,10 @@ from core.sponsored.rules import (
     NEXT_STEPS,
     QUOTE_S,
     UNSIGNED_BUY_BYTES,
+    BuyPart,
     BuyState,
     GasPrice,
-    Part,
-    Transfer,
+    TransferFate,
     cost_wei,
     covered_wei,
     fee_after_credit,
@@ -140,7 +140,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     _require_balance(call, found.buyer, total, pool.block_hash)
     queries.accept(call.db, found.id, command.purchase_signature, command.fee_signature, call.now)
     seen = _seen(call, caller, found.id)
-    sending.ask(call.db, seen.buy, Part.BOTH, 1, call.now)
+    sending.ask(call.db, seen.buy, BuyPart.BOTH, 1, call.now)
     return Answer(_state(call, seen), 202)
 
 
@@ -401,7 +401,7 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     )
 
 
-def _transfer(kind: str, amount: UsdcE6, to: str, found: Transfer) -> BuyTransfer:
+def _transfer(kind: str, amount: UsdcE6, to: str, found: TransferFate) -> BuyTransfer:
     return BuyTransfer(
         kind=kind,
         amount_usdc=usdc_text(amount),

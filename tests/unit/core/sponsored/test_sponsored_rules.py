@@ -1,0 +1,131 @@
+"""docs/sponsored-buys.md, as numbers and states."""
+
+from itertools import product
+
+import pytest
+
+from core.money import UsdcE6
+from core.sponsored.rules import (
+    LEAST_FEE_USDC_E6,
+    NEXT_STEPS,
+    STATES,
+    AuthorizationState,
+    BuyPart,
+    BuyState,
+    GasPrice,
+    Heights,
+    SeenUse,
+    TransferFate,
+    Use,
+    can_send,
+    covered_wei,
+    fee_after_credit,
+    fee_usdc_e6,
+    least_tokens_down,
+    part_to_send,
+    state_of,
+    transfer_of,
+)
+
+ETH = 3_000_000_000
+OPEN, PAID, DEAD = AuthorizationState
+PAID_AT_10 = SeenUse(Use.PAID, 10, "0x01", 5)
+
+
+@pytest.mark.parametrize(
+    ("price", "covers", "fee"),
+    [
+        (GasPrice(5_000_000, 1_000_000, 2_000_000_000), 3_302_500_000_000, 9_908),
+        (GasPrice(50_000_000, 1_000_000, 2_000_000_000), 30_302_500_000_000, 90_908),
+        (GasPrice(100_000, 0, 0), 60_000_000_000, LEAST_FEE_USDC_E6),
+        (GasPrice(5 * 10**9, 10**9, 0), 3_300_000_000_000_000, None),
+    ],
+)
+def test_fee__worked_numbers(price: GasPrice, covers: int, fee: int | None) -> None:
+    assert covered_wei(price) == covers
+    assert fee_usdc_e6(covers, ETH) == fee
+
+
+@pytest.mark.parametrize(
+    ("wei", "fee"), [(5 * 10**18, 5_000_000), (5 * 10**18 + 1, None), (10**15 + 1, 1_001)]
+)
+def test_fee__is_rounded_up_and_has_a_most(wei: int, fee: int | None) -> None:
+    assert fee_usdc_e6(wei, 10**6) == fee
+
+
+@pytest.mark.parametrize(
+    ("fee", "owed", "signed", "used"),
+    [(30_000, 20_000, 10_000, 20_000), (15_000, 20_000, 0, 15_000), (15_000, 0, 15_000, 0)],
+)
+def test_fee_after_credit__worked_numbers(fee: int, owed: int, signed: int, used: int) -> None:
+    assert fee_after_credit(UsdcE6(fee), UsdcE6(owed)) == (signed, used)
+
+
+def test_least_tokens__worked_number() -> None:
+    assert least_tokens_down(9_423_990_502, 50) == 9_376_870_549
+
+
+def test_an_open_authorization__lapses_at_the_safe_block_of_its_end() -> None:
+    assert transfer_of(None, 100, Heights(9, 99)) == TransferFate(OPEN, False)
+    assert transfer_of(None, 100, Heights(9, 100)) == TransferFate(DEAD, True, why="lapsed")
+
+
+def test_a_use__is_final_at_a_safe_block() -> None:
+    assert not transfer_of(PAID_AT_10, 100, Heights(9, 50)).is_final
+    assert transfer_of(PAID_AT_10, 100, Heights(10, 50)) == TransferFate(PAID, True, "0x01", 5)
+
+
+def test_a_use_before_the_end__is_paid_however_late_it_is_looked_at() -> None:
+    assert transfer_of(PAID_AT_10, 100, Heights(50, 10_000)).leg is PAID
+
+
+@pytest.mark.parametrize("use", [Use.ELSEWHERE, Use.CANCELLED])
+def test_another_use__is_dead(use: Use) -> None:
+    fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, Heights(10, 50))
+    assert fate == TransferFate(DEAD, True, "0x01", why=use.value)
+
+
+def test_states__hold_every_pair() -> None:
+    assert set(STATES) == set(product(AuthorizationState, repeat=2))
+
+
+@pytest.mark.parametrize("pair", sorted(STATES))
+def test_every_state__says_what_comes_next(
+    pair: tuple[AuthorizationState, AuthorizationState],
+) -> None:
+    for finals in product((True, False), repeat=2):
+        fates = [
+            TransferFate(one, is_final and one is not OPEN)
+            for one, is_final in zip(pair, finals, strict=True)
+        ]
+        assert NEXT_STEPS[state_of(*fates)]
+
+
+@pytest.mark.parametrize(
+    ("purchase", "fee", "part"),
+    [
+        (OPEN, OPEN, BuyPart.BOTH),
+        (OPEN, PAID, BuyPart.PURCHASE),
+        (OPEN, DEAD, None),
+        (PAID, OPEN, None),
+        (PAID, PAID, None),
+        (DEAD, OPEN, None),
+    ],
+)
+def test_what_is_sent(
+    purchase: AuthorizationState, fee: AuthorizationState, part: BuyPart | None
+) -> None:
+    assert part_to_send(TransferFate(purchase, False), TransferFate(fee, False)) is part
+
+
+def test_a_fee_without_a_purchase__is_owed_once_both_are_final() -> None:
+    assert state_of(TransferFate(DEAD, True), TransferFate(PAID, False)) == (
+        BuyState.FEE_OWED,
+        False,
+    )
+    assert state_of(TransferFate(DEAD, True), TransferFate(PAID, True)) == (BuyState.FEE_OWED, True)
+
+
+@pytest.mark.parametrize(("now", "can"), [(939, True), (940, False)])
+def test_nothing_is_signed__in_the_last_minute(now: int, can: bool) -> None:
+    assert can_send(1_000, now) is can
