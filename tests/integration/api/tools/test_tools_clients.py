@@ -49,7 +49,8 @@ def test_a_client__registers_and_acts_with_its_new_key(url: str, mode: str, vers
     async def story() -> None:
         async with connected(url, mode) as nobody:
             assert nobody.protocol_version == version
-            assert [tool.name for tool in (await nobody.list_tools()).tools] == ["agent_connect"]
+            tools = {tool.name for tool in (await nobody.list_tools()).tools}
+            assert tools == {"agent_connect", "reserve_state", "reserve_quote"}
             made = (
                 await nobody.call_tool("agent_connect", {"agent_name": "quant"})
             ).structured_content
