@@ -59,14 +59,16 @@ select s.holder, due.chain_id, due.block_hash, due.log_index
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class DueConversions:
     """`rows` that are due, and the holder that was served last; None: the round begins again."""
 
     rows: tuple[Place, ...]
     last: bytes | None
 
 
-def due(session: Session, chain_id: int, safe: int, after: bytes | None, now: datetime) -> Turn:
+def due(
+    session: Session, chain_id: int, safe: int, after: bytes | None, now: datetime
+) -> DueConversions:
     """At most HOLDERS_A_ROUND x ROWS_A_HOLDER rows at or below the safe height, holder by holder,
     from the one after `after` on.
     """
@@ -85,7 +87,7 @@ def due(session: Session, chain_id: int, safe: int, after: bytes | None, now: da
     places = tuple(
         (row.chain_id, row.block_hash, row.log_index) for row in found if row.block_hash is not None
     )
-    return Turn(places, found[-1].holder if len(holders) == HOLDERS_A_ROUND else None)
+    return DueConversions(places, found[-1].holder if len(holders) == HOLDERS_A_ROUND else None)
 
 
 def credit(session: WriteSession, place: Place, now: datetime) -> ConversionStatus | None:

@@ -222,7 +222,7 @@ def claim(
         raise Refusal(
             "wallet_not_linked",
             "You have no linked wallet; conversions are claimed by the account whose linked wallet "
-            "made them. Link the wallet that converted, then claim.",
+            "made them. Link the wallet that converted (POST /auth/wallet/link), then claim.",
         )
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
@@ -266,6 +266,7 @@ def _refuse_claim(wallet: str, *, others: bool) -> None:
     raise Refusal(
         "nothing_to_claim",
         f"account_ref: nothing that {wallet} converted is held for it. A conversion can be claimed "
-        "once its block is safe; your linked wallet has to be the one that converted.",
+        "once its block is safe; your linked wallet has to be the one that converted "
+        "(POST /auth/wallet/link).",
         next_calls=(NextCall("reserve.me"), NextCall("identity.link")),
     )

@@ -15,6 +15,8 @@ from tests.integration.api.mandates.conftest import (
 __all__ = ["chain", "deps", "mandate_id", "origin", "people", "stage"]
 
 JSON = {"Accept": "application/json"}
+CONNECTOR = {"agent_connect", "get_rules", "reserve_state", "reserve_quote"}
+"""The tools of the profile that is shown when none is named."""
 
 
 def message(method: str, **params: Any) -> dict[str, Any]:

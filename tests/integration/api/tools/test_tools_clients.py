@@ -17,6 +17,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from tests.integration.api.conftest import KEY
 from tests.integration.api.serving import served
+from tests.integration.api.tools.conftest import CONNECTOR
 
 MODES = pytest.mark.parametrize(
     ("mode", "version"),
@@ -49,10 +50,8 @@ def test_a_client__registers_and_acts_with_its_new_key(url: str, mode: str, vers
     async def story() -> None:
         async with connected(url, mode) as nobody:
             assert nobody.protocol_version == version
-            assert [tool.name for tool in (await nobody.list_tools()).tools] == [
-                "agent_connect",
-                "get_rules",
-            ]
+            tools = {tool.name for tool in (await nobody.list_tools()).tools}
+            assert tools == CONNECTOR
             made = (
                 await nobody.call_tool("agent_connect", {"agent_name": "quant"})
             ).structured_content
