@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -74,6 +74,7 @@ from indexer.venues.reading import (
 from indexer.venues.transport import Transport, client_class
 
 CALL_S: Final = 20.0  # a call with all its requests
+WATCH_S: Final = 90.0  # without a change: a thin book may be quiet for as long
 REQUEST_MS: Final = 10_000
 _TICKER: Final = re.compile(TICKER_PATTERN)
 _QUERY: Final = re.compile(r"\?\S*")
@@ -102,7 +103,9 @@ class CcxtVenue:
     ) -> None:
         self.exchange, self.source = exchange, source
         self._quirks = QUIRKS[exchange]
-        self.capabilities: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
+        told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
+        # A recording holds requests: a websocket would leave the machine.
+        self.capabilities = replace(told, websocket=source is Source.LIVE)
         self._transport, self._now = transport, now
         is_paced = source is Source.LIVE
         # The key goes to the calls alone that need one.
@@ -206,9 +209,11 @@ class CcxtVenue:
         return Parsed(tuple(ordered[:MAX_NOTICES]), tuple(faults[:MAX_FAULTS]))
 
     async def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
+        if not self.capabilities.websocket:
+            raise self._error(VenueErrorReason.REFUSED, "no websocket")
         symbol = await self._symbol(native_id)
         while True:
-            found = await self._call(self._client.watch_order_book(symbol))
+            found = await self._call(self._client.watch_order_book(symbol), WATCH_S)
             yield self._understood(partial(self._book, native_id, found, None))
 
     async def close(self) -> None:
@@ -218,9 +223,9 @@ class CcxtVenue:
 
     # --- calls
 
-    async def _call(self, called: Awaitable[T]) -> T:
+    async def _call(self, called: Awaitable[T], within_s: float = CALL_S) -> T:
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(within_s):
                 return await called
         except (RequestTimeout, TimeoutError) as error:
             raise self._error(VenueErrorReason.TIMEOUT, error) from error
