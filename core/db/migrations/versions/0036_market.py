@@ -28,7 +28,7 @@ APPEND_ONLY = (
 # these three tables alone. A partition is made beside its parent and then attached, for which no
 # reader and no writer waits.
 PARTS = (
-    "create schema market_parts",
+    "create schema if not exists market_parts",
     """
 create function market_ensure_parts(parent text, first timestamptz, last timestamptz)
 returns integer language plpgsql security definer
