@@ -63,8 +63,31 @@ class KnownHistory:
     size: int
 
 
-def grades_of(past: PastWindows) -> PastGrades:
-    """The grade at the end of each bucket, with the hysteresis of those before."""
+def grades_of(past: Sequence[PastWindows]) -> list[PastGrades]:
+    """The grade at the end of each bucket, with the hysteresis of those before, of each exchange's
+    listings.
+    """
+    scored = [_scored(one) for one in past]
+    whole = _joined([grids for grids, _ in scored])
+    state = grade.no_states(whole.score.shape[0])
+    letter, streak = (np.zeros(whole.score.shape, dtype=np.int8) for _ in range(2))
+    for at in range(whole.score.shape[1]):
+        state = grade.step_many(state, _at(whole, at))
+        letter[:, at], streak[:, at] = state.letter, state.streak
+    answer, first = list[PastGrades](), 0
+    for grids, volume_30d in scored:
+        rows = slice(first, first := first + grids.score.shape[0])
+        score = np.where(letter[rows] < 0, np.nan, grids.score)
+        answer.append(
+            PastGrades(
+                letter[rows], streak[rows], score, grids.parts, grids.is_provisional, volume_30d
+            )
+        )
+    return answer
+
+
+def _scored(past: PastWindows) -> tuple[grade.ScoreColumns, Floats]:
+    """The scores of each bucket alone, and the mean volume of 30 days."""
     seen = past.n + past.rejected > 0
     place = np.arange(seen.shape[1])
     first = np.where(seen.any(axis=1), seen.argmax(axis=1), seen.shape[1])[:, None]
@@ -91,15 +114,7 @@ def grades_of(past: PastWindows) -> PastGrades:
             **{name: grid.ravel() for name, grid in inputs.items()}, is_truncated=truncated.ravel()
         )
     )
-    shape = seen.shape
-    state = grade.no_states(shape[0])
-    letter, streak = (np.zeros(shape, dtype=np.int8) for _ in range(2))
-    grids = _grids(scored, shape)
-    for at in range(shape[1]):
-        state = grade.step_many(state, _at(grids, at))
-        letter[:, at], streak[:, at] = state.letter, state.streak
-    score = np.where(letter < 0, np.nan, grids.score)
-    return PastGrades(letter, streak, score, grids.parts, grids.is_provisional, volume_30d)
+    return _grids(scored, seen.shape), volume_30d
 
 
 def grade_columns(grades: PastGrades, kept: npt.NDArray[np.bool_]) -> dict[str, copying.CopyColumn]:
@@ -181,4 +196,14 @@ def _at(grids: grade.ScoreColumns, at: int) -> grade.ScoreColumns:
         parts=grids.parts[:, at],
         is_gated=grids.is_gated[:, at],
         is_provisional=grids.is_provisional[:, at],
+    )
+
+
+def _joined(grids: Sequence[grade.ScoreColumns]) -> grade.ScoreColumns:
+    return grade.ScoreColumns(
+        score=np.concatenate([one.score for one in grids]),
+        letter=np.concatenate([one.letter for one in grids]),
+        parts=np.concatenate([one.parts for one in grids]),
+        is_gated=np.concatenate([one.is_gated for one in grids]),
+        is_provisional=np.concatenate([one.is_provisional for one in grids]),
     )

@@ -9,8 +9,10 @@ as simulated; the warnings as imported.
 """
 
 import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -59,13 +61,22 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
         session, parts.SAMPLES, world.origin - timedelta(days=1, hours=1), now + parts.AHEAD
     )
     ids = _learn(session, world, begins)
-    found = [buckets(world, starts_s, rows) for rows in world.rows_at.values() if rows.size]
-    graded = [history.grades_of(_windows(one, world)) for one in found]
-    rolled = sum(_copy_rollups(session, one, ids) for one in found)
-    letters = sum(
-        _copy_grades(session, one, grades, ids) for one, grades in zip(found, graded, strict=True)
-    )
-    looked = sum(_copy_samples(session, world, name, ids, now) for name in world.rows_at)
+    with ThreadPoolExecutor(1) as database:  # writes while the next exchange is computed
+        writing = list[Future[int]]()
+        found = list[SimBuckets]()
+        for exchange, rows in world.rows_at.items():
+            if rows.size:
+                one = buckets(world, starts_s, rows)
+                found.append(one)
+                writing.append(database.submit(_copy_rollups, session, one, ids))
+                looks = columns(world, _looks_s(world), rows)
+                writing.append(
+                    database.submit(_copy_samples, session, world, looks, exchange, ids, now)
+                )
+        graded = history.grades_of([_windows(one) for one in found])
+        copied = [done.result() for done in writing]
+        letters = sum(map(_copy_grades, repeat(session), found, graded, repeat(ids)))
+    rolled, looked = sum(copied[::2]), sum(copied[1::2])
     told = sum(_learn_notices(session, world, one, now) for one in found)
     past = warnings_of(session, world, found, graded, ids)
     written = history.import_warnings(session, past)
@@ -111,7 +122,7 @@ def _past_market(one: SimListing) -> Market:
     )
 
 
-def _windows(found: SimBuckets, world: SimWorld) -> history.PastWindows:
+def _windows(found: SimBuckets) -> history.PastWindows:
     return history.PastWindows(
         expected=found.expected,
         n=found.n,
@@ -167,22 +178,24 @@ def _starts_us(found: SimBuckets) -> npt.NDArray[np.int64]:
     return np.tile(found.starts_s, found.n.shape[0]) * 1_000_000
 
 
-def _copy_samples(
+def _looks_s(world: SimWorld) -> npt.NDArray[np.int64]:
+    """The day before the origin, each five minutes."""
+    ends_s = world.origin_s // SAMPLE_S * SAMPLE_S
+    return np.arange(ends_s - DAY_S, ends_s, SAMPLE_S)
+
+
+def _copy_samples(  # on the thread that writes: each a value
     session: WriteSession,
     world: SimWorld,
+    found: SimColumns,
     exchange: str,
     ids: npt.NDArray[np.int64],
     now: datetime,
 ) -> int:
-    """The day before the origin, each five minutes; the last of them is shown."""
-    rows = world.rows_at[exchange]
-    if not rows.size:
-        return 0
-    ends_s = world.origin_s // SAMPLE_S * SAMPLE_S
-    at_s = np.arange(ends_s - DAY_S, ends_s, SAMPLE_S)
-    found = columns(world, at_s, rows)
+    """The last look is shown."""
     count = samples.copy_samples(session, _batch(found, world, exchange, ids))
-    samples.show(session, datetime.fromtimestamp(int(at_s[-1]), UTC), ids[rows].tolist(), now)
+    newest = datetime.fromtimestamp(int(found.at_s[-1]), UTC)
+    samples.show(session, newest, ids[found.rows].tolist(), now)
     return count
 
 
@@ -257,9 +270,11 @@ def _learn_notices(session: WriteSession, world: SimWorld, found: SimBuckets, no
         place = places.get(native_base)
         if place is None or not shows_tags:
             return ()
-        before = found.starts_s < int(at.timestamp())
+        before = found.starts_s + BUCKET_S <= int(at.timestamp())  # seen at a bucket's end
         return tuple(
-            TagSighting(datetime.fromtimestamp(int(start), UTC), bool(has), number == 0)
+            TagSighting(
+                datetime.fromtimestamp(int(start) + BUCKET_S - 1, UTC), bool(has), number == 0
+            )
             for number, (start, has) in enumerate(
                 zip(found.starts_s[before], found.has_st_tag[place][before], strict=True)
             )

@@ -199,9 +199,10 @@ class _PastUnit:
 
 def _facts(world: SimWorld, found: SimBuckets, graded: PastGrades) -> PastFacts:
     old_enough = np.arange(found.n.shape[1]) >= WEEK
-    first = np.nanmedian(
-        np.where(found.n > 0, found.close, np.nan)[:, :WEEK], axis=1, keepdims=True
-    )
+    week = np.where(found.n > 0, found.close, np.nan)[:, :WEEK]
+    first = np.full((week.shape[0], 1), np.nan)
+    has = ~np.isnan(week).all(axis=1)
+    first[has] = np.nanmedian(week[has], axis=1, keepdims=True)
     closed = {name: _closed_s(getattr(found, f"{name}_share")) for name in ("deposit", "withdraw")}
     return PastFacts(
         depth=found.depth_2_usd,
