@@ -161,7 +161,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House, PerpsSettings):
+class Settings(BaseSettings, CallerLimits, House, MarketSettings, PerpsSettings):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

@@ -39,6 +39,7 @@ class KnownListing:
     native_base: str
     base: str
     quote: str
+    status: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
         MarketListing.native_base,
         MarketListing.base,
         MarketListing.quote,
+        MarketListing.status,
     ).where(MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None))
     return tuple(KnownListing(*row) for row in session.execute(query))
 
@@ -101,7 +103,6 @@ def learn_markets(
     here = {row["listing_id"] for row in rows}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
-    _see_tags(session, exchange, taken.values(), now)
     return MarketsLearned(len(added), len(changed), len(gone), is_partial, tuple(refused))
 
 
@@ -285,7 +286,7 @@ def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> No
     )
 
 
-def _see_tags(
+def see_tags(
     session: WriteSession, exchange: str, markets: Iterable[Market], now: datetime
 ) -> None:
     """A base has the tag if one of its pairs has it."""

@@ -28,19 +28,22 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, LOG, Base, Hash32, sql_list
-from core.market import scan_tables
 from core.market.facts import MarketStatus, NoticeKind, NoticeScope, Source
+from core.market.scan_tables import MarketBurst as MarketBurst
+from core.market.scan_tables import MarketGap as MarketGap
+from core.market.scan_tables import MarketGapChange as MarketGapChange
+from core.market.scan_tables import MarketGapEpisode as MarketGapEpisode
+from core.market.scan_tables import MarketGapHour as MarketGapHour
+from core.market.scan_tables import MarketHistory as MarketHistory
+from core.market.scan_tables import MarketOnchain as MarketOnchain
+from core.market.scan_tables import MarketScanRun as MarketScanRun
+from core.market.scan_tables import MarketSpread as MarketSpread
+from core.market.scan_tables import MarketSummary as MarketSummary
+from core.market.scan_tables import MarketVenueState as MarketVenueState
+from core.market.scan_tables import MarketWci as MarketWci
 
 LETTERS = "in ('A', 'B', 'C', 'D', 'F')"
 PARTS = "market_parts"  # the schema of partitions
-
-MarketBurst = scan_tables.MarketBurst
-MarketGap, MarketGapChange = scan_tables.MarketGap, scan_tables.MarketGapChange
-MarketGapEpisode, MarketGapHour = scan_tables.MarketGapEpisode, scan_tables.MarketGapHour
-MarketHistory = scan_tables.MarketHistory
-MarketOnchain, MarketScanRun = scan_tables.MarketOnchain, scan_tables.MarketScanRun
-MarketSpread, MarketSummary = scan_tables.MarketSpread, scan_tables.MarketSummary
-MarketVenueState, MarketWci = scan_tables.MarketVenueState, scan_tables.MarketWci
 
 
 class MarketAsset(Base):
