@@ -25,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from core.errors import InvalidParameterError
 from core.house import House
 from core.limits import CallerLimits, count
+from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.times import DAY_S
 
@@ -303,7 +304,6 @@ class Settings(BaseSettings, CallerLimits, House, MarketSettings, PerpsSettings)
     indexer_metrics_port: int = metrics_port(
         "where the indexer serves its metrics, on HOST; 0: nowhere"
     )
-
     indexer_watchdog_s: float = seconds(
         120.0, 30, 3_600, "without a sign of the loop for so long, the process ends"
     )

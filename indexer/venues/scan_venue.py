@@ -231,12 +231,13 @@ class VenueScan:
             self._last[book.native_id] = LastBook.of(book)
             if book.at is not None:
                 state.skews_ms.append((book.received_at - book.at).total_seconds() * 1_000)
-                state.lags_s.append((written_at - book.at).total_seconds())
             state.measured.add(book.native_id)
             if fault is not None:
                 state.faults[fault] += 1
                 state.rejected += 1
                 continue
+            if book.at is not None:
+                state.lags_s.append((written_at - book.at).total_seconds())
             listing = self._listings[book.native_id]
             rate = beside.rates[listing.quote]
             self._on_book(listing, book, rate.usd_per_quote, rate.source)
