@@ -6,14 +6,13 @@ Laws
 - An answer with less than 80 % of what was known is half an answer, and changes nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
@@ -61,12 +60,26 @@ def learn_networks(
     return NetworksLearned(len(rows), len(events), is_partial=False)
 
 
-def networks_of(session: Session, exchange: str) -> Mapping[str, list[NetworkStatus]]:
-    """What an exchange tells of its coins, by native base."""
-    found: dict[str, list[NetworkStatus]] = {}
-    for one in session.scalars(select(MarketNetwork).where(MarketNetwork.exchange == exchange)):
-        found.setdefault(one.native_base, []).append(network_status(one))
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastTransfer:
+    """An opening or a closing of a simulated past."""
+
+    exchange: str
+    native_base: str
+    chain: str
+    asset_id: int
+    direction: str
+    is_open: bool
+    at: datetime
+
+
+def add_past(session: WriteSession, rows: Sequence[PastTransfer]) -> int:
+    """In the order of their times, as events have their ids."""
+    ordered = sorted(rows, key=lambda one: one.at)
+    if ordered:
+        found = [asdict(one) | {"was_open": not one.is_open} for one in ordered]
+        session.execute(insert(MarketTransferEvent), found)
+    return len(ordered)
 
 
 def network_status(row: MarketNetwork) -> NetworkStatus:

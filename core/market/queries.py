@@ -70,6 +70,14 @@ def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
     return tuple(KnownListing(*row) for row in session.execute(query))
 
 
+def assets_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, int]:
+    """The asset of each listing."""
+    query = select(MarketListing.listing_id, MarketListing.asset_id).where(
+        MarketListing.listing_id.in_(listing_ids)
+    )
+    return dict(session.execute(query).all())
+
+
 def learn_markets(
     session: WriteSession, exchange: str, markets: Sequence[Market], source: Source, now: datetime
 ) -> MarketsLearned:

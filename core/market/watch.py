@@ -239,7 +239,8 @@ def _transfers(
             return 0.0
         if None in flags:
             return None
-        return min((now - getattr(row, f"{name}_since")).total_seconds() for row in rows if row)
+        ages = [(now - getattr(row, f"{name}_since")).total_seconds() for row in rows if row]
+        return float(min(ages, default=0.0))
 
     scans = min((row.scans for row in rows if row is not None), default=None)
     return _Transfers(closed_s("deposit"), closed_s("withdraw"), scans)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.db.engine import WriteSession
 from core.market import copying, history, networks, outcomes, parts, queries, samples
-from core.market.facts import Market, MarketStatus, Source
+from core.market.facts import Market, MarketStatus, NetworkStatus, Source
 from core.market.rules.book import MeasureGrid
 from core.market.rules.notices import TagSighting
 from core.market.tables import MarketGrade, MarketRollup
@@ -77,6 +77,8 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
         copied = [done.result() for done in writing]
         letters = sum(map(_copy_grades, repeat(session), found, graded, repeat(ids)))
     rolled, looked = sum(copied[::2]), sum(copied[1::2])
+    for one in found:
+        _copy_transfers(session, world, one, ids)
     told = sum(_learn_notices(session, world, one, now) for one in found)
     past = warnings_of(session, world, found, graded, ids)
     written = history.import_warnings(session, past)
@@ -100,7 +102,9 @@ def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDAr
             ids[one.row] = known[one.native_id].listing_id
         status = asyncio.run(venue.networks())
         if status is not None:
-            networks.learn_networks(session, exchange, status.values, begins)
+            gone = [one for one in here if one.native_id not in told]
+            lost = [past for one in gone for past in _past_networks(world, venue, one)]
+            networks.learn_networks(session, exchange, (*status.values, *lost), begins)
     return ids
 
 
@@ -120,6 +124,57 @@ def _past_market(one: SimListing) -> Market:
         listed_at=None,
         min_size_quote=None,
     )
+
+
+def _past_networks(world: SimWorld, venue: SimVenue, one: SimListing) -> list[NetworkStatus]:
+    """Of a coin that its exchange does not list any more: what its contracts were."""
+    tells = venue.capabilities
+    if not (tells.contracts and tells.networks):
+        return []
+    return [
+        NetworkStatus(
+            exchange=one.exchange,
+            native_base=one.native_base,
+            chain=chain,
+            can_deposit=False,
+            can_withdraw=False,
+            contract=None if one.coin.is_native else world.contract_of(one.coin, chain),
+            is_native=one.coin.is_native,
+            withdraw_fee=None,
+        )
+        for chain in one.coin.chains
+    ]
+
+
+def _copy_transfers(
+    session: WriteSession, world: SimWorld, found: SimBuckets, ids: npt.NDArray[np.int64]
+) -> int:
+    """Openings and closings of the past, at the ends of their buckets, on a coin's first chain."""
+    assets = queries.assets_of(session, ids[found.rows].tolist())
+    rows, seen = list[networks.PastTransfer](), set[str]()
+    for place, row in enumerate(found.rows.tolist()):
+        listing = world.listings[row]
+        if listing.native_base in seen:
+            continue
+        seen.add(listing.native_base)
+        for direction in networks.DIRECTIONS:
+            share = getattr(found, f"{direction}_share")[place]
+            is_open = share > 0
+            turns = np.flatnonzero(is_open[1:] != is_open[:-1]) + 1
+            rows += [
+                networks.PastTransfer(
+                    exchange=listing.exchange,
+                    native_base=listing.native_base,
+                    chain=listing.coin.chains[0],
+                    asset_id=assets[int(ids[row])],
+                    direction=direction,
+                    is_open=bool(is_open[turn]),
+                    at=datetime.fromtimestamp(int(found.starts_s[turn]) + BUCKET_S - 1, UTC),
+                )
+                for turn in turns
+                if not np.isnan(share[turn]) and not np.isnan(share[turn - 1])
+            ]
+    return networks.add_past(session, rows)
 
 
 def _windows(found: SimBuckets) -> history.PastWindows:

@@ -21,6 +21,7 @@ from core.market.identity import CoinGraph, ListedCoin
 from core.market.ledger.writer import NewWarning, PastWarning
 from core.market.rules import warnings as rules
 from core.market.rules.identity import Coin
+from core.market.rules.notices import EXCLUDED_CLASSES
 from core.market.rules.warnings import (
     RULE_OF,
     RULE_VERSION,
@@ -300,6 +301,8 @@ def _declared(world: SimWorld, exchange: str, ticker: str) -> tuple[SimDeclarati
         if (one.exchange, one.ticker) == (exchange, ticker)
         and one.at <= world.origin
         and one.scope is NoticeScope.SPOT
+        and world.listings[world.rows_of(exchange, ticker)[0]].coin.asset_class
+        not in EXCLUDED_CLASSES
     )
 
 

@@ -9,7 +9,7 @@ Each is one transaction, and does again what a run before it left undone.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from core.market import gaps, grading, identity, parts, rollups, scans, statistics, watch
 from core.market.parts import MarketRetention
@@ -24,13 +24,16 @@ SUMMARY_S: Final = 60
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
 
+UsualByBucket: TypeAlias = dict[datetime, Mapping[int, watch.UsualFigures]]
+
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
+    usual: UsualByBucket = {}
     return (
         Job("rollups", ROLLUPS_S, lambda now: roll(place, now)),
         Job("coins", COINS_S, lambda now: show_coins(place, now)),
         Job("grades", GRADES_S, lambda now: grade(place, now)),
-        Job("warnings", WARNINGS_S, lambda now: warn(place, now)),
+        Job("warnings", WARNINGS_S, lambda now: warn(place, usual, now)),
         Job("wci", WCI_S, lambda now: publish(place, now)),
         Job("summary", SUMMARY_S, lambda now: summarise(place, now)),
         Job("market_prune", PRUNE_S, lambda now: prune(place, now)),
@@ -61,10 +64,15 @@ def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         return {"changed": identity.show(session, identity.load(session), now)}
 
 
-def warn(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+def warn(place: JobPlace, usual: UsualByBucket, now: datetime) -> Mapping[str, Any]:
+    """`usual`: what a run before found for this bucket, kept for the next."""
+    bucket = rollups.bucket_of(now)
     with place.database.write() as session:
         place.fence(session)
-        found = watch.facts(session, identity.load(session), watch.usual(session, now), now)
+        if bucket not in usual:
+            usual.clear()
+            usual[bucket] = watch.usual(session, now)
+        found = watch.facts(session, identity.load(session), usual[bucket], now)
         done = watch.step(session, found)
     return {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
 
