@@ -25,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from core.errors import InvalidParameterError
 from core.house import House
 from core.limits import CallerLimits, count
+from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.sponsor_settings import SponsorSettings
 from core.times import DAY_S
@@ -157,7 +158,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House, PerpsSettings, SponsorSettings):
+class Settings(BaseSettings, CallerLimits, House, MarketSettings, PerpsSettings, SponsorSettings):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.
@@ -299,7 +300,6 @@ class Settings(BaseSettings, CallerLimits, House, PerpsSettings, SponsorSettings
     indexer_metrics_port: int = metrics_port(
         "where the indexer serves its metrics, on HOST; 0: nowhere"
     )
-
     indexer_watchdog_s: float = seconds(
         120.0, 30, 3_600, "without a sign of the loop for so long, the process ends"
     )

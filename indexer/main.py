@@ -1,12 +1,13 @@
 """The indexer's process: settings in, one loop out.
 
-`python -m indexer.main [run | status | retry | acknowledge]`
+`python -m indexer.main [run | scan | status | retry | acknowledge]`
 
 It leads or waits to lead; leading, it follows the chain, says every second how it is (row
 `leader`), and ends when the right to write is lost, or when it hangs (core.watchdog). No failure of
 a round ends it (loop.py).
 """
 
+import asyncio
 import gc
 import os
 import signal
@@ -36,6 +37,7 @@ from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
 from indexer.loop import AuditPlace, Indexer, now_utc
 from indexer.metrics import IndexerMetrics, TimedDatabase
+from indexer.venues import chosen, scanner
 
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
@@ -154,6 +156,40 @@ def run() -> None:
     log.info("stopped")
 
 
+@app.command()
+def scan() -> None:
+    """Read the exchanges of VENUES, or their simulator, until SIGTERM. A process of its own: it
+    needs no chain.
+    """
+    settings = read_settings()
+    with refusals():
+        chosen.require_venues(settings.venues)
+    database = Database(
+        settings.database_url, application_name=scanner.NAME, bounds=Bounds(overflow=5)
+    )
+    found = scanner.Scanner(
+        database=database,
+        leadership=Leadership(
+            settings.database_url, scanner.NAME, f"{socket.gethostname()}:{os.getpid()}"
+        ),
+        watchdog=Watchdog(settings.scanner_watchdog_s),
+        clock=now_utc,
+        venues=lambda store: chosen.made(settings.venues, settings.sim_listings, store, now_utc),
+    )
+    try:
+        asyncio.run(_scanned(found))
+    finally:
+        database.close()
+    log.info("scanner stopped")
+    sys.exit(found.exit_code)
+
+
+async def _scanned(found: scanner.Scanner) -> None:
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, found.stop)
+    await found.run()
+
+
 @app.command(name="status")
 def show_status(
     json: bool = typer.Option(False, "--json", help="one JSON object instead of tables"),
@@ -179,7 +215,7 @@ def show_status(
     if json:
         typer.echo(status.as_json(report))
     else:
-        Console().print(*status.tables(report), sep="\n")
+        Console().print(*status.tables(report), *status.scanner_tables(report), sep="\n")
     raise typer.Exit(0 if report.is_healthy else 1)
 
 

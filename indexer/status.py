@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +24,8 @@ from core.health.rules import Health, HealthVerdict, IndexerFacts, judge_indexer
 from core.health.views import PastReorg
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.refusals import NOT_SEEN
+from core.market import scans
+from core.market.scans import VenueLine
 from core.quarantine.views.held import HeldLedger, held_ledgers
 from core.times import instant_text
 from indexer.held import names_of
@@ -33,6 +35,7 @@ VAULTS_SHOWN = 5
 FINDINGS_SHOWN = 20
 HELD_SHOWN = 20
 UNKNOWN = "unknown"
+SCANNER: Final = "scanner"  # the leader's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,8 @@ class IndexerStatus:
     findings: Sequence[OpenFinding]  # the newest that nobody closed
     # what a person calls a ledger that lacks facts, and why it does
     held: Sequence[tuple[str, HeldLedger]]
+    scanner: LeaderRow | None
+    venues: Sequence[VenueLine]
 
     @property
     def is_healthy(self) -> bool:
@@ -87,6 +92,8 @@ def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) ->
         audit=audit.audit_position(session, chain_id),
         findings=audit.open_findings(session, chain_id, FINDINGS_SHOWN),
         held=_held_now(session),
+        scanner=leader_row(session, SCANNER),
+        venues=scans.venues(session),
     )
 
 
@@ -147,6 +154,7 @@ def as_json(report: IndexerStatus) -> str:
             },
             "audit": _audit_as_json(report),
             "held": _held_as_json(report),
+            "scanner": _scanner_as_json(report),
             "not_seen": NOT_SEEN,
         }
     )
@@ -189,6 +197,40 @@ def _held_as_json(report: IndexerStatus) -> dict[str, Any]:
         "facts": report.facts.held_facts,
         "oldest": oldest,
     }
+
+
+def _scanner_as_json(report: IndexerStatus) -> dict[str, Any] | None:
+    """None: no scanner ever led."""
+    row = report.scanner
+    if row is None:
+        return None
+    return {
+        "holder": row.holder,
+        "epoch": row.epoch,
+        "beat_age_s": row.silent_s(report.facts.now),
+        "lag_p99_s": row.status.get("lag_p99_s"),
+        "venues": [
+            asdict(one)
+            | {"since": instant_text(one.since), "updated_at": instant_text(one.updated_at)}
+            for one in report.venues
+        ],
+    }
+
+
+def scanner_tables(report: IndexerStatus) -> list[Table]:
+    """Each venue, how it answers, and since when."""
+    if report.scanner is None:
+        return []
+    beat_s = report.scanner.silent_s(report.facts.now)
+    title = f"scanner: {report.scanner.holder}, beat {beat_s} s ago"
+    shown = Table(title=title, title_justify="left")
+    for name in ("venue", "state", "since", "reason", "lag", "pairs"):
+        shown.add_column(name, overflow="fold")
+    for one in report.venues:
+        lag = "unknown" if one.lag_s is None else f"{one.lag_s:.1f} s"
+        since = instant_text(one.since)
+        shown.add_row(one.exchange, one.state, since, one.reason or "", lag, str(one.listings))
+    return [shown]
 
 
 def tables(report: IndexerStatus) -> list[Table | Text]:

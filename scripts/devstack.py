@@ -51,6 +51,7 @@ PROCESSES = {
     "indexer": ("indexer.main",),
     "keeper": ("keeper.main", "run"),
     "worker": ("keeper.main", "work"),
+    "scanner": ("indexer.main", "scan"),
     "api": ("api.main",),
 }
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call

@@ -69,6 +69,7 @@ class HealthParts(AnswerBody):
     migrations: HealthPart
     indexer: HealthPart
     keeper: HealthPart
+    scanner: HealthPart
     chain: HealthPart
 
 

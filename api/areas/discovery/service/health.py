@@ -22,9 +22,11 @@ from core.health import views as health
 from core.health.rules import BEAT_DOWN_S, Health, HealthVerdict, judge_head, judge_indexer
 from core.jobs import queries as jobs
 from core.jobs.rules import LastRun, troubles
+from core.market.scans import troubled
 from core.times import instant_text
 
 KEEPER_LEADER = "keeper"
+SCANNER_LEADER = "scanner"
 
 
 def live(call: Call, caller: Nobody, command: NoInput) -> Answer[Live]:
@@ -39,6 +41,7 @@ def ready(call: Call, caller: Nobody, command: NoInput) -> Answer[Ready]:
         migrations=_checked(call, _migrations),
         indexer=_checked(call, partial(_indexer, head=head)),
         keeper=_checked(call, _keeper),
+        scanner=_checked(call, _scanner),
         chain=chain_part,
     )
     found = {part.status for _, part in parts}
@@ -127,6 +130,18 @@ def _keeper(call: Call) -> HealthPart:
             }
         )
     return part.model_copy(update={"jobs": [_slow_job(run, call.now) for run in runs]})
+
+
+def _scanner(call: Call) -> HealthPart:
+    """Never down: mandates do their work without it. `lag_s`: since its last heartbeat."""
+    part = _loop(call, SCANNER_LEADER, "python -m indexer.main scan")
+    late = [f"{one.exchange} is {one.state} ({one.reason})" for one in troubled(call.db)]
+    if part.status is Health.DOWN:
+        return part.model_copy(update={"status": Health.DEGRADED})
+    if late:
+        note = f"{'; '.join(late)}; the others go on."
+        return part.model_copy(update={"status": Health.DEGRADED, "note": note})
+    return part
 
 
 def _slow_job(run: LastRun, now: datetime) -> SlowJob:

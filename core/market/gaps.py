@@ -1,0 +1,248 @@
+"""Gaps between venues, as they were seen last: the current ones, what changed of them, episodes.
+Nothing here commits.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import insert as plain_insert
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.market.rules.arbitrage import ArbPair, ArbSnapshot
+from core.market.rules.reel import GAP_BPS, GapEpisode, GapObservation, step_episode
+from core.market.tables import (
+    MarketGap,
+    MarketGapChange,
+    MarketGapEpisode,
+    MarketGapHour,
+    MarketSpread,
+)
+
+LEAST_CHANGE_BPS: Final = 1.0
+REEL_KEPT: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGap:
+    """A gap of two listings. `pair.buy_at` and `sell_at` are exchanges."""
+
+    asset_id: int
+    token: str
+    buy_id: int
+    sell_id: int
+    buy_seen_at: datetime
+    sell_seen_at: datetime
+    pair: ArbPair
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSpread:
+    asset_id: int
+    token: str
+    snapshot: ArbSnapshot
+
+
+def write(
+    session: WriteSession, gaps: Sequence[SeenGap], spreads: Sequence[SeenSpread], now: datetime
+) -> int:
+    """All gaps that there are now; those that are not among them are over. How many changed."""
+    old = {(one.buy_id, one.sell_id): one for one in session.scalars(select(MarketGap))}
+    new = {(one.buy_id, one.sell_id): one for one in gaps}
+    changes = [
+        _change(one, old.get(key)) for key, one in new.items() if _is_news(one, old.get(key))
+    ]
+    if changes:
+        session.execute(plain_insert(MarketGapChange), [one | {"at": now} for one in changes])
+    _replace_gaps(session, old, new, now)
+    _step_episodes(session, new, now)
+    _count_hour(session, gaps, now)
+    _replace_spreads(session, spreads, now)
+    return len(changes)
+
+
+def prune(session: WriteSession, now: datetime) -> int:
+    """Changes, episodes and hours of more than seven days ago."""
+    gone = 0
+    for column, table in (
+        (MarketGapChange.at, MarketGapChange),
+        (MarketGapEpisode.last_at, MarketGapEpisode),
+        (MarketGapHour.hour, MarketGapHour),
+    ):
+        done = session.execute(delete(table).where(column < now - REEL_KEPT))
+        gone += int(done.rowcount)  # type: ignore[attr-defined]  # of a CursorResult
+    return gone
+
+
+def _change(one: SeenGap, was: MarketGap | None) -> dict[str, Any]:
+    return {
+        "asset_id": one.asset_id,
+        "token": one.token,
+        "buy_exchange": one.pair.buy_at,
+        "sell_exchange": one.pair.sell_at,
+        "gross_bps": one.pair.gross_bps,
+        "was_bps": None if was is None else was.gross_bps,
+        "net_1k_bps": one.pair.net_bps[0],
+    }
+
+
+def _is_news(one: SeenGap, was: MarketGap | None) -> bool:
+    return (
+        was is None
+        or abs(was.gross_bps - one.pair.gross_bps) >= LEAST_CHANGE_BPS
+        or was.is_actionable != one.pair.is_actionable
+    )
+
+
+def _replace_gaps(
+    session: WriteSession,
+    old: Mapping[tuple[int, int], MarketGap],
+    new: Mapping[tuple[int, int], SeenGap],
+    now: datetime,
+) -> None:
+    gone = [key for key in old if key not in new]
+    if gone:
+        key = tuple_(MarketGap.buy_id, MarketGap.sell_id)
+        session.execute(delete(MarketGap).where(key.in_(gone)))
+    rows = [_gap_row(one, now) for one in new.values()]
+    if rows:
+        add = insert(MarketGap)
+        moved = {name: add.excluded[name] for name in rows[0] if name not in ("buy_id", "sell_id")}
+        session.execute(
+            add.on_conflict_do_update(index_elements=["buy_id", "sell_id"], set_=moved), rows
+        )
+
+
+def _gap_row(one: SeenGap, now: datetime) -> dict[str, Any]:
+    pair = one.pair
+    return {
+        "buy_id": one.buy_id,
+        "sell_id": one.sell_id,
+        "asset_id": one.asset_id,
+        "token": one.token,
+        "buy_exchange": pair.buy_at,
+        "sell_exchange": pair.sell_at,
+        "gross_bps": pair.gross_bps,
+        "net_1k_bps": pair.net_bps[0],
+        "net_5k_bps": pair.net_bps[1],
+        "net_10k_bps": pair.net_bps[2],
+        "transferable": str(pair.gate),
+        "chains": list(pair.chains),
+        "is_actionable": pair.is_actionable,
+        "suspect": str(pair.suspicions[0]) if pair.suspicions else None,
+        "fx_source": " and ".join(dict.fromkeys(pair.fx_sources)),
+        "buy_at": one.buy_seen_at,
+        "sell_at": one.sell_seen_at,
+        "observed_at": now,
+    }
+
+
+def _step_episodes(
+    session: WriteSession, new: Mapping[tuple[int, int], SeenGap], now: datetime
+) -> None:
+    """Actionable gaps begin and go on; one that was seen at or below for five minutes is over."""
+    going = {
+        (one.buy_id, one.sell_id): one
+        for one in session.scalars(
+            select(MarketGapEpisode).where(MarketGapEpisode.ended_at.is_(None))
+        )
+    }
+    for key in {*going, *(k for k, one in new.items() if one.pair.is_actionable)}:
+        seen, row = new.get(key), going.get(key)
+        is_up = seen is not None and seen.pair.is_actionable
+        gross = seen.pair.gross_bps if seen is not None and is_up else 0.0
+        before = (
+            None
+            if row is None
+            else GapEpisode(row.began_at, row.last_at, row.best_net_1k_bps, True, None)
+        )
+        step = step_episode(before, GapObservation(now, gross, is_up))
+        if row is not None and step.ended is not None:
+            row.ended_at = step.ended.ended_at
+        if row is not None and step.ended is None and step.going is not None:
+            row.last_at = step.going.last_above_at
+        if seen is not None and step.going is not None and (row is None or step.ended is not None):
+            session.flush()
+            session.add(_episode(seen, now))
+        elif row is not None and seen is not None and seen.pair.net_bps[0] is not None:
+            row.best_net_1k_bps = max(row.best_net_1k_bps, seen.pair.net_bps[0])
+    session.flush()
+
+
+def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
+    return MarketGapEpisode(
+        asset_id=seen.asset_id,
+        buy_id=seen.buy_id,
+        sell_id=seen.sell_id,
+        began_at=now,
+        last_at=now,
+        ended_at=None,
+        best_net_1k_bps=seen.pair.net_bps[0] or 0.0,
+    )
+
+
+def _count_hour(session: WriteSession, gaps: Iterable[SeenGap], now: datetime) -> None:
+    wide = [one.pair for one in gaps if one.pair.gross_bps > GAP_BPS]
+    if not wide:
+        return
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    actionable = sum(one.is_actionable for one in wide)
+    add = insert(MarketGapHour).values(hour=hour, gaps=len(wide), actionable=actionable)
+    session.execute(
+        add.on_conflict_do_update(
+            index_elements=["hour"],
+            set_={
+                "gaps": MarketGapHour.gaps + len(wide),
+                "actionable": MarketGapHour.actionable + actionable,
+            },
+        )
+    )
+
+
+def _replace_spreads(session: WriteSession, spreads: Sequence[SeenSpread], now: datetime) -> None:
+    kept = [one.asset_id for one in spreads]
+    session.execute(delete(MarketSpread).where(MarketSpread.asset_id.not_in(kept)))
+    rows = [
+        {
+            "asset_id": one.asset_id,
+            "token": one.token,
+            "venues": len(one.snapshot.venues),
+            "dispersion": one.snapshot.dispersion,
+            "size_usd": one.snapshot.size_usd,
+            "profit_usd": one.snapshot.profit_usd,
+            "legs": [asdict(leg) for leg in one.snapshot.legs],
+            "is_actionable": one.snapshot.actionable_profit_usd > 0,
+            "observed_at": now,
+        }
+        for one in spreads
+    ]
+    if rows:
+        add = insert(MarketSpread)
+        moved = {name: add.excluded[name] for name in rows[0] if name != "asset_id"}
+        session.execute(add.on_conflict_do_update(index_elements=["asset_id"], set_=moved), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class GapFigures:
+    """hits_24h: episodes of a day. actionable_share_7d: None: there was no gap above 25 bps."""
+
+    hits_24h: int
+    actionable_share_7d: float | None
+
+
+def figures(session: Session, now: datetime) -> GapFigures:
+    hits = session.scalar(
+        select(func.count())
+        .select_from(MarketGapEpisode)
+        .where(MarketGapEpisode.last_at >= now - timedelta(days=1))
+    )
+    looks, actionable = session.execute(
+        select(func.sum(MarketGapHour.gaps), func.sum(MarketGapHour.actionable)).where(
+            MarketGapHour.hour >= now - REEL_KEPT
+        )
+    ).one()
+    return GapFigures(int(hits or 0), float(actionable / looks) if looks else None)

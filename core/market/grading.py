@@ -1,0 +1,189 @@
+"""Grades of an hour: of listings by the samples of the trailing 24 hours, of assets by their venues
+(docs/market-store.md#grades). Nothing here commits.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import Row, text
+
+from core.db.engine import WriteSession
+from core.market import copying
+from core.market.history import PARTS
+from core.market.rules import grade
+from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns, GradeInputs
+from core.market.tables import MarketGrade
+
+DAY: Final = timedelta(hours=24)
+INPUTS: Final = (
+    *("depth_usd", "spread_bps", "slip_10k_bps", "volume_24h_usd", "volume_30d_mean_usd"),
+    *("uptime", "hours", "coverage"),
+)
+
+# A side that ends before 10,000 dollars is dearer than any figure (rules/window.py).
+_WINDOWS: Final = text("""
+with looks as (
+    select listing_id,
+           (array_agg(slip order by slip) filter (where fault is null))[count(*) filter (where fault is null) / 2 + 1] as slip,
+           percentile_cont(0.5) within group (order by least(bid_2_usd, ask_2_usd)) as depth,
+           percentile_cont(0.5) within group (order by spread_bps) as spread,
+           percentile_cont(0.5) within group (order by volume_24h_usd) filter (where fault is null) as volume,
+           coalesce(sum(every_s) filter (where fault is null), 0)::float8 as valid_s, sum(every_s)::float8 as seen_s,
+           min(ts) filter (where fault is null) as first, max(every_s) as every_s,
+           2 * count(*) filter (where is_truncated) > count(*) filter (where fault is null) as is_truncated
+    from (
+        select *, greatest(coalesce(slip_buy_10k_bps, 'Infinity'), coalesce(slip_sell_10k_bps, 'Infinity')) as slip
+        from snap_1m where ts >= :since and ts < :hour
+    ) s group by listing_id
+), months as (
+    select listing_id, avg(volume_24h_usd) as volume from snap_2h
+    where bucket >= :month and bucket < :hour group by listing_id
+)
+select s.listing_id, s.grade, s.grade_streak, l.depth, l.spread, l.slip, l.volume, m.volume as volume_30d,
+       l.valid_s, l.seen_s, l.first, l.every_s, l.is_truncated
+from listing_state s
+left join looks l on l.listing_id = s.listing_id
+left join months m on m.listing_id = s.listing_id
+where s.status is distinct from 'delisted' or l.listing_id is not null
+order by s.listing_id
+""")
+_SHOW: Final = text("""
+update listing_state s set grade = x.grade, grade_streak = x.streak, score = x.score, is_provisional = x.provisional,
+    gates = string_to_array(x.gates, ','), part_depth = x.part_depth, part_spread = x.part_spread,
+    part_slippage = x.part_slippage, part_volume = x.part_volume, part_uptime = x.part_uptime,
+    in_depth_usd = x.depth_usd, in_spread_bps = x.spread_bps, in_slip_10k_bps = x.slip_10k_bps,
+    in_volume_24h_usd = x.volume_24h_usd, in_volume_30d_usd = x.volume_30d_mean_usd, in_uptime = x.uptime,
+    in_hours = x.hours, in_coverage = x.coverage, gpa_7d = g.gpa, graded_at = :hour, grade_version = :version,
+    order_usd = coalesce(x.volume_24h_usd, s.order_usd), updated_at = :now
+from unnest(:ids, :grade, :streak, :score, :provisional, :gates, :part_depth, :part_spread, :part_slippage,
+            :part_volume, :part_uptime, :depth_usd, :spread_bps, :slip_10k_bps, :volume_24h_usd,
+            :volume_30d_mean_usd, :uptime, :hours, :coverage)
+    as x(id, grade, streak, score, provisional, gates, part_depth, part_spread, part_slippage, part_volume,
+         part_uptime, depth_usd, spread_bps, slip_10k_bps, volume_24h_usd, volume_30d_mean_usd, uptime, hours, coverage)
+left join (
+    select listing_id, avg(array_position(array['F', 'D', 'C', 'B', 'A'], letter) - 1)::float8 as gpa
+    from grade_hour where hour > :week and hour <= :hour and letter is not null group by listing_id
+) g on g.listing_id = x.id
+where s.listing_id = x.id
+""")
+_ASSETS: Final = text("""
+with venues as (
+    select distinct on (asset_id, exchange) asset_id, exchange, grade, gpa_7d
+    from listing_state where grade is not null order by asset_id, exchange, order_usd desc, listing_id
+), graded as (
+    select asset_id, min(grade) as grade, max(grade) as worst, avg(gpa_7d) as gpa, count(*) as n from venues group by asset_id
+)
+update asset_state a set grade = g.grade, grade_worst = g.worst, gpa_7d = g.gpa, graded_venues = coalesce(g.n, 0),
+    graded_at = :hour, updated_at = :now
+from asset_state b left join graded g on g.asset_id = b.asset_id
+where a.asset_id = b.asset_id
+  and (a.grade, a.grade_worst, a.gpa_7d, a.graded_venues)
+      is distinct from (g.grade, g.worst, g.gpa, coalesce(g.n, 0)::int)
+""")
+
+
+def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
+    """Grade the window that ends at `hour`, once; how many listings. 0: it was done before."""
+    is_done = session.scalar(
+        text("select exists (select from listing_state where graded_at >= :hour)"), {"hour": hour}
+    )
+    if is_done:
+        return 0
+    named = {"since": hour - DAY, "hour": hour, "month": hour - timedelta(days=30)}
+    rows = session.execute(_WINDOWS, named).all()
+    if not rows:
+        return 0
+    _write(session, rows, hour, now)
+    session.execute(_ASSETS, {"hour": hour, "now": now})
+    return len(rows)
+
+
+def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now: datetime) -> None:
+    inputs = _inputs(rows, hour)
+    truncated = np.array([bool(row.is_truncated) for row in rows])
+    scored = grade.grade_many(GradeColumns(**inputs, is_truncated=truncated))
+    before = grade.StateColumns(
+        np.array([-1 if r.grade is None else LETTERS.index(r.grade) for r in rows], dtype=np.int8),
+        np.array([r.grade_streak for r in rows], dtype=np.int8),
+    )
+    after = grade.step_many(before, scored)
+    is_none = after.letter < 0
+    score = np.where(is_none, np.nan, scored.score)
+    parts = np.where(is_none[:, None], np.nan, scored.parts)
+    ids = np.array([row.listing_id for row in rows], dtype=np.int64)
+    body: dict[str, copying.CopyColumn] = {
+        "listing_id": copying.integers(ids),
+        "hour": copying.times(np.full(len(ids), copying.unix_us(hour))),
+        "letter": copying.CopyColumn(
+            after.letter.astype(np.int64), is_none, tuple(one.encode() for one in LETTERS)
+        ),
+        "score": copying.floats(score),
+        **{name: copying.floats(parts[:, at]) for at, name in enumerate(PARTS)},
+        "is_provisional": copying.flags(scored.is_provisional),
+        "version": copying.same_word(GRADE_VERSION, len(ids)),
+    }
+    session.execute(text("delete from grade_hour where hour = :hour"), {"hour": hour})
+    copying.copy_columns(session, MarketGrade.__tablename__, body)
+    shown: dict[str, Any] = {
+        "ids": ids.tolist(),
+        "grade": [None if one < 0 else str(LETTERS[one]) for one in after.letter],
+        "streak": after.streak.astype(int).tolist(),
+        "score": _optional(score),
+        "provisional": scored.is_provisional.tolist(),
+        "gates": [",".join(_gates(inputs, at, bool(cut))) for at, cut in enumerate(truncated)],
+        **{name: _optional(parts[:, at]) for at, name in enumerate(PARTS)},
+        **{name: _optional(column) for name, column in inputs.items()},
+    }
+    typed = {**dict.fromkeys(shown, "float8[]"), "ids": "bigint[]", "grade": "text[]"}
+    typed |= {"streak": "smallint[]", "provisional": "boolean[]", "gates": "text[]"}
+    statement = _SHOW.text
+    for name, kind in typed.items():
+        statement = statement.replace(f":{name},", f"cast(:{name} as {kind}),")
+        statement = statement.replace(f":{name})", f"cast(:{name} as {kind}))")
+    beside = {"hour": hour, "now": now, "week": hour - timedelta(days=7), "version": GRADE_VERSION}
+    session.execute(text(statement), shown | beside)
+
+
+def _inputs(
+    rows: Sequence[Row[Any]], hour: datetime
+) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """GradeInputs of each; a listing without a valid sample has no hours, and so no grade."""
+
+    def column(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return np.array([_number(getattr(row, name)) for row in rows])
+
+    age_s = np.array([0.0 if r.first is None else (hour - r.first).total_seconds() for r in rows])
+    whole_s = np.clip(np.maximum(age_s, column("every_s")), 1.0, DAY.total_seconds())
+    whole_s = np.nan_to_num(whole_s, nan=1.0)
+    slip = column("slip")
+    return {
+        "depth_usd": np.nan_to_num(column("depth")),
+        "spread_bps": np.nan_to_num(column("spread")),
+        "slip_10k_bps": np.where(np.isinf(slip), np.nan, slip),
+        "volume_24h_usd": column("volume"),
+        "volume_30d_mean_usd": column("volume_30d"),
+        "uptime": np.clip(np.nan_to_num(column("valid_s")) / whole_s, 0, 1),
+        "hours": np.clip(age_s / 3_600, 0, 24),
+        "coverage": np.clip(np.nan_to_num(column("seen_s")) / whole_s, 0, 1),
+    }
+
+
+def _gates(inputs: Mapping[str, Any], at: int, is_truncated: bool) -> list[str]:
+    values = {name: _known(inputs[name][at]) for name in INPUTS}
+    if not values["hours"]:
+        return []
+    return [str(one) for one in grade.gates_of(GradeInputs(**values, is_truncated=is_truncated))]  # type: ignore[arg-type]  # known where the rule needs it
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _known(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _optional(values: Any) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

@@ -1,0 +1,140 @@
+"""The warning statistics over the whole ledger (docs/market-store.md#warning-statistics), and the
+figures of the whole. Nothing here commits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession, driver_of
+from core.market import gaps
+from core.market.copying import EPOCH_US, HEADER
+from core.market.rules import wci
+from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
+from core.market.tables import MarketSummary, MarketWci
+
+# Rows of one width, so that a million of them are one array.
+_CALLS: Final = b"""copy (
+    select hashtextextended(exchange, 0) # (asset_id * 7919), at, type = 'cross_exchange_flag'
+    from warning_event where action = 'issued' and is_predictive
+) to stdout (format binary)"""
+_OUTCOMES: Final = b"""copy (
+    select hashtextextended(exchange, 0) # (asset_id * 7919), at, is_genuine,
+           array_position(array['st_tag', 'delist_notice', 'suspend_notice', 'delisting_confirmed',
+                                'caution_designation'], kind)::int8 - 1
+    from market_outcome where kind is not null
+) to stdout (format binary)"""
+_CALL: Final = np.dtype(
+    [
+        ("n", ">i2"),
+        *(
+            (f"{k}{i}", t)
+            for i, t in enumerate((">i8", ">i8", "i1"))
+            for k, t in (("l", ">i4"), ("v", t))
+        ),
+    ]
+)
+_OUTCOME: Final = np.dtype(
+    [
+        ("n", ">i2"),
+        *(
+            (f"{k}{i}", t)
+            for i, t in enumerate((">i8", ">i8", "i1", ">i8"))
+            for k, t in (("l", ">i4"), ("v", t))
+        ),
+    ]
+)
+
+
+def read_wci(session: Session, now: datetime) -> tuple[WciReading, WciReading]:
+    """B3 and B3.1 as of now."""
+    calls, outcomes = _rows(session, _CALLS, _CALL), _rows(session, _OUTCOMES, _OUTCOME)
+    called = CallColumns(
+        calls["v0"].astype(np.int64),
+        calls["v1"].astype(np.int64) + EPOCH_US,
+        calls["v2"].astype(np.bool_),
+    )
+    declared = OutcomeColumns(
+        unit=outcomes["v0"].astype(np.int64),
+        kind=outcomes["v3"].astype(np.int8),
+        at_us=outcomes["v1"].astype(np.int64) + EPOCH_US,
+        is_genuine=outcomes["v2"].astype(np.bool_),
+    )
+    now_us = round(now.timestamp() * 1_000_000)
+    return wci.b3(called, declared, now_us), wci.b31(called, declared, now_us)
+
+
+def publish(session: WriteSession, now: datetime) -> Mapping[str, Any]:
+    """The day's figures, once; those of now beside them."""
+    found = read_wci(session, now)
+    rows = [
+        {
+            "day": now.astimezone(UTC).date(),
+            "version": one.version,
+            "definition": one.text,
+            "figures": _plain(one),
+            "computed_at": now,
+        }
+        for one in found
+    ]
+    session.execute(insert(MarketWci).values(rows).on_conflict_do_nothing())
+    shown = {one.version: _plain(one) for one in found}
+    put = insert(MarketSummary).values(id=1, figures={}, wci=shown, wci_at=now, computed_at=now)
+    session.execute(
+        put.on_conflict_do_update(index_elements=["id"], set_={"wci": shown, "wci_at": now})
+    )
+    return shown
+
+
+_FIGURES: Final = {
+    "listings": "select count(*) from listing_state where status is distinct from 'delisted'",
+    "simulated_listings": "select count(*) from listing_state where is_simulated and status is distinct from 'delisted'",
+    "exchanges": "select count(distinct exchange) from listing_state where status is distinct from 'delisted'",
+    "tokens": "select count(*) from asset_state",
+    "graded_listings": "select count(*) from listing_state where grade is not null",
+    "graded_tokens": "select count(*) from asset_state where grade is not null",
+    "tokens_with_contract": "select count(*) from asset_state where contracts <> '[]'",
+    "verified_tokens": "select count(*) from asset_state where identity = 'verified_same'",
+    "collisions": "select count(*) from asset_state where identity = 'collision'",
+    "transfer_known_tokens": "select count(*) from asset_state where transfer <> 'unknown'",
+    "open_warnings": "select count(*) from warning_standing",
+}
+
+
+def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
+    figures: dict[str, Any] = {
+        name: session.scalar(text(query)) for name, query in _FIGURES.items()
+    }
+    grades = text(
+        "select grade, count(*) from listing_state where grade is not null group by grade"
+    )
+    figures["grades"] = dict(session.execute(grades).tuples().all())
+    seen = gaps.figures(session, now)
+    figures |= {"arb_hits_24h": seen.hits_24h, "actionable_share_7d": seen.actionable_share_7d}
+    put = insert(MarketSummary).values(id=1, figures=figures, wci={}, wci_at=None, computed_at=now)
+    session.execute(
+        put.on_conflict_do_update(
+            index_elements=["id"], set_={"figures": figures, "computed_at": now}
+        )
+    )
+    return figures
+
+
+def _plain(one: WciReading) -> dict[str, Any]:
+    return {"headline": asdict(one.headline), "second": asdict(one.second)}
+
+
+def _rows(session: Session, statement: bytes, shape: np.dtype[Any]) -> npt.NDArray[Any]:
+    session.connection()
+    with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
+        body = b"".join(copy)
+    begins = len(HEADER)
+    count = (len(body) - begins - 2) // shape.itemsize
+    return np.frombuffer(body, dtype=shape, count=count, offset=begins)

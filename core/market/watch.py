@@ -1,0 +1,263 @@
+"""The facts that warnings stand on, gathered for every coin at every exchange at once, and the
+warnings that follow (docs/market-store.md#warnings). Nothing here commits.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Row, text
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.market.facts import NetworkStatus
+from core.market.identity import CoinGraph, ListedCoin
+from core.market.ledger import writer
+from core.market.ledger.writer import NewWarning, StandingWarning, WarningsWritten
+from core.market.rules import warnings as rules
+from core.market.rules.identity import Coin
+from core.market.rules.warnings import (
+    RULE_OF,
+    RULE_VERSION,
+    WarningFacts,
+    WarningSign,
+    WarningType,
+)
+
+_USUAL: Final = text("""
+with first as (select listing_id, min(bucket) as bucket from snap_2h where n > 0 group by listing_id)
+select r.listing_id,
+       percentile_cont(0.5) within group (order by depth_2_usd) filter (where r.bucket >= :week) as depth_7d,
+       percentile_cont(0.95) within group (order by spread_p50_bps) filter (where r.bucket >= :week) as spread_7d,
+       percentile_cont(0.5) within group (order by close * usd_per_quote)
+           filter (where r.bucket < f.bucket + interval '7 days' and f.bucket <= :week) as price_first
+from snap_2h r join first f on f.listing_id = r.listing_id where r.n > 0 group by r.listing_id
+""")
+_NOW: Final = text("""
+with hour as (
+    select listing_id, max(least(bid_2_usd, ask_2_usd)) as high, min(least(bid_2_usd, ask_2_usd)) as low,
+           sum(every_s) as seen_s
+    from snap_1m where ts > :hour and fault is null group by listing_id
+), best as (
+    select listing_id, min(letter) as letter from grade_hour where hour > :day and letter is not null group by listing_id
+)
+select s.listing_id, s.price_usd, s.spread_bps, s.grade, s.in_volume_30d_usd, s.in_hours, s.has_st_tag, s.has_caution,
+       case when h.seen_s >= 1800 then h.high end as high, case when h.seen_s >= 1800 then h.low end as low,
+       b.letter as best, s.sampled_at
+from listing_state s
+left join hour h on h.listing_id = s.listing_id
+left join best b on b.listing_id = s.listing_id
+""")
+_DECLARED: Final = text("""
+select exchange, asset_id, array_agg(distinct kind) as kinds from market_outcome
+where kind is not null and at > :quarter group by exchange, asset_id
+""")
+_CLOSED: Final = text("""
+select exchange, count(distinct native_base) as n from transfer_event
+where is_open is false and at > :day group by exchange
+""")
+_SUPPLY: Final = text("""
+select d.asset_id, max(d.supply / b.supply - 1) as change
+from onchain_day d join onchain_day b on b.asset_id = d.asset_id and b.chain = d.chain and b.day = d.day - 1
+where d.day = :today and b.supply > 0 group by d.asset_id
+""")
+BAD: Final = frozenset({"st_tag", "delist_notice", "suspend_notice"})
+FRESH: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class UsualFigures:
+    depth_7d_usd: float | None
+    spread_p95_7d_bps: float | None
+    price_first_7d_usd: float | None
+
+
+def usual(session: Session, now: datetime) -> Mapping[int, UsualFigures]:
+    """By listing; they change with each bucket, and no faster."""
+    rows = session.execute(_USUAL, {"week": now - timedelta(days=7)})
+    return {row[0]: UsualFigures(row[1], row[2], row[3]) for row in rows}
+
+
+def facts(
+    session: Session, graph: CoinGraph, known: Mapping[int, UsualFigures], now: datetime
+) -> list[tuple[ListedCoin, WarningFacts]]:
+    """Of every coin at every exchange."""
+    day = now - timedelta(days=1)
+    rows = {row.listing_id: row for row in session.execute(_NOW, {"hour": now - FRESH, "day": day})}
+    declared = {
+        (row.exchange, row.asset_id): frozenset(row.kinds)
+        for row in session.execute(_DECLARED, {"quarter": now - timedelta(days=90)})
+    }
+    closed = {row.exchange: row.n for row in session.execute(_CLOSED, {"day": day})}
+    supply = {row.asset_id: row.change for row in session.execute(_SUPPLY, {"today": now.date()})}
+    since = _since(session)
+    foreign = _foreign(graph, declared)
+    return [
+        (
+            one,
+            _facts(
+                rows.get(one.listing_id),
+                known.get(one.listing_id),
+                _transfers(graph.statuses.get(one.coin, ()), since, now),
+                declared.get((one.coin.exchange, one.asset_id), frozenset()),
+                _Beside(
+                    graph,
+                    one,
+                    supply.get(one.asset_id),
+                    closed.get(one.coin.exchange, 0),
+                    one.coin in foreign,
+                ),
+            ),
+        )
+        for one in graph.coins
+    ]
+
+
+def step(
+    session: WriteSession,
+    found: list[tuple[ListedCoin, WarningFacts]],
+) -> WarningsWritten:
+    """Issue and clear what the facts say."""
+    standing = defaultdict[tuple[str, int], dict[WarningType, StandingWarning]](dict)
+    for one in writer.standing(session):
+        standing[one.exchange, one.asset_id][WarningType(one.type)] = one
+    raised, cleared = list[NewWarning](), list[StandingWarning]()
+    for coin, of in found:
+        here = standing.get((coin.coin.exchange, coin.asset_id), {})
+        for change in rules.signs(of, here):
+            if change.sign is WarningSign.CLEAR:
+                cleared.append(here[change.type])
+            else:
+                raised.append(_new(coin, change))
+    return writer.write(session, raised, cleared)
+
+
+def _new(coin: ListedCoin, change: rules.WarningChange) -> NewWarning:
+    rule = RULE_OF[change.type]
+    return NewWarning(
+        exchange=coin.coin.exchange,
+        asset_id=coin.asset_id,
+        token=coin.token,
+        listing_id=coin.listing_id,
+        type=change.type,
+        severity=rule.severity,
+        is_predictive=rule.is_predictive,
+        evidence=dict(change.evidence),
+        rule_version=RULE_VERSION,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is known of a coin beside its book."""
+
+    graph: CoinGraph
+    coin: ListedCoin
+    supply_change: float | None
+    bases_closed: int
+    is_foreign: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Transfers:
+    """How long closed on every chain; 0: open on one; None: unknown."""
+
+    deposit_closed_s: float | None
+    withdraw_closed_s: float | None
+    scans: int | None
+
+    @property
+    def is_closed(self) -> bool:
+        return bool(self.deposit_closed_s) or bool(self.withdraw_closed_s)
+
+
+def _facts(
+    row: Row[Any] | None,
+    known: UsualFigures | None,
+    moves: _Transfers,
+    kinds: frozenset[str],
+    beside: _Beside,
+) -> WarningFacts:
+    ticker = beside.graph.identities.tickers.get(beside.coin.token)
+    is_old = row is not None and (row.in_hours or 0) >= 24
+    return WarningFacts(
+        deposit_closed_s=moves.deposit_closed_s,
+        withdraw_closed_s=moves.withdraw_closed_s,
+        closed_scans=moves.scans,
+        depth_highest_1h_usd=None if row is None else row.high,
+        depth_lowest_1h_usd=None if row is None else row.low,
+        depth_median_7d_usd=None if known is None else known.depth_7d_usd,
+        spread_bps=None if row is None else row.spread_bps,
+        spread_p95_7d_bps=None if known is None else known.spread_p95_7d_bps,
+        letters_down_24h=_down(row),
+        volume_30d_mean_usd=row.in_volume_30d_usd if row is not None and is_old else None,
+        price=None if row is None else row.price_usd,
+        price_first_7d=None if known is None else known.price_first_7d_usd,
+        identity=None if ticker is None else ticker.verdict,
+        supply_change_24h=beside.supply_change,
+        has_st_tag=None if row is None else row.has_st_tag,
+        has_caution=None if row is None else row.has_caution,
+        is_delisting_declared="delist_notice" in kinds,
+        is_suspension_declared="suspend_notice" in kinds,
+        foreign_outcome=beside.is_foreign,
+        venue_bases_closed=beside.bases_closed if moves.is_closed else 0,
+    )
+
+
+def _down(row: Row[Any] | None) -> int | None:
+    """Letters below the best of the day; None: not graded now, or not before."""
+    if row is None or row.grade is None or row.best is None:
+        return None
+    order = "ABCDF"
+    return max(order.index(row.grade) - order.index(row.best), 0)
+
+
+def _since(session: Session) -> Mapping[tuple[str, str, str], Row[Any]]:
+    rows = session.execute(
+        text(
+            "select exchange, native_base, chain, deposit_since, withdraw_since, scans from network_status "
+            "where can_deposit is false or can_withdraw is false"
+        )
+    )
+    return {(row.exchange, row.native_base, row.chain): row for row in rows}
+
+
+def _transfers(
+    statuses: tuple[NetworkStatus, ...],
+    since: Mapping[tuple[str, str, str], Row[Any]],
+    now: datetime,
+) -> _Transfers:
+    if not statuses:
+        return _Transfers(None, None, None)
+    rows = [since.get((one.exchange, one.native_base, one.chain)) for one in statuses]
+
+    def closed_s(name: str) -> float | None:
+        flags = [getattr(one, f"can_{name}") for one in statuses]
+        if True in flags:
+            return 0.0
+        if None in flags:
+            return None
+        ages = [(now - getattr(row, f"{name}_since")).total_seconds() for row in rows if row]
+        return float(min(ages, default=0.0))
+
+    scans = min((row.scans for row in rows if row is not None), default=None)
+    return _Transfers(closed_s("deposit"), closed_s("withdraw"), scans)
+
+
+def _foreign(
+    graph: CoinGraph, declared: Mapping[tuple[str, int], frozenset[str]]
+) -> frozenset[Coin]:
+    """Coins of whose contract another exchange declared a bad outcome within 90 days."""
+    by_group: defaultdict[Any, set[str]] = defaultdict(set)
+    strong = graph.identities.strong_group_of
+    for one in graph.coins:
+        group = strong.get(one.coin)
+        if group is not None and declared.get((one.coin.exchange, one.asset_id), frozenset()) & BAD:
+            by_group[group].add(one.coin.exchange)
+    return frozenset(
+        one.coin
+        for one in graph.coins
+        if by_group.get(strong.get(one.coin), set()) - {one.coin.exchange}
+    )

@@ -1,0 +1,65 @@
+"""The venues that VENUES names: live ones by their ids, or `sim`, whose past is imported into a
+database that has no market data.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from core.errors import InvalidParameterError
+from core.market import history
+from indexer.venues.ccxt_venue import CcxtVenue
+from indexer.venues.past import import_past
+from indexer.venues.port import Venue
+from indexer.venues.quirks.registry import QUIRKS
+from indexer.venues.scanner import ScannerStore
+from indexer.venues.sim.venue import SimVenue
+from indexer.venues.sim.world import SimWorld, world_of
+from indexer.venues.transport import LiveTransport
+
+SIM: Final = "sim"
+SEED: Final = 24
+SIZE: Final = 500
+
+log = structlog.get_logger("scanner")
+
+
+def require_venues(names: Sequence[str]) -> None:
+    """Errors: InvalidParameterError for one that there is not, and for `sim` beside live ones."""
+    if list(names) == [SIM]:
+        return
+    unknown = sorted(set(names) - QUIRKS.keys())
+    if not names or unknown:
+        raise InvalidParameterError(
+            "VENUES", f"name {SIM} alone, or any of {', '.join(sorted(QUIRKS))}"
+        )
+
+
+def made(
+    names: Sequence[str], size: int, store: ScannerStore, now: Callable[[], datetime]
+) -> Sequence[Venue]:
+    """Errors: as `require_venues`; the database's."""
+    require_venues(names)
+    if list(names) != [SIM]:
+        return [CcxtVenue(name, LiveTransport(), now) for name in names]
+    world = _world(store, size, now())
+    return [SimVenue(name, world, now) for name, rows in world.rows_at.items() if rows.size]
+
+
+def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
+    """The world that was imported, or a new one, whose past ends now."""
+    with store.database.read() as session:
+        known = history.known(session)
+    if known is not None:
+        return world_of(known.seed, known.origin, known.size)
+    origin = now.replace(minute=0, second=0, microsecond=0)
+    world = world_of(SEED, origin - timedelta(hours=origin.hour % 2), size)
+    with store.database.write() as session:
+        store.fence(session)
+        if not history.is_empty(session):
+            return world
+        done = import_past(session, world, now)
+    log.info("past imported", listings=done.listings, rollups=done.rollups, warnings=done.warnings)
+    return world

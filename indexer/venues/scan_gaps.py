@@ -1,0 +1,123 @@
+"""Gaps between the books that are at hand, each minute (docs/market-store.md#gaps).
+
+Law: only listings of one strong identity are compared, never of one ticker.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import permutations
+from typing import Final
+
+from core.market.facts import Book, MarketStatus
+from core.market.gaps import SeenGap, SeenSpread
+from core.market.identity import CoinGraph
+from core.market.rules.arbitrage import ArbPair, ArbSide, pair, snapshot
+from core.market.rules.identity import Coin, IdentityVerdict
+from core.market.rules.transfer import TransferGate, gate
+from indexer.venues.scan_books import ScannedListing
+
+LEVELS: Final = 25  # per side: 10,000 dollars reach no deeper where there is a gap worth taking
+# Published fees of a taker without a discount, in bps; another venue's: 10.
+TAKER_BPS: Final = {
+    "coinbase": 60.0,
+    "kraken": 40.0,
+    "upbit": 5.0,
+    "bithumb": 25.0,
+    "coinone": 20.0,
+    "korbit": 15.0,
+    "gate": 20.0,
+    "mexc": 5.0,
+}
+USUAL_TAKER_BPS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBook:
+    listing: ScannedListing
+    side: ArbSide
+
+
+class GapScan:
+    """Keeps the newest measured book of each listing, in dollars."""
+
+    def __init__(self) -> None:
+        self._books: dict[int, HeldBook] = {}
+
+    def hold(self, listing: ScannedListing, book: Book, rate: float, fx_source: str) -> None:
+        side = ArbSide(
+            exchange=book.exchange,
+            bids=tuple((price * rate, size) for price, size in book.bids[:LEVELS]),
+            asks=tuple((price * rate, size) for price, size in book.asks[:LEVELS]),
+            at=book.at or book.received_at,
+            taker_fee_bps=TAKER_BPS.get(book.exchange, USUAL_TAKER_BPS),
+            fx_source=fx_source,
+            is_halted=listing.status == MarketStatus.HALTED if listing.status else None,
+        )
+        self._books[listing.listing_id] = HeldBook(listing, side)
+
+    def seen(self, graph: CoinGraph, now: datetime) -> tuple[list[SeenGap], list[SeenSpread]]:
+        """Pairs whose bid is above the other's ask, and assets of three venues and more."""
+        gaps, spreads = list[SeenGap](), list[SeenSpread]()
+        for books in self._by_identity(graph).values():
+            gates = _gates(graph, books)
+            ticker = graph.identities.tickers.get(books[0].listing.base)
+            is_collision = ticker is not None and ticker.verdict is IdentityVerdict.COLLISION
+            for buy, sell in permutations(books, 2):
+                if sell.side.bids[0][0] <= buy.side.asks[0][0]:
+                    continue
+                way = gates[buy.side.exchange, sell.side.exchange]
+                found = pair(buy.side, sell.side, way, now, is_collision=is_collision)
+                if found is not None:
+                    gaps.append(_gap(buy, sell, found))
+            if len(books) > 2:
+                all_sides = snapshot([one.side for one in books], dict(gates), now)
+                if all_sides is not None:
+                    listing = books[0].listing
+                    spreads.append(SeenSpread(listing.asset_id, listing.base, all_sides))
+        return gaps, _largest(spreads)
+
+    def _by_identity(self, graph: CoinGraph) -> dict[tuple[str, str], list[HeldBook]]:
+        """By strong group, one book an exchange: of its most recent pair."""
+        found: defaultdict[tuple[str, str], dict[str, HeldBook]] = defaultdict(dict)
+        strong = graph.identities.strong_group_of
+        for held in self._books.values():
+            group = strong.get(Coin(held.side.exchange, held.listing.native_base))
+            if group is None:
+                continue
+            here = found[group]
+            old = here.get(held.side.exchange)
+            if old is None or old.side.at < held.side.at:
+                here[held.side.exchange] = held
+        return {group: list(books.values()) for group, books in found.items() if len(books) > 1}
+
+
+def _gates(graph: CoinGraph, books: list[HeldBook]) -> Mapping[tuple[str, str], TransferGate]:
+    told = {
+        one.side.exchange: graph.statuses.get(Coin(one.side.exchange, one.listing.native_base), ())
+        for one in books
+    }
+    return {(a, b): gate(told[a], told[b]) for a, b in permutations(told, 2)}
+
+
+def _gap(buy: HeldBook, sell: HeldBook, found: ArbPair) -> SeenGap:
+    return SeenGap(
+        asset_id=buy.listing.asset_id,
+        token=buy.listing.base,
+        buy_id=buy.listing.listing_id,
+        sell_id=sell.listing.listing_id,
+        buy_seen_at=buy.side.at,
+        sell_seen_at=sell.side.at,
+        pair=found,
+    )
+
+
+def _largest(spreads: list[SeenSpread]) -> list[SeenSpread]:
+    """One an asset: a ticker of two coins shows the one with more to earn."""
+    best = dict[int, SeenSpread]()
+    for one in spreads:
+        old = best.get(one.asset_id)
+        if old is None or old.snapshot.profit_usd < one.snapshot.profit_usd:
+            best[one.asset_id] = one
+    return list(best.values())

@@ -1,0 +1,367 @@
+"""One venue, minute by minute: what it lists, its networks, notices, tickers, and the books that are
+due. Nothing that it does or leaves undone concerns another venue (docs/market-store.md#the-scanner).
+
+    minute --> markets, networks, notices (each when due) --> tickers --> books in turns --> samples
+
+Laws
+- Each call has a time, and its failure costs that call alone; the venue then is degraded, or down
+  when nothing came.
+- Samples are written within about a second of their receipt, fenced by the lead.
+- What is not done when the minute is over is not done: the next minute has its own.
+"""
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol, TypeVar
+
+import structlog
+
+from core.market.facts import Book, Market, NetworkStatus, Notice, Source, Ticker
+from core.market.rules.transfer import any_open
+from core.market.samples import SampleBatch
+from core.market.scans import ScannedMinute, VenueHealth, VenueReport
+from indexer.venues import scan_books
+from indexer.venues.fx import PricedPair, rates_of
+from indexer.venues.port import Parsed, Venue, VenueError, VenueErrorReason
+from indexer.venues.scan_books import BesideBooks, LastBook, ScannedListing
+from indexer.venues.scan_plan import DueBooks, due
+
+CALL_S: Final = 15.0
+MARKETS_EVERY: Final = timedelta(minutes=10)
+NETWORKS_EVERY: Final = timedelta(minutes=5)
+NOTICES_EVERY: Final = timedelta(minutes=2)
+NOTICES_BACK: Final = timedelta(days=2)
+LEVELS: Final = 100
+WORKERS: Final = 4
+BUFFER_ROWS: Final = 400
+BUFFER_S: Final = 1.0
+ODD_SHARE: Final = 0.5  # of books with one fault, from which on the venue is degraded by it
+LAGS_KEPT: Final = 20_000
+
+log = structlog.get_logger("scanner")
+T = TypeVar("T")
+
+
+class ScanStore(Protocol):
+    """What the scan of a venue wants written and told; each call is one transaction."""
+
+    def learn_markets(
+        self, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+    ) -> bool:
+        """Whether the answer was whole."""
+        ...
+
+    def learn_networks(
+        self, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> bool: ...
+
+    def learn_notices(self, notices: Sequence[Notice], now: datetime) -> None: ...
+
+    def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
+        """By native id."""
+        ...
+
+    def sampled_in(self, minute: datetime) -> frozenset[int]: ...
+
+    def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int: ...
+
+    def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None: ...
+
+    def trouble(self) -> tuple[type[Exception], ...]:
+        """The errors of a database that may be back in the next minute."""
+        ...
+
+
+@dataclass
+class _Minute:
+    """What became of a minute so far."""
+
+    at: datetime
+    planned: DueBooks
+    faults: Counter[str] = field(default_factory=Counter)
+    measured: set[str] = field(default_factory=set)
+    rejected: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    answers: int = 0
+    skews_ms: list[float] = field(default_factory=list)
+    lags_s: list[float] = field(default_factory=list)
+
+
+class VenueScan:
+    """`now`: the time; `targets`: listing ids that are looked at each minute."""
+
+    def __init__(
+        self,
+        venue: Venue,
+        store: ScanStore,
+        now: Callable[[], datetime],
+        targets: Callable[[], Collection[int]],
+        on_book: Callable[[ScannedListing, Book, float, str], None] = lambda *_: None,
+    ) -> None:
+        self.venue, self.exchange = venue, venue.exchange
+        self._store, self._now, self._targets, self._on_book = store, now, targets, on_book
+        self._listings: Mapping[str, ScannedListing] = {}
+        self._networks: Mapping[str, tuple[bool | None, bool | None]] = {}
+        self._last: dict[str, LastBook] = {}
+        self._asked: dict[str, datetime] = {}
+        self._answered_at: datetime | None = None
+        self._partial: str | None = None
+        self._lock = asyncio.Lock()  # one transaction of this venue at a time
+        self.lags_s: deque[float] = deque(maxlen=LAGS_KEPT)
+
+    async def minute(self, at: datetime) -> ScannedMinute:
+        """Errors: LeadershipLostError; a failed call or transaction is told in the answer."""
+        state = _Minute(at, DueBooks((), (), 60, 60))
+        await self._learn(state)
+        beside = await self._beside(state)
+        listed = sorted(self._listings)
+        wanted = self._targets()
+        chosen = [name for name, one in self._listings.items() if one.listing_id in wanted]
+        state.planned = due(listed, chosen, self.venue.capabilities.books_per_minute, at)
+        await self._books(state, beside)
+        return await self._end(state)
+
+    async def _learn(self, state: _Minute) -> None:
+        now = self._now()
+        if self._is_due("markets", MARKETS_EVERY):
+            found = await self._asked_for("markets", self.venue.markets(), state)
+            if found is not None:
+                await self._took_markets(found, state)
+        if self._is_due("networks", NETWORKS_EVERY) and self.venue.capabilities.currencies:
+            told = await self._asked_for("networks", self.venue.networks(), state)
+            if told is not None:
+                await self._took_networks(told, state)
+        if self._is_due("notices", NOTICES_EVERY) and self.venue.capabilities.notices:
+            news = await self._asked_for("notices", self.venue.notices(now - NOTICES_BACK), state)
+            if news is not None and news.values:
+                await self._written(state, self._store.learn_notices, news.values, now)
+
+    async def _took_markets(self, found: Parsed[Market], state: _Minute) -> None:
+        now = self._now()
+        is_whole = await self._written(
+            state, self._store.learn_markets, self.exchange, found.values, self.venue.source, now
+        )
+        self._partial = None if is_whole in (True, None) else "half_markets"
+        listed = await self._written(state, self._store.listings, self.exchange)
+        if listed is not None:
+            self._listings = listed
+
+    async def _took_networks(self, told: Parsed[NetworkStatus], state: _Minute) -> None:
+        is_whole = await self._written(
+            state, self._store.learn_networks, self.exchange, told.values, self._now()
+        )
+        if is_whole is False:
+            state.failures["half_networks"] += 1
+            return
+        by_base: dict[str, list[NetworkStatus]] = {}
+        for one in told.values:
+            by_base.setdefault(one.native_base, []).append(one)
+        self._networks = {
+            base: (
+                any_open([one.can_deposit for one in statuses]),
+                any_open([one.can_withdraw for one in statuses]),
+            )
+            for base, statuses in by_base.items()
+        }
+
+    async def _beside(self, state: _Minute) -> BesideBooks:
+        found = await self._asked_for("tickers", self.venue.tickers(), state)
+        tickers: Sequence[Ticker] = () if found is None else found.values
+        pairs, volumes = list[PricedPair](), dict[str, float]()
+        for one in tickers:
+            listing = self._listings.get(one.native_id)
+            price = _price(one)
+            if listing is not None and price is not None:
+                pairs.append(PricedPair(listing.base, listing.quote, price))
+            if one.volume_24h_quote is not None:
+                volumes[one.native_id] = one.volume_24h_quote
+        return BesideBooks(rates_of(self.exchange, pairs), volumes, self._networks)
+
+    async def _books(self, state: _Minute, beside: BesideBooks) -> None:
+        done = await self._written(state, self._store.sampled_in, state.at)
+        names = [
+            name
+            for name in state.planned.all
+            if self._listings[name].listing_id not in (done or frozenset())
+        ]
+        size = self.venue.capabilities.books_a_call
+        calls = deque(tuple(names[first : first + size]) for first in range(0, len(names), size))
+        pace_s = 60 / max(self.venue.capabilities.books_per_minute, 1)
+        turn = _Pace(pace_s)
+        sink = _Sink(self, state, beside)
+        ends = state.at + timedelta(minutes=1)
+
+        async def work() -> None:
+            while calls and self._now() < ends:
+                call = calls.popleft()
+                await turn.take(len(call))
+                found = await self._asked_for("books", self._books_of(call), state)
+                if found is not None:
+                    await sink.take(found)
+
+        await asyncio.gather(*(work() for _ in range(WORKERS)))
+        await sink.flush()
+
+    async def _books_of(self, names: tuple[str, ...]) -> Parsed[Book]:
+        levels = min(LEVELS, self.venue.capabilities.max_book_levels)
+        if len(names) == 1:
+            return Parsed((await self.venue.book(names[0], levels),))
+        return await self.venue.books(names, levels)
+
+    async def write_books(self, books: Sequence[Book], state: _Minute, beside: BesideBooks) -> None:
+        """Judge, measure and write these; once each, of listings that are known."""
+        fresh = {b.native_id: b for b in books if b.native_id in self._listings}
+        fresh = {name: one for name, one in fresh.items() if name not in state.measured}
+        if not fresh:
+            return
+        taken = list(fresh.values())
+        every_s = {name: state.planned.every_s(name) for name in fresh}
+        batch = scan_books.measured(taken, self._listings, beside, every_s, self._last, state.at)
+        if (
+            await self._written(state, self._store.write_samples, batch, state.at, self._now())
+            is None
+        ):
+            return
+        written_at = self._now()
+        for book, fault in zip(taken, batch.faults, strict=True):
+            self._last[book.native_id] = LastBook.of(book)
+            if book.at is not None:
+                state.skews_ms.append((book.received_at - book.at).total_seconds() * 1_000)
+            state.measured.add(book.native_id)
+            if fault is not None:
+                state.faults[fault] += 1
+                state.rejected += 1
+                continue
+            if book.at is not None:
+                state.lags_s.append((written_at - book.at).total_seconds())
+            listing = self._listings[book.native_id]
+            rate = beside.rates[listing.quote]
+            self._on_book(listing, book, rate.usd_per_quote, rate.source)
+
+    async def _end(self, state: _Minute) -> ScannedMinute:
+        self.lags_s.extend(state.lags_s)
+        health, reason = _judged(state, self._partial)
+        good = len(state.measured) - state.rejected
+        run = ScannedMinute(
+            exchange=self.exchange,
+            minute=state.at,
+            planned=len(state.planned.all),
+            measured=good,
+            rejected=state.rejected,
+            targets=len(state.planned.targets),
+            targets_measured=len(state.measured & set(state.planned.targets)),
+            reason=reason,
+        )
+        report = VenueReport(
+            exchange=self.exchange,
+            source=self.venue.source,
+            state=health,
+            reason=reason,
+            lag_s=_percentile(state.lags_s, 0.99),
+            skew_ms=None if (mid := _percentile(state.skews_ms, 0.5)) is None else int(mid),
+            books_per_minute=self.venue.capabilities.books_per_minute,
+            listings=len(self._listings),
+            capabilities=asdict(self.venue.capabilities),
+            markets_at=self._asked.get("markets"),
+            networks_at=self._asked.get("networks"),
+            notices_at=self._asked.get("notices"),
+            answered_at=self._answered_at,
+        )
+        await self._written(state, self._store.write_minute, run, report, self._now())
+        return run
+
+    def _is_due(self, what: str, every: timedelta) -> bool:
+        last = self._asked.get(what)
+        return last is None or self._now() - last >= every
+
+    async def _asked_for(self, what: str, call: Awaitable[T], state: _Minute) -> T | None:
+        """The answer; None: it failed, which is counted."""
+        try:
+            answer = await asyncio.wait_for(call, CALL_S)
+        except TimeoutError:
+            state.failures[VenueErrorReason.TIMEOUT] += 1
+            log.warning("venue call", exchange=self.exchange, call=what, reason="timeout")
+        except VenueError as error:
+            state.failures[error.reason] += 1
+            log.warning("venue call", exchange=self.exchange, call=what, reason=error.reason)
+        else:
+            state.answers += 1
+            self._answered_at = self._now()
+            self._asked[what] = self._answered_at
+            return answer
+        return None
+
+    async def _written(self, state: _Minute, work: Callable[..., T], *values: Any) -> T | None:
+        """On a thread, so that no database holds up another venue."""
+        try:
+            async with self._lock:
+                return await asyncio.to_thread(work, *values)
+        except self._store.trouble() as error:
+            state.failures["not_written"] += 1
+            log.error("not written", exchange=self.exchange, kind=type(error).__name__)
+            return None
+
+
+class _Pace:
+    """So many books a minute, whoever takes them."""
+
+    def __init__(self, pace_s: float) -> None:
+        self._pace_s, self._next = pace_s, time.monotonic()
+
+    async def take(self, count: int) -> None:
+        at = max(self._next, time.monotonic())
+        self._next = at + count * self._pace_s
+        await asyncio.sleep(max(0.0, at - time.monotonic()))
+
+
+class _Sink:
+    """Books that wait to be written together."""
+
+    def __init__(self, scan: VenueScan, state: _Minute, beside: BesideBooks) -> None:
+        self._scan, self._state, self._beside = scan, state, beside
+        self._books = list[Book]()
+        self._since = 0.0
+
+    async def take(self, found: Parsed[Book]) -> None:
+        for fault in found.faults:
+            self._state.faults[fault.what] += 1
+        if not self._books:
+            self._since = time.monotonic()
+        self._books += found.values
+        if len(self._books) >= BUFFER_ROWS or time.monotonic() - self._since >= BUFFER_S:
+            await self.flush()
+
+    async def flush(self) -> None:
+        books, self._books = self._books, []
+        await self._scan.write_books(books, self._state, self._beside)
+
+
+def _judged(state: _Minute, partial: str | None) -> tuple[VenueHealth, str | None]:
+    """Down: nothing came. Degraded: some of it did not, or what came is odd."""
+    worst = state.failures.most_common(1)
+    if worst and not state.answers:
+        return VenueHealth.DOWN, str(worst[0][0])
+    if worst:
+        return VenueHealth.DEGRADED, str(worst[0][0])
+    if partial is not None:
+        return VenueHealth.DEGRADED, partial
+    odd = state.faults.most_common(1)
+    if odd and odd[0][1] > ODD_SHARE * max(len(state.planned.all), 1):
+        return VenueHealth.DEGRADED, odd[0][0]
+    return VenueHealth.OK, None
+
+
+def _percentile(values: Sequence[float], share: float) -> float | None:
+    if not values:
+        return None
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+
+
+def _price(one: Ticker) -> float | None:
+    if one.bid is not None and one.ask is not None:
+        return (one.bid + one.ask) / 2
+    return one.last

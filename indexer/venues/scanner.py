@@ -1,0 +1,279 @@
+"""The scanner's process: every venue by itself, one leader, a database pool of its own.
+
+`python -m indexer.main scan`
+
+    lead `scanner`, or wait to --> the simulated past, once --> a task per venue, a minute at a time
+                                                            --> gaps between them, each minute
+
+Laws
+- A venue is a task of its own; whatever ends one is logged, and the venue begins again a minute
+  later. No venue waits for another, and no block for any.
+- All writes are fenced by the leader's epoch. A spare begins with what the minute still lacks.
+- Venues that cannot be reached are degraded or down; the process goes on.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+import psycopg
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from core.db.engine import Database
+from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.market import (
+    gaps,
+    identity,
+    networks,
+    outcomes,
+    parts,
+    queries,
+    samples,
+    scans,
+)
+from core.market.facts import Market, NetworkStatus, Notice, Source
+from core.market.identity import CoinGraph
+from core.market.samples import SampleBatch
+from core.market.scans import ScannedMinute, VenueReport
+from core.watchdog import Watchdog
+from indexer.venues.port import Venue
+from indexer.venues.scan_books import ScannedListing
+from indexer.venues.scan_gaps import GapScan
+from indexer.venues.scan_venue import VenueScan
+
+NAME: Final = "scanner"
+BEAT_S: Final = 1.0
+GAPS_AT_S: Final = 40  # of a minute: the books of it are in
+PARTS_EVERY_S: Final = 3_600
+TARGETS_EVERY_S: Final = 30
+GRAPH_EVERY: Final = timedelta(minutes=5)
+MINUTE: Final = timedelta(minutes=1)
+TROUBLE: Final = (SQLAlchemyError, psycopg.Error)
+
+log = structlog.get_logger(NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class ScannerStore:
+    """Transactions of the scan, each fenced."""
+
+    database: Database
+    fence: Callable[[Session], None]
+
+    def learn_markets(
+        self, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+    ) -> bool:
+        with self.database.write() as session:
+            self.fence(session)
+            learned = queries.learn_markets(session, exchange, markets, source, now)
+            outcomes.learn_tags(session, exchange, now)
+            queries.see_tags(session, exchange, markets, now)
+        if learned.refused:
+            log.info("pairs left out", exchange=exchange, count=len(learned.refused))
+        return not learned.is_partial
+
+    def learn_networks(
+        self, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> bool:
+        with self.database.write() as session:
+            self.fence(session)
+            return not networks.learn_networks(session, exchange, statuses, now).is_partial
+
+    def learn_notices(self, notices: Sequence[Notice], now: datetime) -> None:
+        with self.database.write() as session:
+            self.fence(session)
+            outcomes.learn_notices(session, notices, now)
+
+    def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
+        with self.database.read() as session:
+            return {
+                one.native_id: ScannedListing(
+                    one.listing_id,
+                    one.asset_id,
+                    one.native_base,
+                    one.base,
+                    one.quote,
+                    one.status,
+                )
+                for one in queries.known_listings(session, exchange)
+            }
+
+    def sampled_in(self, minute: datetime) -> frozenset[int]:
+        with self.database.read() as session:
+            return samples.sampled_in(session, minute)
+
+    def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int:
+        with self.database.write() as session:
+            self.fence(session)
+            return samples.write(session, batch, minute, now)
+
+    def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None:
+        with self.database.write() as session:
+            self.fence(session)
+            scans.write_minute(session, run, report, now)
+
+    def ensure_parts(self, now: datetime) -> None:
+        with self.database.write() as session:
+            self.fence(session)
+            parts.ensure_ahead(session, now)
+
+    def graph(self) -> CoinGraph:
+        with self.database.read() as session:
+            return identity.load(session)
+
+    def write_gaps(
+        self, found: tuple[Sequence[gaps.SeenGap], Sequence[gaps.SeenSpread]], now: datetime
+    ) -> int:
+        with self.database.write() as session:
+            self.fence(session)
+            return gaps.write(session, found[0], found[1], now)
+
+    def trouble(self) -> tuple[type[Exception], ...]:
+        return TROUBLE
+
+
+@dataclass
+class Scanner:
+    """`run` until `stop`. `venues`: made when this process leads, of the world if they are
+    simulated; `targets`: listing ids to look at each minute, asked once a minute.
+    """
+
+    database: Database
+    leadership: Leadership
+    watchdog: Watchdog
+    clock: Callable[[], datetime]
+    venues: Callable[[ScannerStore], Sequence[Venue]]
+    targets: Callable[[Session, datetime], frozenset[int]] = lambda session, now: frozenset()
+    exit_code: int = 0
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _wanted: frozenset[int] = frozenset()
+
+    def stop(self) -> None:
+        """Safe in a handler of the loop."""
+        self._ended.set()
+
+    async def run(self) -> None:
+        self.watchdog.start()
+        try:
+            if await self._leads():
+                await self._scan()
+        except LeadershipLostError as error:
+            log.error("no longer leading", error=str(error))
+            self.exit_code = 1
+        finally:
+            self.watchdog.call_off()
+            self.leadership.release()
+
+    async def _leads(self) -> bool:
+        """Whether this process leads; False: it was to end."""
+        while not self._ended.is_set():
+            self.watchdog.sign()
+            try:
+                if await asyncio.to_thread(self.leadership.try_take, self.clock()):
+                    return True
+            except SQLAlchemyError as error:
+                log.error("no database", kind=type(error).__name__)
+            await self._rest(TRY_S)
+        return False
+
+    async def _scan(self) -> None:
+        store = ScannerStore(self.database, self.leadership.fence_beside)
+        await asyncio.to_thread(store.ensure_parts, self.clock())
+        venues = await asyncio.to_thread(self.venues, store)
+        held = GapScan()
+        scans_of = [
+            VenueScan(one, store, self.clock, lambda: self._wanted, held.hold) for one in venues
+        ]
+        log.info("scanning", venues=[one.exchange for one in scans_of], epoch=self.leadership.epoch)
+        with self.database.write() as session:
+            self.leadership.fence_beside(session)
+            scans.forget_venues(session, [one.exchange for one in scans_of])
+        works: dict[str, Callable[[], Awaitable[None]]] = {
+            one.exchange: partial(self._venue, one) for one in scans_of
+        }
+        works |= {
+            "gaps": partial(self._gaps, store, held),
+            "beside": partial(self._beside, store, scans_of),
+        }
+        try:
+            async with asyncio.TaskGroup() as group:
+                for name, work in works.items():
+                    group.create_task(self._kept_up(name, work))
+        except* LeadershipLostError as lost:
+            raise lost.exceptions[0] from None
+        for venue in venues:
+            await venue.close()
+
+    async def _kept_up(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Until the end; what fails begins again a minute later.
+
+        Errors: LeadershipLostError.
+        """
+        while not self._ended.is_set():
+            task = asyncio.ensure_future(work())
+            ending = asyncio.ensure_future(self._ended.wait())
+            await asyncio.wait({task, ending}, return_when=asyncio.FIRST_COMPLETED)
+            ending.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+                return
+            error = task.exception()
+            if isinstance(error, LeadershipLostError):
+                raise error
+            if error is not None:
+                log.error("begins again", task=name, kind=type(error).__name__, exc_info=error)
+                await self._rest(MINUTE.total_seconds())
+
+    async def _venue(self, scan: VenueScan) -> None:
+        """The minute that is under way at once, and then each as it begins."""
+        while not self._ended.is_set():
+            at = self.clock().replace(second=0, microsecond=0)
+            await scan.minute(at)
+            await self._rest((at + MINUTE - self.clock()).total_seconds())
+
+    async def _gaps(self, store: ScannerStore, held: GapScan) -> None:
+        graph, read_at = await asyncio.to_thread(store.graph), self.clock()
+        while not self._ended.is_set():
+            now = self.clock()
+            at = now.replace(second=0, microsecond=0) + timedelta(seconds=GAPS_AT_S)
+            await self._rest((at if at > now else at + MINUTE).timestamp() - now.timestamp())
+            if self.clock() - read_at >= GRAPH_EVERY:
+                graph, read_at = await asyncio.to_thread(store.graph), self.clock()
+            seen = await asyncio.to_thread(held.seen, graph, self.clock())
+            await asyncio.to_thread(store.write_gaps, seen, self.clock())
+
+    async def _beside(self, store: ScannerStore, scans_of: Sequence[VenueScan]) -> None:
+        """Heartbeats, targets, partitions."""
+        parts_at = wanted_at = 0.0
+        while not self._ended.is_set():
+            self.watchdog.sign()
+            lags = sorted(lag for one in scans_of for lag in one.lags_s)
+            lag_s = lags[int(0.99 * (len(lags) - 1))] if lags else None
+            said = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
+            await asyncio.to_thread(self.leadership.beat, said)
+            moment = time.monotonic()
+            if moment - wanted_at >= TARGETS_EVERY_S or not wanted_at:
+                wanted_at = moment
+                self._wanted = await asyncio.to_thread(self._read_targets)
+            if moment - parts_at >= PARTS_EVERY_S or not parts_at:
+                parts_at = moment
+                await asyncio.to_thread(store.ensure_parts, self.clock())
+            await self._rest(BEAT_S)
+
+    def _read_targets(self) -> frozenset[int]:
+        with self.database.read() as session:
+            return self.targets(session, self.clock())
+
+    async def _rest(self, seconds: float) -> None:
+        """Until then, or the end."""
+        try:
+            await asyncio.wait_for(self._ended.wait(), max(seconds, 0.0))
+        except TimeoutError:
+            return

@@ -1,0 +1,108 @@
+"""The slow jobs of the market (docs/market-store.md#slow-jobs):
+
+    rollups     samples --> two hours           coins       networks --> identity and transfers of assets
+    grades      a day of samples --> letters    warnings    facts --> the ledger of warnings
+    wci         the ledger --> its statistics   summary     figures of the whole        market_prune
+
+Each is one transaction, and does again what a run before it left undone.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from core.market import gaps, grading, identity, parts, rollups, scans, statistics, watch
+from core.market.parts import MarketRetention
+from keeper.schedule import Job, JobPlace
+
+ROLLUPS_S: Final = 600
+GRADES_S: Final = 300
+COINS_S: Final = 300
+WARNINGS_S: Final = 60
+WCI_S: Final = 3_600
+SUMMARY_S: Final = 60
+PRUNE_S: Final = 3_600
+RUNS_DAYS: Final = 7
+
+UsualByBucket: TypeAlias = dict[datetime, Mapping[int, watch.UsualFigures]]
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    usual: UsualByBucket = {}
+    return (
+        Job("rollups", ROLLUPS_S, lambda now: roll(place, now)),
+        Job("coins", COINS_S, lambda now: show_coins(place, now)),
+        Job("grades", GRADES_S, lambda now: grade(place, now)),
+        Job("warnings", WARNINGS_S, lambda now: warn(place, usual, now)),
+        Job("wci", WCI_S, lambda now: publish(place, now)),
+        Job("summary", SUMMARY_S, lambda now: summarise(place, now)),
+        Job("market_prune", PRUNE_S, lambda now: prune(place, now)),
+    )
+
+
+def roll(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """The bucket under way, and the one before while it may still grow."""
+    bucket = rollups.bucket_of(now)
+    with place.database.write() as session:
+        place.fence(session)
+        parts.ensure_ahead(session, now)
+        count = rollups.roll(session, bucket - rollups.BUCKET, now)
+        return {"before": count, "now": rollups.roll(session, bucket, now)}
+
+
+def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """The newest whole hour, once."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    with place.database.write() as session:
+        place.fence(session)
+        return {"listings": grading.grade_hour(session, hour, now)}
+
+
+def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.write() as session:
+        place.fence(session)
+        return {"changed": identity.show(session, identity.load(session), now)}
+
+
+def warn(place: JobPlace, usual: UsualByBucket, now: datetime) -> Mapping[str, Any]:
+    """`usual`: what a run before found for this bucket, kept for the next."""
+    bucket = rollups.bucket_of(now)
+    with place.database.write() as session:
+        place.fence(session)
+        if bucket not in usual:
+            usual.clear()
+            usual[bucket] = watch.usual(session, now)
+        found = watch.facts(session, identity.load(session), usual[bucket], now)
+        done = watch.step(session, found)
+    return {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
+
+
+def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.write() as session:
+        place.fence(session)
+        return {"versions": len(statistics.publish(session, now))}
+
+
+def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.write() as session:
+        place.fence(session)
+        return {"figures": len(statistics.summarise(session, now))}
+
+
+def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """Whole partitions, and what is kept for days alone."""
+    kept = MarketRetention()
+    with place.database.write() as session:
+        place.fence(session)
+        dropped = parts.drop_past(
+            session,
+            {
+                parts.SAMPLES: kept.target_days,
+                parts.ROLLUPS: kept.rollup_days,
+                parts.GRADES: kept.rollup_days,
+            },
+            now,
+        )
+        thinned = parts.thin_past(session, kept.sample_days, (), now)
+        rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
+    return {"partitions": dropped + thinned, "rows": rows}
