@@ -1,0 +1,300 @@
+"""An order book, judged and measured (docs/market.md#the-book).
+
+Laws
+- A book that fails `judge` is never measured: it is not thin, it is no book.
+- A level counts as within x of the mid with its boundary.
+- Slip is a cost: buying and selling both count upwards from 0 at the mid.
+- The arrays of `measure_many` and `judge_many` answer what `measure` and `judge` answer.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.market.facts import Book, BookMeasures
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Level: TypeAlias = tuple[float, float]
+
+MOST_LEVELS: Final = 5_000
+MOST_SKEW_S: Final = 300.0
+MOST_AGE_S: Final = 120.0
+SMALL_USD: Final = 1_000.0
+LARGE_USD: Final = 10_000.0
+_BPS: Final = 10_000.0
+_EDGE: Final = (
+    1 + 1e-9
+)  # 101 against a mid of 100 is within 1 %, whatever 101 / 100 - 1 is in floats
+_FILLED: Final = 1 - 1e-12
+
+
+class BookFault(StrEnum):
+    """Why a book is not measured. In the order in which they are looked for."""
+
+    EMPTY = "empty"
+    ONE_SIDED = "one_sided"
+    TOO_DEEP = "too_deep"
+    NOT_A_SIZE = "not_a_size"  # NaN, infinite, zero or negative
+    NON_MONOTONE = "non_monotone"
+    CROSSED = "crossed"
+
+
+class TimeFault(StrEnum):
+    """Why a book counts as none although it is one."""
+
+    CLOCK_SKEW = "clock_skew"
+    STALE = "stale"
+    REPEATED = "repeated"
+    OUT_OF_ORDER = "out_of_order"
+
+
+FAULTS: Final = tuple(BookFault)
+"""`judge_many` answers 0 for a book and i + 1 for FAULTS[i]."""
+
+
+def judge(book: Book) -> BookFault | None:
+    """None: it can be measured. A locked book (best bid equal to best ask) counts as crossed."""
+    bids, asks = book.bids, book.asks
+    if not bids or not asks:
+        return BookFault.ONE_SIDED if bids or asks else BookFault.EMPTY
+    if max(len(bids), len(asks)) > MOST_LEVELS:
+        return BookFault.TOO_DEEP
+    if not all(
+        0 < number < math.inf for side in (bids, asks) for level in side for number in level
+    ):
+        return BookFault.NOT_A_SIZE
+    if _rises(bids) or _rises(asks[::-1]):
+        return BookFault.NON_MONOTONE
+    return BookFault.CROSSED if bids[0][0] >= asks[0][0] else None
+
+
+def judge_time(
+    book: Book, last_at: datetime | None, is_same_as_last: bool = False
+) -> TimeFault | None:
+    """A venue that gives no time is judged by its levels alone.
+
+    `last_at`: the venue's time of the book before it; `is_same_as_last`: all levels are equal.
+    Skew counts ahead (beyond 300 s), staleness behind (beyond 120 s); beyond 300 s behind the
+    clock is wrong and not the book.
+    """
+    if book.at is None:
+        return None
+    behind_s = (book.received_at - book.at).total_seconds()
+    if abs(behind_s) > MOST_SKEW_S:
+        return TimeFault.CLOCK_SKEW
+    if behind_s > MOST_AGE_S:
+        return TimeFault.STALE
+    if last_at is not None and book.at < last_at:
+        return TimeFault.OUT_OF_ORDER
+    return TimeFault.REPEATED if is_same_as_last and book.at == last_at else None
+
+
+def measure(book: Book, usd_per_quote: float, fx_source: str) -> BookMeasures:
+    """Of a book that `judge` passes. Errors: ValueError for a rate that is not above zero."""
+    if not 0 < usd_per_quote < math.inf:
+        raise ValueError(f"usd_per_quote is {usd_per_quote}, not a rate")
+    bid, ask = book.bids[0][0], book.asks[0][0]
+    mid = (bid + ask) / 2
+    bids = [_depth(book.bids, mid, within) * usd_per_quote for within in (0.005, 0.01, 0.02)]
+    asks = [_depth(book.asks, mid, within) * usd_per_quote for within in (0.005, 0.01, 0.02)]
+    small, large = SMALL_USD / usd_per_quote, LARGE_USD / usd_per_quote
+    near = bids[2] + asks[2]
+    return BookMeasures(
+        mid=mid,
+        spread_bps=_BPS * (ask - bid) / mid,
+        bid_05_usd=bids[0],
+        ask_05_usd=asks[0],
+        bid_1_usd=bids[1],
+        ask_1_usd=asks[1],
+        bid_2_usd=bids[2],
+        ask_2_usd=asks[2],
+        slip_buy_1k_bps=slip_bps(book.asks, mid, small),
+        slip_sell_1k_bps=slip_bps(book.bids, mid, small),
+        slip_buy_10k_bps=slip_bps(book.asks, mid, large),
+        slip_sell_10k_bps=slip_bps(book.bids, mid, large),
+        imbalance=(bids[2] - asks[2]) / near if near else 0.0,
+        usd_per_quote=usd_per_quote,
+        fx_source=fx_source,
+        is_truncated=book.is_truncated,
+    )
+
+
+def vwap(side: Sequence[Level], amount_quote: float) -> float | None:
+    """The mean price of taking levels until `amount_quote` of the quote currency has changed hands;
+    None: the side ends before.
+    """
+    left, base = amount_quote, 0.0
+    for price, size in side:
+        value = price * size
+        if value >= left * _FILLED:
+            return amount_quote / (base + left / price)
+        left -= value
+        base += size
+    return None
+
+
+def slip_bps(side: Sequence[Level], mid: float, amount_quote: float) -> float | None:
+    """What taking `amount_quote` from this side costs against the mid."""
+    price = vwap(side, amount_quote)
+    return None if price is None else _BPS * abs(price / mid - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class BookGrid:
+    """Many books: rows are books, columns levels, best first. What a book does not have is NaN in
+    both price and size, and behind what it has.
+    """
+
+    bid_price: Floats
+    bid_size: Floats
+    ask_price: Floats
+    ask_size: Floats
+    is_truncated: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureGrid:
+    """The columns of BookMeasures, a row per book. NaN: unknown (slips), or no book (all)."""
+
+    mid: Floats
+    spread_bps: Floats
+    bid_05_usd: Floats
+    ask_05_usd: Floats
+    bid_1_usd: Floats
+    ask_1_usd: Floats
+    bid_2_usd: Floats
+    ask_2_usd: Floats
+    slip_buy_1k_bps: Floats
+    slip_sell_1k_bps: Floats
+    slip_buy_10k_bps: Floats
+    slip_sell_10k_bps: Floats
+    imbalance: Floats
+    usd_per_quote: Floats
+    is_truncated: Flags
+
+
+def grid_of(books: Sequence[Book]) -> BookGrid:
+    """The books as rows, cut at MOST_LEVELS + 1 levels, so that `judge_many` still refuses them."""
+    width = min(max((max(len(b.bids), len(b.asks)) for b in books), default=1), MOST_LEVELS + 1)
+    sides = np.full((4, len(books), max(width, 1)), np.nan)
+    for row, book in enumerate(books):
+        for first, side in ((0, book.bids), (2, book.asks)):
+            if side:
+                levels = np.asarray(side[:width], dtype=np.float64)
+                # a NaN that a venue sent is no padding
+                levels = np.where(np.isnan(levels), np.inf, levels)
+                sides[first, row, : len(levels)] = levels[:, 0]
+                sides[first + 1, row, : len(levels)] = levels[:, 1]
+    truncated = np.fromiter((book.is_truncated for book in books), dtype=np.bool_, count=len(books))
+    return BookGrid(sides[0], sides[1], sides[2], sides[3], truncated)
+
+
+def judge_many(grid: BookGrid) -> npt.NDArray[np.int8]:
+    """0: can be measured; else 1 + the place of the fault in FAULTS."""
+    has_bids, has_asks = (~np.isnan(p[:, 0]) for p in (grid.bid_price, grid.ask_price))
+    too_deep = np.zeros(len(has_bids), dtype=np.bool_)
+    if grid.bid_price.shape[1] > MOST_LEVELS:
+        for price in (grid.bid_price, grid.ask_price):
+            too_deep |= ~np.isnan(price[:, MOST_LEVELS:]).all(axis=1)
+    sides = (grid.bid_price, grid.bid_size, grid.ask_price, grid.ask_size)
+    not_a_size = np.logical_or.reduce(
+        [((side <= 0) | np.isinf(side)).any(axis=1) for side in sides]
+        + [
+            (np.isnan(price) != np.isnan(size)).any(axis=1)
+            for price, size in (sides[:2], sides[2:])
+        ]
+    )
+    with np.errstate(invalid="ignore"):
+        unordered = (np.diff(grid.bid_price, axis=1) >= 0).any(axis=1) | (
+            np.diff(grid.ask_price, axis=1) <= 0
+        ).any(axis=1)
+        crossed = grid.bid_price[:, 0] >= grid.ask_price[:, 0]
+    return np.select(
+        [
+            ~has_bids & ~has_asks,
+            ~has_bids | ~has_asks,
+            too_deep,
+            not_a_size,
+            unordered,
+            crossed,
+        ],
+        [np.int8(i) for i in range(1, 7)],
+        np.int8(0),
+    ).astype(np.int8)
+
+
+def measure_many(grid: BookGrid, usd_per_quote: Floats) -> MeasureGrid:
+    """Rows that `judge_many` refuses, or whose rate is no rate, are NaN throughout."""
+    rate = np.where((usd_per_quote > 0) & np.isfinite(usd_per_quote), usd_per_quote, np.nan)
+    rate = np.where(judge_many(grid) == 0, rate, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        bid, ask = grid.bid_price[:, 0], grid.ask_price[:, 0]
+        mid = np.where(np.isnan(rate), np.nan, (bid + ask) / 2)
+        bids = _depths(grid.bid_price, grid.bid_size, mid, rate)
+        asks = _depths(grid.ask_price, grid.ask_size, mid, rate)
+        buy = _slips(grid.ask_price, grid.ask_size, mid, rate)
+        sell = _slips(grid.bid_price, grid.bid_size, mid, rate)
+        near = bids[2] + asks[2]
+        return MeasureGrid(
+            mid=mid,
+            spread_bps=_BPS * (ask - bid) / mid,
+            bid_05_usd=bids[0],
+            ask_05_usd=asks[0],
+            bid_1_usd=bids[1],
+            ask_1_usd=asks[1],
+            bid_2_usd=bids[2],
+            ask_2_usd=asks[2],
+            slip_buy_1k_bps=buy[0],
+            slip_sell_1k_bps=sell[0],
+            slip_buy_10k_bps=buy[1],
+            slip_sell_10k_bps=sell[1],
+            imbalance=np.where(near == 0, 0.0, (bids[2] - asks[2]) / near),
+            usd_per_quote=rate,
+            is_truncated=grid.is_truncated,
+        )
+
+
+def _rises(prices: Sequence[Level]) -> bool:
+    return any(later[0] >= earlier[0] for earlier, later in pairwise(prices))
+
+
+def _depth(side: Sequence[Level], mid: float, within: float) -> float:
+    reach = within * mid * _EDGE
+    return sum(price * size for price, size in side if abs(price - mid) <= reach)
+
+
+def _depths(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Floats]:
+    value = price * size
+    away = np.abs(price - mid[:, None]) / mid[:, None]
+    return [
+        np.where(np.isnan(mid), np.nan, np.where(away <= within * _EDGE, value, 0).sum(axis=1))
+        * rate
+        for within in (0.005, 0.01, 0.02)
+    ]
+
+
+def _slips(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Floats]:
+    value = np.nan_to_num(price * size)
+    spent = np.cumsum(value, axis=1)
+    bought = np.cumsum(np.nan_to_num(size), axis=1)
+    rows = np.arange(len(mid))
+    answers = []
+    for amount_usd in (SMALL_USD, LARGE_USD):
+        amount = amount_usd / rate
+        fills = spent >= amount[:, None] * _FILLED
+        at = fills.argmax(axis=1)  # the level that fills it; 0 also where none does
+        base = (
+            bought[rows, at]
+            - np.nan_to_num(size)[rows, at]
+            + (amount - spent[rows, at] + value[rows, at]) / price[rows, at]
+        )
+        answers.append(np.where(fills.any(axis=1), _BPS * np.abs(amount / base / mid - 1), np.nan))
+    return answers

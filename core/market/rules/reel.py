@@ -1,0 +1,105 @@
+"""What changed of a gap, and how many gaps there were (docs/market.md#the-reel).
+
+Laws
+- The reel has a row when a gap changes by at least 1 bps, or starts or stops being actionable.
+- An episode begins above 25 bps, and ends when the gap was at or below for five minutes without a
+  break; what it does in between is the same episode.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from core.market.rules.arbitrage import ArbPair
+
+LEAST_CHANGE_BPS: Final = 1.0
+GAP_BPS: Final = 25.0
+ENDS_AFTER: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class ReelRow:
+    """`before_bps`: of the row before it; None: the first of the pair."""
+
+    buy_at: str
+    sell_at: str
+    at: datetime
+    gross_bps: float
+    before_bps: float | None
+    is_actionable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GapEpisode:
+    """`last_above_at`: the newest observation above 25 bps. `ended_at`: None: it goes on."""
+
+    began_at: datetime
+    last_above_at: datetime
+    peak_bps: float
+    was_actionable: bool
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class GapObservation:
+    at: datetime
+    gross_bps: float
+    is_actionable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStep:
+    """`ended`: the episode that this observation found ended. `going`: the one that goes on."""
+
+    ended: GapEpisode | None
+    going: GapEpisode | None
+
+
+def reel_row(last: ReelRow | None, seen: ArbPair, at: datetime) -> ReelRow | None:
+    """None: nothing to tell."""
+    if (
+        last is not None
+        and abs(seen.gross_bps - last.gross_bps) < LEAST_CHANGE_BPS
+        and seen.is_actionable == last.is_actionable
+    ):
+        return None
+    before = None if last is None else last.gross_bps
+    return ReelRow(seen.buy_at, seen.sell_at, at, seen.gross_bps, before, seen.is_actionable)
+
+
+def step_episode(going: GapEpisode | None, seen: GapObservation) -> EpisodeStep:
+    """After one more observation of the pair, not older than the last. `going`: without an end."""
+    is_above = seen.gross_bps > GAP_BPS
+    ended = None
+    if going is not None and seen.at - going.last_above_at >= ENDS_AFTER:
+        ended, going = replace(going, ended_at=going.last_above_at + ENDS_AFTER), None
+    if not is_above:
+        return EpisodeStep(ended, going)
+    if going is None:
+        began = GapEpisode(seen.at, seen.at, seen.gross_bps, seen.is_actionable, None)
+        return EpisodeStep(ended, began)
+    going = replace(
+        going,
+        last_above_at=seen.at,
+        peak_bps=max(going.peak_bps, seen.gross_bps),
+        was_actionable=going.was_actionable or seen.is_actionable,
+    )
+    return EpisodeStep(ended, going)
+
+
+def episodes(seen: Iterable[GapObservation]) -> tuple[GapEpisode, ...]:
+    """All of one pair's, from its observations in the order of time."""
+    found: list[GapEpisode] = []
+    step = EpisodeStep(None, None)
+    for one in seen:
+        step = step_episode(step.going, one)
+        if step.ended is not None:
+            found.append(step.ended)
+    return (*found, step.going) if step.going is not None else tuple(found)
+
+
+def actionable_share(seen: Sequence[GapObservation]) -> float | None:
+    """Of the observations with a gap above 25 bps; None: there was none."""
+    gaps = [one for one in seen if one.gross_bps > GAP_BPS]
+    return sum(one.is_actionable for one in gaps) / len(gaps) if gaps else None

@@ -1,0 +1,298 @@
+"""What a pair's minutes come to: two-hour figures, percentiles, health, bursts
+(docs/market.md#research).
+
+Laws
+- A bucket begins at an even hour UTC and ends before the next; it may be short, and says how short.
+- A percentile is a middle rank: 50 where all values are equal.
+- Unknown minutes of deposits and withdrawals are in neither part of a share.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+BUCKET_US: Final = 7_200_000_000
+MINUTES_IN_BUCKET: Final = 120
+GAP_FROM: Final = timedelta(minutes=3)
+BURST_COOLDOWN: Final = timedelta(minutes=10)
+BURST_SAMPLES: Final = 60
+LEAST_MOVE_BPS: Final = 50.0
+_BPS: Final = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class MinuteColumns:
+    """One listing's minutes, in the order of time. NaN: unknown. can_*: 1, 0 or NaN."""
+
+    ts_us: npt.NDArray[np.int64]
+    mid: Floats
+    spread_bps: Floats
+    depth_1_usd: Floats
+    depth_2_usd: Floats
+    slip_1k_bps: Floats
+    slip_10k_bps: Floats
+    volume_24h_usd: Floats
+    can_deposit: Floats
+    can_withdraw: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PairKpi:
+    """Two hours of a listing; None: not known in any of its minutes.
+
+    rv: the root of the sum of squared log returns from minute to minute. *_open: the share of known
+    minutes. coverage: minutes / 120.
+    """
+
+    begins_us: int
+    n: int
+    open: float
+    high: float
+    low: float
+    close: float
+    spread_p5_bps: float
+    spread_p50_bps: float
+    spread_p95_bps: float
+    depth_1_usd: float | None
+    depth_2_usd: float | None
+    slip_1k_bps: float | None
+    slip_10k_bps: float | None
+    volume_24h_usd: float | None
+    rv: float
+    deposit_open: float | None
+    withdraw_open: float | None
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairPercentiles:
+    """Of the newest value; 0 to 100. None: nothing to compare with."""
+
+    own: float | None
+    peers: float | None
+
+
+class BurstTrigger(StrEnum):
+    MOVE = "move"
+    SPREAD = "spread"
+    DEPTH = "depth"
+
+
+@dataclass(frozen=True, slots=True)
+class BurstFacts:
+    """Of the newest minute against the 24 hours before. sigma_bps: of one-minute returns."""
+
+    return_bps: float
+    sigma_bps: float
+    spread_bps: float
+    spread_median_bps: float
+    depth_usd: float
+    depth_median_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class BurstSample:
+    at: datetime
+    mid: float
+    spread_bps: float
+    depth_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class BurstSummary:
+    """recovery_s: from the first sample to the first from which on nothing would trigger; None: not
+    within the capture.
+    """
+
+    trigger: BurstTrigger
+    began_at: datetime
+    max_move_bps: float
+    max_spread_bps: float
+    min_depth_usd: float
+    recovery_s: float | None
+    samples: int
+
+
+class FeedStatus(StrEnum):
+    OK = "ok"
+    DEGRADED = "degraded"
+    STALE = "stale"
+    NO_DATA = "no_data"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedGap:
+    begins_at: datetime
+    ends_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DataHealth:
+    """staleness_s: since the newest sample. clock_skew_ms: the median of receipt less venue time.
+    rejected: by reason, books that were no sample. gaps: of three minutes and more.
+    """
+
+    status: FeedStatus
+    expected: int
+    received: int
+    coverage: float
+    gaps: tuple[FeedGap, ...]
+    staleness_s: float | None
+    clock_skew_ms: float | None
+    rejected: Mapping[str, int]
+
+
+def kpi_2h(minutes: MinuteColumns) -> tuple[PairKpi, ...]:
+    """Minutes without a mid or spread are no minutes; buckets without one are left out."""
+    kept = ~(np.isnan(minutes.mid) | np.isnan(minutes.spread_bps))
+    if not kept.any():
+        return ()
+    bucket = minutes.ts_us[kept] // BUCKET_US
+    begins = np.flatnonzero(np.r_[True, bucket[1:] != bucket[:-1]])
+    ends = np.r_[begins[1:], len(bucket)]
+    places = np.flatnonzero(kept)
+    return tuple(
+        _kpi(minutes, places[begin:end], int(bucket[begin]) * BUCKET_US)
+        for begin, end in zip(begins, ends, strict=True)
+    )
+
+
+def percentiles(value: float, history: Sequence[float], peers: Sequence[float]) -> PairPercentiles:
+    return PairPercentiles(rank(value, history), rank(value, peers))
+
+
+def rank(value: float, among: Sequence[float]) -> float | None:
+    """100 (below + equal / 2) / all."""
+    if not among:
+        return None
+    below = sum(one < value for one in among)
+    equal = sum(one == value for one in among)
+    return 100 * (below + equal / 2) / len(among)
+
+
+def burst_trigger(
+    facts: BurstFacts, last_began_at: datetime | None, now: datetime
+) -> BurstTrigger | None:
+    """None: nothing unusual, or less than ten minutes after the last capture began."""
+    if last_began_at is not None and now - last_began_at < BURST_COOLDOWN:
+        return None
+    if abs(facts.return_bps) > max(LEAST_MOVE_BPS, 4 * facts.sigma_bps):
+        return BurstTrigger.MOVE
+    if facts.spread_bps > 3 * facts.spread_median_bps:
+        return BurstTrigger.SPREAD
+    return BurstTrigger.DEPTH if facts.depth_usd < 0.4 * facts.depth_median_usd else None
+
+
+def burst_summary(
+    trigger: BurstTrigger, facts: BurstFacts, samples: Sequence[BurstSample]
+) -> BurstSummary:
+    """`samples`: at least one, in the order of time. Moves are counted from the first."""
+    first = samples[0]
+    threshold = max(LEAST_MOVE_BPS, 4 * facts.sigma_bps)
+    moves = [_BPS * abs(one.mid / first.mid - 1) for one in samples]
+    is_calm = [
+        move <= threshold
+        and one.spread_bps <= 3 * facts.spread_median_bps
+        and one.depth_usd >= 0.4 * facts.depth_median_usd
+        for move, one in zip(moves, samples, strict=True)
+    ]
+    calm_from = len(samples)
+    while calm_from > 0 and is_calm[calm_from - 1]:
+        calm_from -= 1
+    return BurstSummary(
+        trigger=trigger,
+        began_at=first.at,
+        max_move_bps=max(moves),
+        max_spread_bps=max(one.spread_bps for one in samples),
+        min_depth_usd=min(one.depth_usd for one in samples),
+        recovery_s=None
+        if calm_from == len(samples)
+        else (samples[calm_from].at - first.at).total_seconds(),
+        samples=len(samples),
+    )
+
+
+def data_health(
+    received_at: Sequence[datetime],
+    skews_ms: Sequence[float],
+    rejected: Mapping[str, int],
+    since: datetime,
+    now: datetime,
+    cadence: timedelta = timedelta(minutes=1),
+) -> DataHealth:
+    """Of [since, now]. `received_at`: in the order of time. Stale: nothing for three cadences, at
+    least three minutes. Degraded: less than 80 % of the samples, more than 5 % rejected, or a clock
+    that is off by more than 5 seconds.
+    """
+    expected = max(int((now - since) / cadence), 1)
+    received, refused = len(received_at), sum(rejected.values())
+    least_gap = max(GAP_FROM, 3 * cadence)
+    edges = (since, *received_at, now)
+    gaps = tuple(FeedGap(begin, end) for begin, end in pairwise(edges) if end - begin >= least_gap)
+    coverage = min(received / expected, 1.0)
+    skew_ms = float(np.median(skews_ms)) if skews_ms else None
+    if not received:
+        status = FeedStatus.NO_DATA
+    elif now - received_at[-1] >= least_gap:
+        status = FeedStatus.STALE
+    elif (
+        coverage < 0.8
+        or refused > 0.05 * (received + refused)
+        or (skew_ms is not None and abs(skew_ms) > 5_000)
+    ):
+        status = FeedStatus.DEGRADED
+    else:
+        status = FeedStatus.OK
+    return DataHealth(
+        status=status,
+        expected=expected,
+        received=received,
+        coverage=coverage,
+        gaps=gaps,
+        staleness_s=(now - received_at[-1]).total_seconds() if received else None,
+        clock_skew_ms=skew_ms,
+        rejected=dict(rejected),
+    )
+
+
+def _kpi(minutes: MinuteColumns, rows: npt.NDArray[np.intp], begins_us: int) -> PairKpi:
+    mid, spread = minutes.mid[rows], minutes.spread_bps[rows]
+    p5, p50, p95 = (float(p) for p in np.percentile(spread, (5, 50, 95)))
+    return PairKpi(
+        begins_us=begins_us,
+        n=len(rows),
+        open=float(mid[0]),
+        high=float(mid.max()),
+        low=float(mid.min()),
+        close=float(mid[-1]),
+        spread_p5_bps=p5,
+        spread_p50_bps=p50,
+        spread_p95_bps=p95,
+        depth_1_usd=_median(minutes.depth_1_usd[rows]),
+        depth_2_usd=_median(minutes.depth_2_usd[rows]),
+        slip_1k_bps=_median(minutes.slip_1k_bps[rows]),
+        slip_10k_bps=_median(minutes.slip_10k_bps[rows]),
+        volume_24h_usd=_median(minutes.volume_24h_usd[rows]),
+        rv=float(np.sqrt(np.square(np.diff(np.log(mid))).sum())),
+        deposit_open=_mean(minutes.can_deposit[rows]),
+        withdraw_open=_mean(minutes.can_withdraw[rows]),
+        coverage=min(len(rows) / MINUTES_IN_BUCKET, 1.0),
+    )
+
+
+def _median(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else None
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None

@@ -1,0 +1,483 @@
+"""A live exchange behind the port, through ccxt. Keys are optional and only read.
+
+ccxt parses books, tickers and candles; what it does not say of markets, networks and notices is
+read from the venue's own rows (quirks/).
+"""
+
+import asyncio
+import hashlib
+import importlib
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from ccxt.base.errors import BadResponse, BaseError, DDoSProtection, NetworkError, RequestTimeout
+
+from core.listings.rules import TICKER_PATTERN
+from core.market.facts import (
+    Book,
+    Candle,
+    Market,
+    NetworkStatus,
+    Notice,
+    Source,
+    Ticker,
+    VenueFault,
+)
+from indexer.venues.chains import chain_of, is_own_coin
+from indexer.venues.port import (
+    MAX_CANDLES,
+    MAX_FAULTS,
+    MAX_LEVELS,
+    MAX_MARKETS,
+    MAX_NETWORKS,
+    MAX_NOTICES,
+    MAX_TITLE,
+    Capabilities,
+    Parsed,
+    VenueError,
+    VenueErrorReason,
+)
+from indexer.venues.quirks.base import STABLECOINS, NetworkRow, NoticeRow, RawCall
+from indexer.venues.quirks.registry import QUIRKS
+from indexer.venues.quirks.titles import bases_in, kind_of, scope_of
+from indexer.venues.reading import (
+    Row,
+    RowError,
+    needed_text,
+    number_of,
+    positive_in,
+    row_of,
+    rows_in,
+    shortened,
+    time_of_ms,
+)
+from indexer.venues.transport import Transport, client_class
+
+CALL_S: Final = 20.0  # a call with all its requests
+REQUEST_MS: Final = 10_000
+_TICKER: Final = re.compile(TICKER_PATTERN)
+_QUERY: Final = re.compile(r"\?\S*")
+# What ccxt's parser raises for an answer of another shape: it reads dicts and lists as they come.
+_SHAPE: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VenueKeys:
+    """Of an account with permission to read, and nothing else."""
+
+    api_key: str
+    secret: str
+    password: str = ""
+
+
+class CcxtVenue:
+    def __init__(
+        self,
+        exchange: str,
+        transport: Transport,
+        now: Callable[[], datetime],
+        *,
+        source: Source = Source.LIVE,
+        keys: VenueKeys | None = None,
+    ) -> None:
+        self.exchange, self.source = exchange, source
+        self._quirks = QUIRKS[exchange]
+        self.capabilities: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
+        self._transport, self._now, self._has_keys = transport, now, keys is not None
+        is_paced = source is Source.LIVE
+        self._client = _client(exchange, transport, self._quirks.options, keys, is_paced)
+        self._others: dict[str, Any] = {}
+        self._is_paced = is_paced
+        self._symbols: dict[str, str] = {}  # native id -> ccxt's symbol
+        self._ids: dict[str, str] = {}
+        self._bases: frozenset[str] = frozenset()
+
+    async def markets(self) -> Parsed[Market]:
+        found = await self._call(self._client.fetch_markets(dict(self._quirks.market_params)))
+        rows = self._listed(found, MAX_MARKETS * 4)
+        spot = [one for one in rows if not isinstance(one, dict) or one.get("spot") is True]
+        if len(spot) > MAX_MARKETS:
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, f"{len(spot)} markets")
+        answer = _parsed(spot, self._market, lambda one: row_of(one).get("id"))
+        if spot and not answer.values:
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no market can be read")
+        good = {one.native_id for one in answer.values}
+        named = [one for one in spot if self._native_id(row_of(one)) in good]
+        self._known(named)
+        return answer
+
+    async def networks(self) -> Parsed[NetworkStatus] | None:
+        wanted = self._quirks.networks
+        if wanted is None or (wanted.call.needs_key and not self._has_keys):
+            return None
+        rows = await self._raw(wanted.call)
+        answer = _parsed(
+            rows, lambda row: [self._network(one) for one in wanted.read(row_of(row))], _about_row
+        )
+        statuses = tuple(one for group in answer.values for one in group)
+        if len(statuses) > MAX_NETWORKS or (rows and not statuses):
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, f"{len(statuses)} networks")
+        return Parsed(statuses, answer.faults)
+
+    async def tickers(self) -> Parsed[Ticker]:
+        await self._needed()
+        found = await self._call(self._client.fetch_tickers())
+        rows = row_of(found) if isinstance(found, dict) else {}
+        known = [one for symbol, one in rows.items() if symbol in self._ids]
+        answer = _parsed(known[:MAX_MARKETS], self._ticker, lambda one: row_of(one).get("symbol"))
+        if not answer.values:
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no ticker of a known market")
+        return answer
+
+    async def book(self, native_id: str, levels: int) -> Book:
+        symbol = await self._symbol(native_id)
+        limit = self._limit(levels)
+        found = await self._call(self._client.fetch_order_book(symbol, limit))
+        return self._understood(lambda: self._book(native_id, found, limit))
+
+    async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
+        if len(native_ids) > self.capabilities.books_a_call:
+            raise self._error(VenueErrorReason.REFUSED, "too many books for one call")
+        if self.capabilities.books_a_call == 1:
+            return Parsed(tuple([await self.book(one, levels) for one in native_ids]))
+        symbols = {await self._symbol(one): one for one in native_ids}
+        limit = self._limit(levels)
+        found = await self._call(self._client.fetch_order_books(list(symbols), limit))
+        rows = self._understood(lambda: row_of(found))
+        missing = [
+            VenueFault("no_book", one) for symbol, one in symbols.items() if symbol not in rows
+        ]
+        there = [(one, rows[symbol]) for symbol, one in symbols.items() if symbol in rows]
+        answer = _parsed(there, lambda one: self._book(one[0], one[1], limit), lambda one: one[0])
+        return Parsed(answer.values, (*missing, *answer.faults))
+
+    async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
+        if not self._quirks.has_candles:
+            return None
+        symbol = await self._symbol(native_id)
+        since_ms, most = int(since.timestamp() * 1_000), min(limit, MAX_CANDLES)
+        found = await self._call(self._client.fetch_ohlcv(symbol, "1m", since_ms, most))
+        answer = _parsed(self._listed(found, MAX_CANDLES * 2)[:most], _candle, lambda one: "candle")
+        return Parsed(tuple(sorted(answer.values, key=lambda one: one.at)), answer.faults)
+
+    async def notices(self, since: datetime) -> Parsed[Notice] | None:
+        if not self.capabilities.notices:
+            return None
+        await self._needed()
+        now = self._now()
+        values: dict[str, Notice] = {}
+        faults: list[VenueFault] = []
+        for wanted in self._quirks.notices:
+            if wanted.call.needs_key and not self._has_keys:
+                continue
+            rows = await self._raw(wanted.call)
+            answer = _parsed(rows, _of_rows(wanted.read), _about_row)
+            faults += answer.faults
+            for read in answer.values:
+                if read is not None and since <= read.published_at <= now:
+                    notice = self._notice(read)
+                    values[notice.id] = notice
+        ordered = sorted(values.values(), key=lambda one: (one.published_at, one.id))
+        return Parsed(tuple(ordered[:MAX_NOTICES]), tuple(faults[:MAX_FAULTS]))
+
+    async def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
+        symbol = await self._symbol(native_id)
+        while True:
+            found = await self._call(self._client.watch_order_book(symbol))
+            yield self._understood(partial(self._book, native_id, found, None))
+
+    async def close(self) -> None:
+        for client in (self._client, *self._others.values()):
+            await client.close()
+        await self._transport.close()
+
+    # --- calls
+
+    async def _call(self, called: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(CALL_S):
+                return await called
+        except (RequestTimeout, TimeoutError) as error:
+            raise self._error(VenueErrorReason.TIMEOUT, error) from error
+        except DDoSProtection as error:  # ccxt's RateLimitExceeded is one
+            raise self._error(VenueErrorReason.RATE_LIMITED, error) from error
+        except NetworkError as error:
+            raise self._error(VenueErrorReason.UNREACHABLE, error) from error
+        except BadResponse as error:
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, error) from error
+        except BaseError as error:
+            raise self._error(VenueErrorReason.REFUSED, error) from error
+        except (*_SHAPE, RecursionError) as error:
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, type(error).__name__) from error
+
+    async def _raw(self, call: RawCall) -> list[object]:
+        client = self._client
+        if call.ccxt_class is not None:
+            client = self._others.get(call.ccxt_class) or _client(
+                call.ccxt_class, self._transport, {}, None, self._is_paced
+            )
+            self._others[call.ccxt_class] = client
+        found = await self._call(getattr(client, call.method)(dict(call.params)))
+        return self._understood(lambda: call.rows(found))
+
+    def _understood(self, read: Callable[[], R]) -> R:
+        try:
+            return read()
+        except RowError as error:
+            detail = f"{error.what} {error.about}".strip()
+            raise self._error(VenueErrorReason.NOT_UNDERSTOOD, detail) from error
+
+    def _listed(self, found: object, limit: int) -> list[object]:
+        return self._understood(lambda: rows_in(found, limit))
+
+    def _error(self, reason: VenueErrorReason, detail: object) -> VenueError:
+        """Without the query of a URL, which holds the key and the signature of a private call."""
+        return VenueError(reason, self.exchange, shortened(_QUERY.sub("", str(detail)), 300))
+
+    # --- markets
+
+    async def _needed(self) -> None:
+        if not self._symbols:
+            await self.markets()
+
+    async def _symbol(self, native_id: str) -> str:
+        await self._needed()
+        symbol = self._symbols.get(native_id)
+        if symbol is None:
+            raise self._error(VenueErrorReason.REFUSED, f"no market {shortened(native_id)}")
+        return symbol
+
+    def _known(self, rows: Iterable[object]) -> None:
+        """Tell ccxt of the markets that could be read, each with a symbol of its own: where two have
+        one, the second keeps its id as its symbol.
+        """
+        self._symbols, self._ids, told = {}, {}, []
+        for one in rows:
+            row = dict(row_of(one))
+            native_id = self._native_id(row)
+            if row["symbol"] in self._ids:
+                row["symbol"] = native_id
+            self._symbols[native_id] = row["symbol"]
+            self._ids[row["symbol"]] = native_id
+            told.append(row)
+        self._bases = frozenset(str(one["baseId"]) for one in told)
+        self._client.set_markets(told)
+
+    def _native_id(self, row: Row) -> str:
+        if self._quirks.names_pairs:
+            return needed_text(row, "id")
+        return f"{needed_text(row, 'baseId')}/{needed_text(row, 'quoteId')}"
+
+    def _market(self, value: object) -> Market:
+        row = row_of(value)
+        info = row.get("info")
+        flags = self._quirks.flags(info if isinstance(info, dict) else {})
+        native_base, native_quote = needed_text(row, "baseId"), needed_text(row, "quoteId")
+        base, quote = self._ticker_of(native_base), self._ticker_of(native_quote)
+        is_stable = base in STABLECOINS
+        return Market(
+            exchange=self.exchange,
+            native_id=self._native_id(row),
+            native_base=native_base,
+            native_quote=native_quote,
+            base=base,
+            quote=quote,
+            status=flags.status,
+            asset_class="stablecoin" if is_stable else flags.asset_class,
+            has_st_tag=flags.has_st_tag,
+            has_caution=flags.has_caution,
+            listed_at=time_of_ms(row.get("created")),
+            min_size_quote=_smallest(row),
+        )
+
+    def _ticker_of(self, native: str) -> str:
+        """Errors: RowError for one that could not stand in a path."""
+        ticker = self._quirks.tickers.get(native, native).upper()
+        if not _TICKER.fullmatch(ticker):
+            raise RowError("unusable_ticker", native)
+        return ticker
+
+    def _network(self, one: NetworkRow) -> NetworkStatus:
+        chain = f"unknown:{self.exchange}" if one.chain is None else chain_of(one.chain)
+        ticker = self._quirks.tickers.get(one.native_base, one.native_base).upper()
+        return NetworkStatus(
+            exchange=self.exchange,
+            native_base=one.native_base,
+            chain=chain,
+            can_deposit=one.can_deposit,
+            can_withdraw=one.can_withdraw,
+            contract=one.contract,
+            is_native=one.contract is None and is_own_coin(chain, ticker),
+            withdraw_fee=one.withdraw_fee,
+        )
+
+    # --- values
+
+    def _ticker(self, value: object) -> Ticker:
+        row = row_of(value)
+        return Ticker(
+            exchange=self.exchange,
+            native_id=self._ids[str(row.get("symbol"))],
+            last=positive_in(row, "last"),
+            bid=positive_in(row, "bid"),
+            ask=positive_in(row, "ask"),
+            volume_24h_quote=_volume(row),
+            at=time_of_ms(row.get("timestamp")),
+        )
+
+    def _limit(self, levels: int) -> int:
+        """The least that the venue may be asked for and that is enough."""
+        return next((one for one in self._quirks.levels if one >= levels), self._quirks.levels[-1])
+
+    def _book(self, native_id: str, value: object, limit: int | None) -> Book:
+        row = row_of(value)
+        bids, asks = _side(row.get("bids")), _side(row.get("asks"))
+        most = min(limit or self.capabilities.max_book_levels, MAX_LEVELS)
+        return Book(
+            exchange=self.exchange,
+            native_id=native_id,
+            bids=bids[:MAX_LEVELS],
+            asks=asks[:MAX_LEVELS],
+            at=time_of_ms(row.get("timestamp")),
+            received_at=self._now(),
+            is_truncated=max(len(bids), len(asks)) >= most,
+        )
+
+    def _notice(self, read: NoticeRow) -> Notice:
+        title = shortened(read.title, MAX_TITLE)
+        told = (
+            read.id
+            or hashlib.sha256(
+                f"{read.published_at.isoformat()}\x1f{read.title}".encode()
+            ).hexdigest()
+        )
+        return Notice(
+            exchange=self.exchange,
+            id=told[:80],
+            kind=read.kind or kind_of(title),
+            scope=read.scope or scope_of(title),
+            native_bases=read.native_bases or bases_in(title, self._bases),
+            title=title,
+            url=read.url,
+            published_at=read.published_at,
+            effective_at=read.effective_at,
+        )
+
+
+def _client(
+    name: str,
+    transport: Transport,
+    options: Mapping[str, Any],
+    keys: VenueKeys | None,
+    is_paced: bool,
+) -> Any:
+    made = client_class(getattr(importlib.import_module(f"ccxt.pro.{name}"), name), transport)
+    settings: dict[str, Any] = {
+        "enableRateLimit": is_paced,
+        "timeout": REQUEST_MS,
+        "options": {"warnOnFetchOpenOrdersWithoutSymbol": False, **options},
+    }
+    if keys is not None:
+        settings |= {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password}
+    return made(settings)
+
+
+def _parsed(
+    rows: Iterable[object], read: Callable[[Any], R], about: Callable[[Any], object]
+) -> Parsed[R]:
+    """Each row by itself. A row that `read` refuses is a fault; so is one of a shape that it did not
+    expect.
+    """
+    values: list[R] = []
+    faults: list[VenueFault] = []
+    left_out = 0
+    for row in rows:
+        try:
+            values.append(read(row))
+        except RowError as error:
+            fault = VenueFault(error.what, _named(row, about) or error.about)
+        except _SHAPE as error:
+            fault = VenueFault("another_shape", _named(row, about), {"error": type(error).__name__})
+        else:
+            continue
+        if len(faults) < MAX_FAULTS - 1:
+            faults.append(fault)
+        else:
+            left_out += 1
+    if left_out:
+        faults.append(VenueFault("more_faults", str(left_out)))
+    return Parsed(tuple(values), tuple(faults))
+
+
+def _of_rows(read: Callable[[Row], R]) -> Callable[[object], R]:
+    return lambda row: read(row_of(row))
+
+
+def _named(row: object, about: Callable[[Any], object]) -> str:
+    try:
+        return shortened(about(row) or "")
+    except RowError:
+        return ""
+
+
+def _about_row(row: object) -> object:
+    found = row_of(row)
+    return next(
+        (
+            found[one]
+            for one in ("coin", "currency", "ccy", "symbol", "id", "title", "key")
+            if one in found
+        ),
+        "",
+    )
+
+
+def _side(value: object) -> tuple[tuple[float, float], ...]:
+    """NaN and what is not above zero are left to who judges the book; what is no number at all is
+    none. Errors: RowError.
+    """
+    if not isinstance(value, list):
+        raise RowError("not_a_list", "book")
+    levels = []
+    for one in value[: MAX_LEVELS + 1]:
+        if not isinstance(one, list | tuple) or len(one) < 2:
+            raise RowError("not_a_level", one)
+        price, size = one[0], one[1]
+        if not isinstance(price, int | float) or not isinstance(size, int | float):
+            raise RowError("not_a_number", one)
+        levels.append((float(price), float(size)))
+    return tuple(levels)
+
+
+def _candle(value: object) -> Candle:
+    if not isinstance(value, list) or len(value) < 6:
+        raise RowError("not_a_candle", value)
+    at, numbers = time_of_ms(value[0]), [number_of(one) for one in value[1:6]]
+    if at is None or any(one is None or one < 0 for one in numbers) or 0 in numbers[:4]:
+        raise RowError("not_a_candle", value)
+    first, high, low, last, volume = (float(one) for one in numbers if one is not None)
+    if not low <= min(first, last) <= max(first, last) <= high:
+        raise RowError("candle_out_of_order", value[0])
+    return Candle(at.astimezone(UTC), first, high, low, last, volume)
+
+
+def _volume(row: Row) -> float | None:
+    """In the quote; of the base's where the venue gives no other."""
+    quote = number_of(row.get("quoteVolume"))
+    if quote is None:
+        base, last = number_of(row.get("baseVolume")), number_of(row.get("last"))
+        quote = None if base is None or last is None else base * last
+    return quote if quote is not None and quote >= 0 else None
+
+
+def _smallest(row: Row) -> float | None:
+    limits = row.get("limits")
+    cost = limits.get("cost") if isinstance(limits, dict) else None
+    return positive_in(cost, "min") if isinstance(cost, dict) else None

@@ -1,0 +1,135 @@
+"""Single values out of a venue's rows. What is missing, or of another kind than expected, is None:
+never false, never zero.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from indexer.venues.port import MAX_ID
+
+Row = Mapping[str, Any]
+
+_TRUE: Final = ("true", "1")
+_FALSE: Final = ("false", "0")
+_FIRST_MS: Final = 1_230_000_000_000  # no exchange is older than 2009
+_LAST_MS: Final = 4_102_444_800_000  # 2100
+
+
+class RowError(Exception):
+    """A row that cannot be taken. `what`: snake_case."""
+
+    def __init__(self, what: str, about: object = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.about = shortened(about)
+
+
+def shortened(value: object, limit: int = MAX_ID) -> str:
+    """A text of the outside, for a log or a fault: printable, and cut."""
+    return "".join(sign if sign.isprintable() else " " for sign in str(value)[:limit])
+
+
+def row_of(value: object) -> Row:
+    """Errors: RowError for anything but an object."""
+    if not isinstance(value, dict):
+        raise RowError("not_an_object", type(value).__name__)
+    return value
+
+
+def rows_in(value: object, limit: int) -> list[object]:
+    """Errors: RowError for anything but a list of at most `limit`."""
+    if not isinstance(value, list):
+        raise RowError("not_a_list", type(value).__name__)
+    if len(value) > limit:
+        raise RowError("too_many_rows", len(value))
+    return value
+
+
+def at_path(value: object, *keys: str) -> object:
+    for key in keys:
+        value = row_of(value).get(key)
+    return value
+
+
+def text_in(row: Row, key: str, limit: int = MAX_ID) -> str | None:
+    """None where it is missing or empty. Errors: RowError for a text that is too long."""
+    value = row.get(key)
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        return None
+    if len(str(value)) > limit:
+        raise RowError("text_too_long", key)
+    return str(value)
+
+
+def needed_text(row: Row, key: str) -> str:
+    """Errors: RowError where it is missing, empty, too long or not printable ASCII."""
+    value = text_in(row, key)
+    if value is None:
+        raise RowError("missing_text", key)
+    if not value.isascii() or not value.isprintable():
+        raise RowError("not_printable", value)
+    return value
+
+
+def flag_in(row: Row, key: str) -> bool | None:
+    """True, 1, "true" and "1"; and their opposites."""
+    value = row.get(key)
+    if isinstance(value, bool):
+        return value
+    written = str(value).lower() if isinstance(value, int | str) else ""
+    return True if written in _TRUE else False if written in _FALSE else None
+
+
+def opposite(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def number_of(value: object) -> float | None:
+    """Finite, of a number or its text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def number_in(row: Row, key: str) -> float | None:
+    return number_of(row.get(key))
+
+
+def positive_in(row: Row, key: str) -> float | None:
+    found = number_in(row, key)
+    return found if found is not None and found > 0 else None
+
+
+def amount_in(row: Row, key: str) -> float | None:
+    """Zero or more."""
+    found = number_in(row, key)
+    return found if found is not None and found >= 0 else None
+
+
+def time_of_ms(value: object) -> datetime | None:
+    found = number_of(value)
+    if found is None or not _FIRST_MS <= found <= _LAST_MS:
+        return None
+    return datetime.fromtimestamp(int(found) / 1_000, UTC)
+
+
+def time_of_s(value: object) -> datetime | None:
+    found = number_of(value)
+    return None if found is None else time_of_ms(found * 1_000)
+
+
+def time_of_iso(value: object) -> datetime | None:
+    """Text with an offset: without one a time is unknown."""
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return None if found.tzinfo is None else found.astimezone(UTC)
