@@ -124,10 +124,8 @@ class Answer(Generic[AnswerT]):
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it
-    needs one.
-
-    `cost`: credits, where the body decides what is charged; None: the operation's price.
+    """A call that fixes a refusal: an operation's key, ids for its path, a valid body if it needs
+    one, and the credits that this body costs (None: the operation's price).
     """
 
     key: str

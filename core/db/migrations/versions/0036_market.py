@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0036"
-down_revision = "0032"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
