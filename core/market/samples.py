@@ -49,11 +49,11 @@ _FAULTS: Final = text(
 
 @dataclass(frozen=True, slots=True)
 class SampleBatch:
-    """Looks of one minute at listings of one venue, a row each. `measures`: NaN throughout where
+    """Looks at listings of one venue, a row each. `minutes_us`: since 1970. `measures`: NaN throughout where
     `faults` has why. can_: 1, 0, or -1 for unknown. `venue_at_us`: -1: the venue gave no time.
     """
 
-    minute: datetime
+    minutes_us: npt.NDArray[np.int64]
     listing_ids: npt.NDArray[np.int64]
     every_s: npt.NDArray[np.int64]
     measures: MeasureGrid
@@ -66,17 +66,23 @@ class SampleBatch:
     faults: Sequence[str | None]
 
 
-def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
-    """Add the samples and show them; how many. Errors: the database's; a minute that has no
-    partition, or a listing that was sampled in it already.
+def write(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> int:
+    """Add the samples of one minute and show them; how many.
+
+    Errors: the database's; a minute that has no partition, or a listing that was sampled in it
+    already.
     """
     count = copy_samples(session, batch)
     if count:
-        named = {"ts": batch.minute, "ids": batch.listing_ids.tolist(), "now": now}
-        session.execute(_SHOW, named)
-        if any(fault is not None for fault in batch.faults):
-            session.execute(_FAULTS, named)
+        show(session, minute, batch.listing_ids.tolist(), now)
     return count
+
+
+def show(session: WriteSession, minute: datetime, ids: Sequence[int], now: datetime) -> None:
+    """What this minute's samples of these listings say."""
+    named = {"ts": minute, "ids": list(ids), "now": now}
+    session.execute(_SHOW, named)
+    session.execute(_FAULTS, named)
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
@@ -91,10 +97,9 @@ def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
     def measured(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return np.where(is_fault, np.nan, values)
 
-    minute_us = np.full(count, copying.unix_us(batch.minute))
     return {
         "listing_id": copying.integers(batch.listing_ids),
-        "ts": copying.times(minute_us),
+        "ts": copying.times(batch.minutes_us),
         "every_s": copying.integers(batch.every_s, bits=32),
         "fault": copying.words(batch.faults),
         **{name: copying.floats(measured(getattr(batch.measures, name))) for name in MEASURES},

@@ -240,3 +240,16 @@ class MarketWci(Base):
     definition: Mapped[str] = mapped_column(Text)
     figures: Mapped[dict[str, Any]]
     computed_at: Mapped[datetime]
+
+
+class MarketHistory(Base):
+    """One row: the simulated past that was imported; the same world is found again by it."""
+
+    __tablename__ = "market_history"
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    seed: Mapped[int]
+    origin: Mapped[datetime]
+    size: Mapped[int]
+    imported_at: Mapped[datetime]

@@ -37,6 +37,7 @@ PARTS = "market_parts"  # the schema of partitions
 MarketBurst = scan_tables.MarketBurst
 MarketGap, MarketGapChange = scan_tables.MarketGap, scan_tables.MarketGapChange
 MarketGapEpisode, MarketGapHour = scan_tables.MarketGapEpisode, scan_tables.MarketGapHour
+MarketHistory = scan_tables.MarketHistory
 MarketOnchain, MarketScanRun = scan_tables.MarketOnchain, scan_tables.MarketScanRun
 MarketSpread, MarketSummary = scan_tables.MarketSpread, scan_tables.MarketSummary
 MarketVenueState, MarketWci = scan_tables.MarketVenueState, scan_tables.MarketWci

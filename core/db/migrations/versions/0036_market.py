@@ -160,7 +160,7 @@ TABLES = (
     *("market_outcome", "market_notice", "transfer_event", "network_status"),
     *("asset_state", "listing_state", "onchain_day", "microburst"),
     *("arb_hour", "arb_episode", "arb_change", "arb_multi", "arb_observation"),
-    *("scan_run", "venue_state", "market_summary", "market_tag", "market_count"),
+    *("scan_run", "venue_state", "market_summary", "market_history", "market_tag", "market_count"),
     *("grade_hour", "snap_2h", "snap_1m", "market_listing", "market_asset"),
 )
 

@@ -65,6 +65,16 @@ CREATE TABLE market_count (
     CONSTRAINT pk_market_count PRIMARY KEY (name)
 );
 
+CREATE TABLE market_history (
+    id INTEGER NOT NULL,
+    seed BIGINT NOT NULL,
+    origin TIMESTAMP WITH TIME ZONE NOT NULL,
+    size BIGINT NOT NULL,
+    imported_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_market_history PRIMARY KEY (id),
+    CONSTRAINT ck_market_history_one_row CHECK (id = 1)
+);
+
 CREATE TABLE market_notice (
     id BIGINT GENERATED ALWAYS AS IDENTITY,
     exchange TEXT NOT NULL,

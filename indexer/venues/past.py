@@ -1,0 +1,283 @@
+"""The simulated past, brought into an empty database at once (docs/market-store.md#history).
+
+    world --> listings, networks --> snap_2h (90 days) --> grade_hour --> notices, outcomes
+                                 --> snap_1m (a day, each 5 minutes) --> listing_state
+                                 --> warnings, by the rules that live ones are issued by, into the ledger
+
+Law: it happens once, into a database without market data, in one transaction. All of it is marked
+as simulated; the warnings as imported.
+"""
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from core.db.engine import WriteSession
+from core.market import copying, history, networks, outcomes, parts, queries, samples
+from core.market.facts import Market, MarketStatus, Source
+from core.market.rules.book import MeasureGrid
+from core.market.rules.notices import TagSighting
+from core.market.tables import MarketGrade, MarketRollup
+from indexer.venues.fx import PAR
+from indexer.venues.past_warnings import warnings_of
+from indexer.venues.sim.columns import SimColumns, columns
+from indexer.venues.sim.history import BUCKET_S, SimBuckets, bucket_starts, buckets
+from indexer.venues.sim.venue import SimVenue
+from indexer.venues.sim.world import SimListing, SimWorld
+
+SAMPLE_S: Final = 300
+BUCKETS_30_DAYS: Final = 360
+DAY_S: Final = 86_400
+ROLLED: Final = (
+    *("open", "high", "low", "close", "usd_per_quote", "spread_p5_bps", "spread_p50_bps"),
+    *("spread_p95_bps", "depth_1_usd", "depth_2_usd", "slip_1k_bps", "slip_10k_bps"),
+    *("volume_24h_usd", "rv", "deposit_share", "withdraw_share", "truncated_share"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    listings: int
+    rollups: int
+    grades: int
+    samples: int
+    outcomes: int
+    warnings: int
+
+
+def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Imported:
+    """Errors: HistoryRefusedError when the database has warnings already."""
+    starts_s = bucket_starts(world)
+    begins = datetime.fromtimestamp(int(starts_s[0]), UTC)
+    for table in (parts.ROLLUPS, parts.GRADES):
+        parts.ensure(session, table, begins, now + parts.AHEAD)
+    parts.ensure(
+        session, parts.SAMPLES, world.origin - timedelta(days=1, hours=1), now + parts.AHEAD
+    )
+    ids = _learn(session, world, begins)
+    with ThreadPoolExecutor(1) as database:  # writes while the next exchange is computed
+        writing = list[Future[int]]()
+        found = list[SimBuckets]()
+        for exchange, rows in world.rows_at.items():
+            if rows.size:
+                one = buckets(world, starts_s, rows)
+                found.append(one)
+                writing.append(database.submit(_copy_rollups, session, one, ids))
+                looks = columns(world, _looks_s(world), rows)
+                writing.append(
+                    database.submit(_copy_samples, session, world, looks, exchange, ids, now)
+                )
+        graded = history.grades_of([_windows(one) for one in found])
+        copied = [done.result() for done in writing]
+        letters = sum(map(_copy_grades, repeat(session), found, graded, repeat(ids)))
+    rolled, looked = sum(copied[::2]), sum(copied[1::2])
+    told = sum(_learn_notices(session, world, one, now) for one in found)
+    past = warnings_of(session, world, found, graded, ids)
+    written = history.import_warnings(session, past)
+    history.remember(session, world.seed, world.origin, len(world.listings), now)
+    return Imported(len(ids), rolled, letters, looked, told, written)
+
+
+def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDArray[np.int64]:
+    """All pairs of the world, by row: the id of each."""
+    ids = np.zeros(len(world.listings), dtype=np.int64)
+    for exchange, rows in world.rows_at.items():
+        if not rows.size:
+            continue
+        venue = SimVenue(exchange, world, lambda: world.origin)
+        told = {one.native_id: one for one in asyncio.run(venue.markets()).values}
+        here = [world.listings[int(row)] for row in rows]
+        listed = [told.get(one.native_id) or _past_market(one) for one in here]
+        queries.learn_markets(session, exchange, listed, Source.SIMULATED, begins)
+        known = {one.native_id: one for one in queries.known_listings(session, exchange)}
+        for one in here:
+            ids[one.row] = known[one.native_id].listing_id
+        status = asyncio.run(venue.networks())
+        if status is not None:
+            networks.learn_networks(session, exchange, status.values, begins)
+    return ids
+
+
+def _past_market(one: SimListing) -> Market:
+    """A pair that its exchange does not list any more, or not yet."""
+    return Market(
+        exchange=one.exchange,
+        native_id=one.native_id,
+        native_base=one.native_base,
+        native_quote=one.quote,
+        base=one.coin.ticker,
+        quote=one.quote,
+        status=MarketStatus.TRADING,
+        asset_class=one.coin.asset_class,
+        has_st_tag=None,
+        has_caution=None,
+        listed_at=None,
+        min_size_quote=None,
+    )
+
+
+def _windows(found: SimBuckets) -> history.PastWindows:
+    return history.PastWindows(
+        expected=found.expected,
+        n=found.n,
+        rejected=found.rejected,
+        depth_usd=found.depth_2_usd,
+        spread_bps=found.spread_p50_bps,
+        slip_10k_bps=found.slip_10k_bps,
+        volume_24h_usd=found.volume_24h_usd,
+        truncated_share=found.truncated_share,
+    )
+
+
+def _copy_rollups(session: WriteSession, found: SimBuckets, ids: npt.NDArray[np.int64]) -> int:
+    """Buckets from a pair's first book on."""
+    kept = _listed(found)
+    n, rejected = found.n[kept], found.rejected[kept]
+    body: dict[str, copying.CopyColumn] = {
+        "listing_id": copying.integers(np.repeat(ids[found.rows], found.n.shape[1])[kept.ravel()]),
+        "bucket": copying.times(_starts_us(found)[kept.ravel()]),
+        "expected": copying.integers(np.full(n.shape, found.expected), bits=32),
+        "n": copying.integers(n, bits=32),
+        "rejected": copying.integers(rejected, bits=32),
+        "gaps": copying.integers((n + rejected < found.expected).astype(np.int64), bits=32),
+        **{name: copying.floats(getattr(found, name)[kept]) for name in ROLLED},
+        "coverage": copying.floats(n / found.expected),
+    }
+    return copying.copy_columns(session, MarketRollup.__tablename__, body)
+
+
+def _copy_grades(
+    session: WriteSession,
+    found: SimBuckets,
+    grades: history.PastGrades,
+    ids: npt.NDArray[np.int64],
+) -> int:
+    """A grade stands at the end of its window."""
+    kept = _listed(found)
+    flat = kept.ravel()
+    body: dict[str, copying.CopyColumn] = {
+        "listing_id": copying.integers(np.repeat(ids[found.rows], found.n.shape[1])[flat]),
+        "hour": copying.times(_starts_us(found)[flat] + BUCKET_S * 1_000_000),
+        **history.grade_columns(grades, kept),
+    }
+    return copying.copy_columns(session, MarketGrade.__tablename__, body)
+
+
+def _listed(found: SimBuckets) -> npt.NDArray[np.bool_]:
+    """From the first book of each pair on."""
+    return np.asarray(np.logical_or.accumulate(found.n + found.rejected > 0, axis=1))
+
+
+def _starts_us(found: SimBuckets) -> npt.NDArray[np.int64]:
+    return np.tile(found.starts_s, found.n.shape[0]) * 1_000_000
+
+
+def _looks_s(world: SimWorld) -> npt.NDArray[np.int64]:
+    """The day before the origin, each five minutes."""
+    ends_s = world.origin_s // SAMPLE_S * SAMPLE_S
+    return np.arange(ends_s - DAY_S, ends_s, SAMPLE_S)
+
+
+def _copy_samples(  # on the thread that writes: each a value
+    session: WriteSession,
+    world: SimWorld,
+    found: SimColumns,
+    exchange: str,
+    ids: npt.NDArray[np.int64],
+    now: datetime,
+) -> int:
+    """The last look is shown."""
+    count = samples.copy_samples(session, _batch(found, world, exchange, ids))
+    newest = datetime.fromtimestamp(int(found.at_s[-1]), UTC)
+    samples.show(session, newest, ids[found.rows].tolist(), now)
+    return count
+
+
+def _batch(
+    found: SimColumns, world: SimWorld, exchange: str, ids: npt.NDArray[np.int64]
+) -> samples.SampleBatch:
+    """All rows at all times. What has no book is no look at all; a crossed one is a fault."""
+    kept = found.has_book
+    bids, asks = (
+        [found.depth_usd(within, is_bid=is_bid)[kept] for within in (0.005, 0.01, 0.02)]
+        for is_bid in (True, False)
+    )
+    slips = [
+        found.slip_bps(size, is_buy=is_buy)[kept]
+        for size in (1_000.0, 10_000.0)
+        for is_buy in (True, False)
+    ]
+    times_us = np.broadcast_to(found.at_s * 1_000_000, kept.shape)[kept]
+    near = bids[2] + asks[2]
+    crossed = found.is_crossed[kept]
+    grid = MeasureGrid(
+        mid=found.mid[kept],
+        spread_bps=found.spread_bps[kept],
+        bid_05_usd=bids[0],
+        ask_05_usd=asks[0],
+        bid_1_usd=bids[1],
+        ask_1_usd=asks[1],
+        bid_2_usd=bids[2],
+        ask_2_usd=asks[2],
+        slip_buy_1k_bps=slips[0],
+        slip_sell_1k_bps=slips[1],
+        slip_buy_10k_bps=slips[2],
+        slip_sell_10k_bps=slips[3],
+        imbalance=np.where(near > 0, (bids[2] - asks[2]) / np.where(near > 0, near, 1), 0.0),
+        usd_per_quote=np.broadcast_to(found.usd_per_quote, kept.shape)[kept],
+        is_truncated=found.is_truncated[kept],
+    )
+    sources = [fx_source(exchange, world.listings[int(row)].quote) for row in found.rows]
+    places = np.broadcast_to(np.arange(len(found.rows))[:, None], kept.shape)[kept]
+    return samples.SampleBatch(
+        minutes_us=times_us,
+        listing_ids=ids[found.rows][places],
+        every_s=np.full(len(places), SAMPLE_S),
+        measures=grid,
+        fx_sources=[
+            None if bad else sources[at] for at, bad in zip(places.tolist(), crossed, strict=True)
+        ],
+        volumes_usd=found.volume_24h_usd[kept],
+        can_deposit=found.can_deposit[kept],
+        can_withdraw=found.can_withdraw[kept],
+        venue_at_us=times_us,
+        received_at_us=times_us,
+        faults=["crossed" if bad else None for bad in crossed],
+    )
+
+
+def fx_source(exchange: str, quote: str) -> str:
+    return "par" if quote in PAR else f"{exchange}:USDT/{quote}"
+
+
+def _learn_notices(session: WriteSession, world: SimWorld, found: SimBuckets, now: datetime) -> int:
+    """What the exchange declared until the origin; tags by what its market lists showed."""
+    exchange = world.listings[int(found.rows[0])].exchange
+    venue = SimVenue(exchange, world, lambda: world.origin)
+    told = asyncio.run(venue.notices(world.begins_at))
+    if told is None:
+        return 0
+    places = {world.listings[int(row)].native_base: at for at, row in enumerate(found.rows)}
+    shows_tags = venue.capabilities.st_tag
+
+    def sightings(native_base: str, at: datetime) -> tuple[TagSighting, ...]:
+        place = places.get(native_base)
+        if place is None or not shows_tags:
+            return ()
+        before = found.starts_s + BUCKET_S <= int(at.timestamp())  # seen at a bucket's end
+        return tuple(
+            TagSighting(
+                datetime.fromtimestamp(int(start) + BUCKET_S - 1, UTC), bool(has), number == 0
+            )
+            for number, (start, has) in enumerate(
+                zip(found.starts_s[before], found.has_st_tag[place][before], strict=True)
+            )
+        )[-BUCKETS_30_DAYS:]
+
+    return outcomes.learn_notices(session, told.values, now, sightings)
