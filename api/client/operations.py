@@ -557,6 +557,40 @@ class EarnOwnPayouts(TypedDict):
     next_cursor: str | None
 
 
+class FeedsCatalogFeed(TypedDict):
+    feed_key: str
+    title: str
+    schema: dict[str, str]  # what each row's data has
+    cadence_s: int  # how often there is something new
+    tier: Literal[0, 1, 2]
+    price: int  # credits a read
+    sample: dict[str, Any]  # the data of one row
+
+
+class FeedsFeedCatalog(TypedDict):
+    feeds: list[FeedsCatalogFeed]
+
+
+class FeedsSubscribedFeed(TypedDict):
+    ok: Literal[True]
+    feed_key: str
+    subscribed_at: str
+
+
+class FeedsFeedItem(TypedDict):
+    id: int
+    at: str
+    data: dict[str, Any]
+
+
+class FeedsFeedData(TypedDict):
+    feed_key: str
+    rows: list[FeedsFeedItem]  # the oldest first
+    next_since: str | None  # read on from here, also later; null: there is no row yet
+    has_more: bool
+    simulated: NotRequired[Literal[True]]  # true: of simulated exchanges; left out otherwise
+
+
 class GalleryCitedClaim(TypedDict):
     url: str
     source_name: str
@@ -3163,6 +3197,53 @@ class EarnCalls(Calls):
         )
 
 
+class FeedsCalls(Calls):
+    """The calls feeds.* of the catalogue."""
+
+    def catalog(self) -> FeedsFeedCatalog:
+        """List the feeds: what each row has, how often, for which tier.
+
+        GET /feeds/catalog; credential: none.
+        """
+        return cast("FeedsFeedCatalog", self._send("GET", "/feeds/catalog", "none", {}))
+
+    def subscribe(
+        self, *, feed_key: str, idempotency_key: str | None = None
+    ) -> FeedsSubscribedFeed:
+        """Subscribe to a feed; again changes nothing.
+
+        POST /feeds/subscribe; credential: key.
+        """
+        return cast(
+            "FeedsSubscribedFeed",
+            self._send(
+                "POST",
+                "/feeds/subscribe",
+                "key",
+                {"feed_key": feed_key},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def data(
+        self, feed_key: str, *, since: str | None = None, limit: int | None = None
+    ) -> FeedsFeedData:
+        """Read a feed's rows behind a place, the oldest first.
+
+        GET /feeds/data/{feed_key}; credential: key.
+        """
+        return cast(
+            "FeedsFeedData",
+            self._send(
+                "GET",
+                "/feeds/data/{feed_key}",
+                "key",
+                {"feed_key": feed_key} | given(since=since, limit=limit),
+            ),
+        )
+
+
 class GalleryCalls(Calls):
     """The calls gallery.* of the catalogue."""
 
@@ -4977,6 +5058,7 @@ class Areas:
         self.custody = CustodyCalls(send, follow)
         self.discovery = DiscoveryCalls(send, follow)
         self.earn = EarnCalls(send, follow)
+        self.feeds = FeedsCalls(send, follow)
         self.gallery = GalleryCalls(send, follow)
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)

@@ -65,7 +65,7 @@ begin
     return made;
 end $$
 """,
-    """
+    r"""
 create function market_drop_parts(parent text, before timestamptz)
 returns integer language plpgsql security definer
 set search_path = public, pg_temp set timezone = 'UTC' as $$
@@ -90,7 +90,7 @@ begin
     return gone;
 end $$
 """,
-    """
+    r"""
 create function market_thin_parts(parent text, before timestamptz, keep bigint[])
 returns integer language plpgsql security definer
 set search_path = public, pg_temp set timezone = 'UTC' as $$
