@@ -20,7 +20,7 @@ class WalletState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class TokenTransfer(StrEnum):
+class TransferReach(StrEnum):
     """Of a token over its venues."""
 
     OPEN = "open"
@@ -60,18 +60,18 @@ def any_open(flags: Iterable[bool | None]) -> bool | None:
     return None if not seen or None in seen else False
 
 
-def token_transfer(statuses: Iterable[NetworkStatus]) -> TokenTransfer:
+def token_transfer(statuses: Iterable[NetworkStatus]) -> TransferReach:
     """`statuses`: of one token, of all its venues. A venue that says nothing of it is unknown."""
     venues: dict[str, list[NetworkStatus]] = {}
     for status in statuses:
         if status.can_deposit is not None or status.can_withdraw is not None:
             venues.setdefault(status.exchange, []).append(status)
     if not venues:
-        return TokenTransfer.UNKNOWN
+        return TransferReach.UNKNOWN
     if all(any(s.can_deposit and s.can_withdraw for s in chains) for chains in venues.values()):
-        return TokenTransfer.OPEN
+        return TransferReach.OPEN
     is_any_open = any(s.can_deposit or s.can_withdraw for chains in venues.values() for s in chains)
-    return TokenTransfer.PARTIAL if is_any_open else TokenTransfer.BLOCKED
+    return TransferReach.PARTIAL if is_any_open else TransferReach.BLOCKED
 
 
 def gate(source: Sequence[NetworkStatus], target: Sequence[NetworkStatus]) -> TransferGate:

@@ -7,7 +7,7 @@ import pytest
 from core.market.facts import NetworkStatus
 from core.market.rules.transfer import (
     GateState,
-    TokenTransfer,
+    TransferReach,
     TransferGate,
     any_open,
     gate,
@@ -43,7 +43,7 @@ def at(exchange: str, chain: str, deposit: bool | None, withdraw: bool | None) -
     return says(exchange, "XYZ", chain, address(1), deposit=deposit, withdraw=withdraw)
 
 
-def slow_token(statuses: list[NetworkStatus]) -> TokenTransfer:
+def slow_token(statuses: list[NetworkStatus]) -> TransferReach:
     exchanges = {one.exchange for one in statuses}
     known = {
         exchange
@@ -56,12 +56,12 @@ def slow_token(statuses: list[NetworkStatus]) -> TokenTransfer:
         )
     }
     if not known:
-        return TokenTransfer.UNKNOWN
+        return TransferReach.UNKNOWN
     free = {one.exchange for one in statuses if one.can_deposit and one.can_withdraw}
     if free >= known:
-        return TokenTransfer.OPEN
+        return TransferReach.OPEN
     some = {one.exchange for one in statuses if one.can_deposit or one.can_withdraw}
-    return TokenTransfer.PARTIAL if some else TokenTransfer.BLOCKED
+    return TransferReach.PARTIAL if some else TransferReach.BLOCKED
 
 
 @pytest.mark.parametrize("flags", list(product(FLAGS, repeat=6)))

@@ -1,0 +1,358 @@
+"""A pair's report as values: what a PDF of it prints, in English or Korean (docs/risk.md#the-report).
+
+Laws
+- Numbers are made into text here, once, and are the same text in every language.
+- Version 1 has identity, grade, transfers, warnings and risk; version 2 has these and history,
+  percentiles, comparable outcomes and the method.
+- What is unknown is printed as unknown. Simulated data has its watermark on every page.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from core.market.facts import NetworkStatus
+from core.market.rules.gpa import AssetGrade
+from core.market.rules.grade import GradeInputs, GradeScore, Letter
+from core.market.rules.identity import IdentityGroup, IdentityVerdict
+from core.market.rules.notices import OutcomeKind
+from core.market.rules.report_texts import TEXTS, ReportLanguage
+from core.market.rules.research import PairKpi, PairPercentiles
+from core.market.rules.risk import RiskCalibration, RiskReading
+from core.market.rules.warnings import WarningSeverity, WarningType
+
+MOST_ROWS: Final = 20
+BUCKET_S: Final = 7_200
+
+
+class ReportVersion(StrEnum):
+    V1 = "v1"
+    V2 = "v2"
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRow:
+    """cleared_at: None: it is open."""
+
+    type: WarningType
+    severity: WarningSeverity
+    issued_at: datetime
+    cleared_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparableOutcome:
+    """was_foreseen: a warning that counts led it by 24 hours."""
+
+    token: str
+    exchange: str
+    kind: OutcomeKind
+    at: datetime
+    was_foreseen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFacts:
+    """All that either version prints; None: unknown. `kpis`, `percentiles` (by figure: spread, depth,
+    slip, volume) and `comparable` are of version 2.
+    """
+
+    exchange: str
+    symbol: str
+    made_at: datetime
+    is_simulated: bool
+    price: float | None
+    verdict: IdentityVerdict
+    groups: tuple[IdentityGroup, ...]
+    letter: Letter | None
+    inputs: GradeInputs | None
+    score: GradeScore | None
+    asset: AssetGrade
+    networks: tuple[NetworkStatus, ...]
+    warnings: tuple[WarningRow, ...]
+    risk: RiskReading
+    calibration: RiskCalibration
+    kpis: tuple[PairKpi, ...] = ()
+    percentiles: Mapping[str, PairPercentiles] | None = None
+    comparable: tuple[ComparableOutcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """`left_out`: rows beyond the first twenty."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChart:
+    """One line over time; a None breaks it. `lowest`, `highest`, `newest`: as they are printed."""
+
+    title: str
+    points: tuple[tuple[datetime, float | None], ...]
+    lowest: str
+    highest: str
+    newest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    id: str
+    heading: str
+    tables: tuple[ReportTable, ...] = ()
+    charts: tuple[ReportChart, ...] = ()
+    paragraphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport:
+    title: str
+    subtitle: str
+    watermark: str | None
+    language: ReportLanguage
+    version: ReportVersion
+    sections: tuple[ReportSection, ...]
+
+
+def bucket_at(now: datetime) -> datetime:
+    """The even hour, UTC, at or before `now`: a report is made once for it."""
+    return datetime.fromtimestamp(int(now.timestamp()) // BUCKET_S * BUCKET_S, UTC)
+
+
+def pair_report(facts: ReportFacts, version: ReportVersion, language: ReportLanguage) -> PairReport:
+    words = TEXTS[language]
+    sections = [
+        _identity(facts, words),
+        _grade(facts, words),
+        _transfer(facts, words),
+        _warnings(facts, words),
+        _risk(facts, words),
+    ]
+    if version is ReportVersion.V2:
+        sections += [
+            _history(facts, words),
+            _percentiles(facts, words),
+            _comparable(facts, words),
+            _method(words),
+        ]
+    return PairReport(
+        title=f"{words['title']}: {facts.symbol} · {facts.exchange}",
+        subtitle=f"{words['made_at']} {_time(facts.made_at)} · {words['bucket']}"
+        f" {_time(bucket_at(facts.made_at))}",
+        watermark=words["simulated"] if facts.is_simulated else None,
+        language=language,
+        version=version,
+        sections=tuple(sections),
+    )
+
+
+def printed(report: PairReport) -> tuple[str, ...]:
+    """Every text of the report, in its order."""
+    texts = [report.title, report.subtitle]
+    for section in report.sections:
+        texts += [section.heading, *section.paragraphs]
+        for table in section.tables:
+            texts += [*table.header, *(cell for row in table.rows for cell in row)]
+        for chart in section.charts:
+            texts += [chart.title, chart.lowest, chart.highest, chart.newest]
+    return tuple(texts)
+
+
+def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    exchanges = sorted({coin.exchange for group in facts.groups for coin in group.coins})
+    contracts = [(key.chain, key.address) for group in facts.groups for key in group.keys]
+    rows = (
+        (words["exchange"], facts.exchange),
+        (words["pair"], facts.symbol),
+        (words["price"], _number(facts.price, words)),
+        (words["verdict"], words[facts.verdict]),
+        (words["listed_on"], ", ".join(exchanges) or words["unknown"]),
+    )
+    header = (words["chain"], words["contracts"])
+    return ReportSection(
+        "identity", words["identity"], (ReportTable((), rows), _table(header, contracts))
+    )
+
+
+def _grade(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    score, inputs = facts.score, facts.inputs
+    rows = [
+        (words["letter"], facts.letter or words["unknown"]),
+        (words["score"], _fixed(None if score is None else score.score, 2, words)),
+        (words["provisional"], _flag(None if score is None else score.is_provisional, words)),
+        (words["gpa"], _fixed(facts.asset.gpa_7d, 2, words)),
+    ]
+    if inputs is not None:
+        rows += [
+            (words["spread"], _fixed(inputs.spread_bps, 2, words)),
+            (words["depth"], _number(inputs.depth_usd, words)),
+            (words["slip"], _fixed(inputs.slip_10k_bps, 2, words)),
+            (words["volume"], _number(inputs.volume_24h_usd, words)),
+            (words["uptime"], _percent(inputs.uptime, words)),
+            (words["coverage"], _percent(inputs.coverage, words)),
+        ]
+    return ReportSection(
+        "grade", words["grade"], (ReportTable((), tuple(rows)), *_parts(score, words))
+    )
+
+
+def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTable, ...]:
+    if score is None:
+        return ()
+    parts = score.components
+    rows = (
+        (words["depth"], _fixed(parts.depth, 4, words)),
+        (words["spread"], _fixed(parts.spread, 4, words)),
+        (words["slip"], _fixed(parts.slippage, 4, words)),
+        (words["volume"], _fixed(parts.volume, 4, words)),
+        (words["uptime"], _fixed(parts.uptime, 4, words)),
+    )
+    return (ReportTable((words["component"], words["value"]), rows),)
+
+
+def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    rows = [
+        (
+            one.chain,
+            _open(one.can_deposit, words),
+            _open(one.can_withdraw, words),
+            _number(one.withdraw_fee, words),
+        )
+        for one in facts.networks
+    ]
+    header = (words["chain"], words["deposit"], words["withdraw"], words["fee"])
+    return ReportSection("transfer", words["transfer"], (_table(header, rows),))
+
+
+def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    rows = [
+        (
+            words[one.type],
+            words[one.severity],
+            _time(one.issued_at),
+            words["still_open"] if one.cleared_at is None else _time(one.cleared_at),
+        )
+        for one in sorted(facts.warnings, key=lambda one: one.issued_at, reverse=True)
+    ]
+    header = (words["warning"], words["severity"], words["issued"], words["cleared"])
+    return ReportSection("warnings", words["warnings"], (_table(header, rows),))
+
+
+def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    risk, known = facts.risk, facts.calibration
+    rows = (
+        (words["p90"], _percent(risk.p90, words)),
+        (words["score"], words["unknown"] if risk.score is None else str(risk.score)),
+        (words["coverage"], _percent(risk.coverage, words)),
+        (words["calibrated"], _flag(known.is_calibrated, words)),
+        (words["outcomes"], str(known.outcomes)),
+        (words["brier"], _fixed(known.brier if known.is_calibrated else None, 4, words)),
+    )
+    parts = [
+        (
+            words[part.factor],
+            _fixed(part.value, 2, words),
+            _fixed(part.contribution, 4, words),
+        )
+        for part in risk.parts
+    ]
+    header = (words["factor"], words["value"], words["contribution"])
+    return ReportSection("risk", words["risk"], (ReportTable((), rows), _table(header, parts)))
+
+
+def _history(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    times = [datetime.fromtimestamp(kpi.begins_us / 1e6, UTC) for kpi in facts.kpis]
+    lines: tuple[tuple[str, list[float | None]], ...] = (
+        ("history_price", [kpi.close for kpi in facts.kpis]),
+        ("history_spread", [kpi.spread_p50_bps for kpi in facts.kpis]),
+        ("history_depth", [kpi.depth_2_usd for kpi in facts.kpis]),
+    )
+    charts = tuple(_chart(words[name], times, values, words) for name, values in lines)
+    rows = tuple((chart.title, chart.lowest, chart.highest, chart.newest) for chart in charts)
+    header = (words["figure"], words["lowest"], words["highest"], words["newest"])
+    return ReportSection("history", words["history"], (ReportTable(header, rows),), charts)
+
+
+def _chart(
+    title: str, times: Sequence[datetime], values: Sequence[float | None], words: Mapping[str, str]
+) -> ReportChart:
+    known = [value for value in values if value is not None]
+    return ReportChart(
+        title,
+        tuple(zip(times, values, strict=True)),
+        _number(min(known, default=None), words),
+        _number(max(known, default=None), words),
+        _number(known[-1] if known else None, words),
+    )
+
+
+def _percentiles(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    rows = [
+        (words[figure], _fixed(one.own, 1, words), _fixed(one.peers, 1, words))
+        for figure, one in (facts.percentiles or {}).items()
+    ]
+    header = (words["figure"], words["own"], words["among_peers"])
+    return ReportSection("percentiles", words["peers"], (_table(header, rows),))
+
+
+def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
+    rows = [
+        (one.token, one.exchange, words[one.kind], _time(one.at), _flag(one.was_foreseen, words))
+        for one in facts.comparable
+    ]
+    header = tuple(words[name] for name in ("token", "exchange", "outcome", "at", "foreseen"))
+    return ReportSection("comparable", words["comparable"], (_table(header, rows),))
+
+
+def _method(words: Mapping[str, str]) -> ReportSection:
+    names = ("method_grade", "method_risk", "method_unknown", "method_advice")
+    return ReportSection("method", words["method"], paragraphs=tuple(words[name] for name in names))
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ReportTable:
+    return ReportTable(header, tuple(rows[:MOST_ROWS]), max(len(rows) - MOST_ROWS, 0))
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _fixed(value: float | None, places: int, words: Mapping[str, str]) -> str:
+    return words["unknown"] if value is None else f"{value:,.{places}f}"
+
+
+def _number(value: float | None, words: Mapping[str, str]) -> str:
+    """From 10,000 on whole, from 100 on with two places, from 1 on with four, below with four
+    significant figures; never with an exponent, and without zeros at the end of places.
+    """
+    if value is None:
+        return words["unknown"]
+    size = abs(value)
+    if size >= 10_000 or size == 0:
+        return f"{value:,.0f}"
+    places = 2 if size >= 100 else 4 if size >= 1 else 3 - _magnitude(value)
+    return f"{value:,.{places}f}".rstrip("0").rstrip(".")
+
+
+def _magnitude(value: float) -> int:
+    return int(f"{value:e}".partition("e")[2])
+
+
+def _percent(value: float | None, words: Mapping[str, str]) -> str:
+    return words["unknown"] if value is None else f"{100 * value:.2f} %"
+
+
+def _flag(value: bool | None, words: Mapping[str, str]) -> str:
+    if value is None:
+        return words["unknown"]
+    return words["yes"] if value else words["no"]
+
+
+def _open(value: bool | None, words: Mapping[str, str]) -> str:
+    if value is None:
+        return words["unknown"]
+    return words["open"] if value else words["closed"]
