@@ -14,7 +14,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from ccxt.base.errors import BadResponse, BaseError, DDoSProtection, NetworkError, RequestTimeout
+from ccxt.base.errors import (
+    BadResponse,
+    BaseError,
+    DDoSProtection,
+    NetworkError,
+    RateLimitExceeded,
+    RequestTimeout,
+)
 
 from core.listings.rules import TICKER_PATTERN
 from core.market.facts import (
@@ -90,9 +97,11 @@ class CcxtVenue:
         self.exchange, self.source = exchange, source
         self._quirks = QUIRKS[exchange]
         self.capabilities: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
-        self._transport, self._now, self._has_keys = transport, now, keys is not None
+        self._transport, self._now = transport, now
         is_paced = source is Source.LIVE
-        self._client = _client(exchange, transport, self._quirks.options, keys, is_paced)
+        # The key goes to the calls alone that need one.
+        self._keys = keys
+        self._client = _client(exchange, transport, self._quirks.options, None, is_paced)
         self._others: dict[str, Any] = {}
         self._is_paced = is_paced
         self._symbols: dict[str, str] = {}  # native id -> ccxt's symbol
@@ -100,7 +109,8 @@ class CcxtVenue:
         self._bases: frozenset[str] = frozenset()
 
     async def markets(self) -> Parsed[Market]:
-        found = await self._call(self._client.fetch_markets(dict(self._quirks.market_params)))
+        fetch = getattr(self._client, self._quirks.market_method)
+        found = await self._call(fetch(dict(self._quirks.market_params)))
         rows = self._listed(found, MAX_MARKETS * 4)
         spot = [one for one in rows if not isinstance(one, dict) or one.get("spot") is True]
         if len(spot) > MAX_MARKETS:
@@ -115,7 +125,7 @@ class CcxtVenue:
 
     async def networks(self) -> Parsed[NetworkStatus] | None:
         wanted = self._quirks.networks
-        if wanted is None or (wanted.call.needs_key and not self._has_keys):
+        if wanted is None or (wanted.call.needs_key and self._keys is None):
             return None
         rows = await self._raw(wanted.call)
         answer = _parsed(
@@ -175,7 +185,7 @@ class CcxtVenue:
         values: dict[str, Notice] = {}
         faults: list[VenueFault] = []
         for wanted in self._quirks.notices:
-            if wanted.call.needs_key and not self._has_keys:
+            if wanted.call.needs_key and self._keys is None:
                 continue
             rows = await self._raw(wanted.call)
             answer = _parsed(rows, _of_rows(wanted.read), _about_row)
@@ -206,7 +216,7 @@ class CcxtVenue:
                 return await called
         except (RequestTimeout, TimeoutError) as error:
             raise self._error(VenueErrorReason.TIMEOUT, error) from error
-        except DDoSProtection as error:  # ccxt's RateLimitExceeded is one
+        except (RateLimitExceeded, DDoSProtection) as error:
             raise self._error(VenueErrorReason.RATE_LIMITED, error) from error
         except NetworkError as error:
             raise self._error(VenueErrorReason.UNREACHABLE, error) from error
@@ -219,11 +229,13 @@ class CcxtVenue:
 
     async def _raw(self, call: RawCall) -> list[object]:
         client = self._client
-        if call.ccxt_class is not None:
-            client = self._others.get(call.ccxt_class) or _client(
-                call.ccxt_class, self._transport, {}, None, self._is_paced
-            )
-            self._others[call.ccxt_class] = client
+        if call.ccxt_class is not None or call.needs_key:
+            name = call.ccxt_class or self.exchange
+            if name not in self._others:
+                options = {} if call.ccxt_class else self._quirks.options
+                keys = self._keys if call.needs_key else None
+                self._others[name] = _client(name, self._transport, options, keys, self._is_paced)
+            client = self._others[name]
         found = await self._call(getattr(client, call.method)(dict(call.params)))
         return self._understood(lambda: call.rows(found))
 

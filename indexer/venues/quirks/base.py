@@ -90,8 +90,8 @@ class NoticeCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VenueQuirks:
     """`levels`: the numbers of levels that a book may be asked with, ascending; a book has at most
-    the last. `tickers`: the venue's own ticker where this service uses another. `market_params`:
-    of fetch_markets. `books_per_minute`: two thirds of what ccxt's throttle allows.
+    the last. `tickers`: the venue's own ticker where this service uses another. `market_method`,
+    `market_params`: how ccxt is asked for spot markets alone. `books_per_minute`: two thirds of what ccxt's throttle allows.
     """
 
     exchange: str
@@ -99,6 +99,7 @@ class VenueQuirks:
     levels: tuple[int, ...]
     books_per_minute: int
     options: Mapping[str, Any] = field(default_factory=dict)
+    market_method: str = "fetch_markets"
     market_params: Mapping[str, Any] = field(default_factory=dict)
     networks: NetworkCall | None = None
     notices: tuple[NoticeCall, ...] = ()

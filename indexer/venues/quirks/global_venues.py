@@ -423,6 +423,7 @@ def _mexc_networks(row: Row) -> Iterator[NetworkRow]:
 
 MEXC: Final = VenueQuirks(
     exchange="mexc",
+    market_method="fetch_spot_markets",
     flags=_mexc_flags,
     levels=(100, 500),
     books_per_minute=260,
