@@ -103,6 +103,7 @@ def test_the_ledgers__are_those_that_the_tables_declare() -> None:
     assert ledgers() == {
         "CreditEntry": "credit_entry",
         "MandateEvent": "mandate_event",
+        "MarketWarning": "warning_event",
         "TransferEntry": "transfer_entry",
     }
 

@@ -2,8 +2,9 @@
 
 Create the role `mandate_app` (with login and password), let the three processes connect as it, and
 migrate as the owner. The grants are set again after every migration: tables are read and written,
-but the rows of ledgers and logs are only read and inserted (law 3). Where there is no such role
-nothing is done, and the triggers alone guard the ledgers.
+but the rows of ledgers and logs are only read and inserted (law 3). Functions make and drop
+partitions as their owner. Where there is no such role nothing is done, and the triggers alone guard
+the ledgers.
 """
 
 from sqlalchemy import Connection, inspect, text
@@ -35,6 +36,9 @@ def apply(connection: Connection) -> None:
         )
     )
     connection.execute(text(f"revoke update, delete, truncate on {kept} from {APPLICATION_ROLE}"))
+    connection.execute(
+        text(f"grant execute on all functions in schema public to {APPLICATION_ROLE}")
+    )
     connection.execute(
         text(f"revoke insert, update, delete on alembic_version from {APPLICATION_ROLE}")
     )

@@ -1,0 +1,243 @@
+"""Tables of what the scanner does and finds beside samples: venues' states, runs, gaps between
+venues, microbursts, on-chain figures. Import them from core.market.tables.
+"""
+
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import (
+    CheckConstraint,
+    Date,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.base import LOG, Base
+
+
+class MarketVenueState(Base):
+    """How a venue answers. `since`: of the state; `reason`: why it is not ok, in snake_case.
+
+    `lag_s`: how long after the venue's time its books were queryable, the 99th percentile of the
+    last minute; `skew_ms`: how far its clock is from ours, the median. `networks`: currencies in
+    the last whole answer.
+    """
+
+    __tablename__ = "venue_state"
+    __table_args__ = (CheckConstraint("state in ('ok', 'degraded', 'down')", name="state"),)
+
+    exchange: Mapped[str] = mapped_column(Text, primary_key=True)
+    source: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Text)
+    since: Mapped[datetime]
+    lag_s: Mapped[float | None]
+    skew_ms: Mapped[int | None]
+    books_per_minute: Mapped[int]
+    listings: Mapped[int]
+    networks: Mapped[int | None]
+    capabilities: Mapped[dict[str, Any]]
+    markets_at: Mapped[datetime | None]
+    networks_at: Mapped[datetime | None]
+    notices_at: Mapped[datetime | None]
+    answered_at: Mapped[datetime | None]
+    updated_at: Mapped[datetime]
+
+
+class MarketScanRun(Base):
+    """A venue's minute. `planned`: books that were due; `measured` and `rejected` of those that
+    came; `targets`, `targets_measured`: of the priority ones.
+    """
+
+    __tablename__ = "scan_run"
+    __table_args__ = (Index("ix_scan_run_minute", "minute"),)
+
+    exchange: Mapped[str] = mapped_column(Text, primary_key=True)
+    minute: Mapped[datetime] = mapped_column(primary_key=True)
+    planned: Mapped[int] = mapped_column(Integer)
+    measured: Mapped[int] = mapped_column(Integer)
+    rejected: Mapped[int] = mapped_column(Integer)
+    targets: Mapped[int] = mapped_column(Integer)
+    targets_measured: Mapped[int] = mapped_column(Integer)
+    reason: Mapped[str | None] = mapped_column(Text)
+
+
+class MarketGap(Base):
+    """What buying at one venue and selling at another would make now, net of fees."""
+
+    __tablename__ = "arb_observation"
+    __table_args__ = (
+        Index("ix_arb_observation_order", text("net_1k_bps desc nulls last"), "buy_id", "sell_id"),
+        Index("ix_arb_observation_asset_id", "asset_id"),
+    )
+
+    buy_id: Mapped[int] = mapped_column(
+        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+    )
+    sell_id: Mapped[int] = mapped_column(
+        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+    )
+    asset_id: Mapped[int]
+    token: Mapped[str] = mapped_column(Text)
+    buy_exchange: Mapped[str] = mapped_column(Text)
+    sell_exchange: Mapped[str] = mapped_column(Text)
+    gross_bps: Mapped[float]
+    net_1k_bps: Mapped[float | None]
+    net_5k_bps: Mapped[float | None]
+    net_10k_bps: Mapped[float | None]
+    transferable: Mapped[str] = mapped_column(Text)
+    chains: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    is_actionable: Mapped[bool]
+    suspect: Mapped[str | None] = mapped_column(Text)
+    fx_source: Mapped[str] = mapped_column(Text)
+    buy_at: Mapped[datetime]
+    sell_at: Mapped[datetime]
+    observed_at: Mapped[datetime]
+
+
+class MarketSpread(Base):
+    """The best of three and more venues of an asset now (`legs`, size and profit as JSON)."""
+
+    __tablename__ = "arb_multi"
+    __table_args__ = (
+        Index("ix_arb_multi_profit_usd", text("profit_usd desc nulls last"), "asset_id"),
+    )
+
+    asset_id: Mapped[int] = mapped_column(
+        ForeignKey("market_asset.id"), primary_key=True, autoincrement=False
+    )
+    token: Mapped[str] = mapped_column(Text)
+    venues: Mapped[int] = mapped_column(Integer)
+    dispersion: Mapped[float]
+    size_usd: Mapped[float | None]
+    profit_usd: Mapped[float | None]
+    legs: Mapped[list[Any]]
+    is_actionable: Mapped[bool]
+    observed_at: Mapped[datetime]
+
+
+class MarketGapChange(Base):
+    """The reel: a gap changed. Rows are kept seven days."""
+
+    __tablename__ = "arb_change"
+    __table_args__ = (
+        Index("ix_arb_change_at", "at"),
+        Index("ix_arb_change_asset_id_id", "asset_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    asset_id: Mapped[int]
+    token: Mapped[str] = mapped_column(Text)
+    buy_exchange: Mapped[str] = mapped_column(Text)
+    sell_exchange: Mapped[str] = mapped_column(Text)
+    gross_bps: Mapped[float]
+    was_bps: Mapped[float | None]  # null: it is new
+    net_1k_bps: Mapped[float | None]
+    at: Mapped[datetime]
+
+
+class MarketGapEpisode(Base):
+    """A gap that stayed actionable; over when it was not for five minutes."""
+
+    __tablename__ = "arb_episode"
+    __table_args__ = (
+        Index(
+            "uq_arb_episode_open",
+            "buy_id",
+            "sell_id",
+            unique=True,
+            postgresql_where=text("ended_at is null"),
+        ),
+        Index("ix_arb_episode_last_at", "last_at"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    asset_id: Mapped[int]
+    buy_id: Mapped[int]
+    sell_id: Mapped[int]
+    began_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+    best_net_1k_bps: Mapped[float]
+
+
+class MarketGapHour(Base):
+    """Looks of an hour at gaps above 25 bps, and those of them that were actionable."""
+
+    __tablename__ = "arb_hour"
+
+    hour: Mapped[datetime] = mapped_column(primary_key=True)
+    gaps: Mapped[int]
+    actionable: Mapped[int]
+
+
+class MarketBurst(Base):
+    """A microburst: 60 s at 1 Hz after a trigger. `samples`: gzip of JSON lines."""
+
+    __tablename__ = "microburst"
+    __table_args__ = (
+        Index("ix_microburst_listing_id_began_at", "listing_id", text("began_at desc")),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    listing_id: Mapped[int] = mapped_column(ForeignKey("market_listing.listing_id"))
+    trigger: Mapped[str] = mapped_column(Text)
+    began_at: Mapped[datetime]
+    ended_at: Mapped[datetime]
+    count: Mapped[int] = mapped_column(Integer)
+    max_move_bps: Mapped[float | None]
+    max_spread_bps: Mapped[float | None]
+    min_depth_usd: Mapped[float | None]
+    recovery_s: Mapped[float | None]
+    samples: Mapped[bytes] = mapped_column(BYTEA)
+
+
+class MarketBurstDay(Base):
+    """Captures of a listing that began on a UTC day, and how many its targets allow."""
+
+    __tablename__ = "microburst_day"
+    __table_args__ = (CheckConstraint("used between 0 and quota", name="used"),)
+
+    listing_id: Mapped[int] = mapped_column(
+        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+    )
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    used: Mapped[int] = mapped_column(Integer)
+    quota: Mapped[int] = mapped_column(Integer)
+
+
+class MarketOnchain(Base):
+    """Figures of a coin on a chain, as they stood on a UTC day."""
+
+    __tablename__ = "onchain_day"
+    __table_args__ = (LOG,)
+
+    asset_id: Mapped[int] = mapped_column(
+        ForeignKey("market_asset.id"), primary_key=True, autoincrement=False
+    )
+    chain: Mapped[str] = mapped_column(Text, primary_key=True)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    supply: Mapped[float | None]
+    holders: Mapped[int | None]
+    top10_share: Mapped[float | None]
+    transfers_24h: Mapped[int | None]
+    at: Mapped[datetime]
+
+
+class MarketSummary(Base):
+    """One row: figures of the whole, counted by a slow job (keeper/areas/market.py)."""
+
+    __tablename__ = "market_summary"
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    figures: Mapped[dict[str, Any]]
+    wci: Mapped[dict[str, Any]]  # by version, as of `wci_at`
+    wci_at: Mapped[datetime | None]
+    computed_at: Mapped[datetime]
