@@ -172,3 +172,17 @@ class VenueFault:
     what: str
     about: str
     detail: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OnchainFigures:
+    """What a chain says of a token. `supply`: in whole tokens. `top10_share`: of the supply that its
+    ten largest holders have, 0 to 1.
+    """
+
+    chain: str
+    supply: float
+    holders: int
+    top10_share: float
+    transfers_24h: int
+    at: datetime

@@ -198,20 +198,6 @@ class MarketBurst(Base):
     samples: Mapped[bytes] = mapped_column(BYTEA)
 
 
-class MarketBurstDay(Base):
-    """Captures of a listing that began on a UTC day, and how many its targets allow."""
-
-    __tablename__ = "microburst_day"
-    __table_args__ = (CheckConstraint("used between 0 and quota", name="used"),)
-
-    listing_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
-    )
-    day: Mapped[date] = mapped_column(Date, primary_key=True)
-    used: Mapped[int] = mapped_column(Integer)
-    quota: Mapped[int] = mapped_column(Integer)
-
-
 class MarketOnchain(Base):
     """Figures of a coin on a chain, as they stood on a UTC day."""
 
@@ -240,4 +226,17 @@ class MarketSummary(Base):
     figures: Mapped[dict[str, Any]]
     wci: Mapped[dict[str, Any]]  # by version, as of `wci_at`
     wci_at: Mapped[datetime | None]
+    computed_at: Mapped[datetime]
+
+
+class MarketWci(Base):
+    """The warning statistics as published on a day; a later day never changes them."""
+
+    __tablename__ = "wci_daily"
+    __table_args__ = (LOG,)
+
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    version: Mapped[str] = mapped_column(Text, primary_key=True)
+    definition: Mapped[str] = mapped_column(Text)
+    figures: Mapped[dict[str, Any]]
     computed_at: Mapped[datetime]

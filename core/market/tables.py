@@ -10,12 +10,11 @@ transfers, notices, warnings, gaps (docs/market-store.md).
 - Prices in the quote currency; `_usd` US dollars; `_bps` 1e-4. Null is unknown.
 """
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     CheckConstraint,
-    Date,
     ForeignKey,
     Identity,
     Index,
@@ -35,12 +34,12 @@ from core.market.facts import MarketStatus, NoticeKind, NoticeScope, Source
 LETTERS = "in ('A', 'B', 'C', 'D', 'F')"
 PARTS = "market_parts"  # the schema of partitions
 
-MarketBurst, MarketBurstDay = scan_tables.MarketBurst, scan_tables.MarketBurstDay
+MarketBurst = scan_tables.MarketBurst
 MarketGap, MarketGapChange = scan_tables.MarketGap, scan_tables.MarketGapChange
 MarketGapEpisode, MarketGapHour = scan_tables.MarketGapEpisode, scan_tables.MarketGapHour
 MarketOnchain, MarketScanRun = scan_tables.MarketOnchain, scan_tables.MarketScanRun
 MarketSpread, MarketSummary = scan_tables.MarketSpread, scan_tables.MarketSummary
-MarketVenueState = scan_tables.MarketVenueState
+MarketVenueState, MarketWci = scan_tables.MarketVenueState, scan_tables.MarketWci
 
 
 class MarketAsset(Base):
@@ -418,17 +417,19 @@ class MarketOutcome(Base):
 
 
 class MarketWarning(Base):
-    """A row of the ledger of warnings: one was issued, or one that was issued is over.
+    """A row of the ledger of warnings: one was issued, or is over, or is not over after all.
 
     `at`: the database's own clock when the row was written, which it refuses to have otherwise;
     of imported rows (`is_imported`, only before any other) when the simulator issued it.
-    `clears_seq`: the row that is over. `body`: what is hashed of the rest (ledger/writer.py).
+    `clears_seq`: the row that is over; `reopens_seq`: the row that was, and within 24 hours is not.
     """
 
     __tablename__ = "warning_event"
     __table_args__ = (
-        CheckConstraint("action in ('issued', 'cleared')", name="action"),
+        CheckConstraint("action in ('issued', 'cleared', 'reopened')", name="action"),
         CheckConstraint("(action = 'cleared') = (clears_seq is not null)", name="clears_seq"),
+        CheckConstraint("(action = 'reopened') = (reopens_seq is not null)", name="reopens_seq"),
+        Index("ix_warning_event_clears_seq", "clears_seq"),
         Index("ix_warning_event_asset_id_seq", "asset_id", "seq"),
         Index("ix_warning_event_at_seq", "at", "seq"),
         LEDGER,
@@ -436,7 +437,8 @@ class MarketWarning(Base):
 
     seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     action: Mapped[str] = mapped_column(Text)
-    clears_seq: Mapped[int | None] = mapped_column(unique=True)
+    clears_seq: Mapped[int | None]
+    reopens_seq: Mapped[int | None]
     exchange: Mapped[str] = mapped_column(Text)
     asset_id: Mapped[int] = mapped_column(ForeignKey("market_asset.id"))
     token: Mapped[str] = mapped_column(Text)
@@ -485,16 +487,3 @@ class MarketWarningStanding(Base):
     severity: Mapped[str] = mapped_column(Text)
     issued_at: Mapped[datetime]
     evidence: Mapped[dict[str, Any]]
-
-
-class MarketWci(Base):
-    """The warning statistics as published on a day; a later day never changes them."""
-
-    __tablename__ = "wci_daily"
-    __table_args__ = (LOG,)
-
-    day: Mapped[date] = mapped_column(Date, primary_key=True)
-    version: Mapped[str] = mapped_column(Text, primary_key=True)
-    definition: Mapped[str] = mapped_column(Text)
-    figures: Mapped[dict[str, Any]]
-    computed_at: Mapped[datetime]

@@ -24,11 +24,11 @@ APPEND_ONLY = (
     "onchain_day",
 )
 
-# Whoever writes samples need not own the tables: these two functions act as their owner does, on
+# Whoever writes samples need not own the tables: these three functions act as their owner does, on
 # these three tables alone. A partition is made beside its parent and then attached, for which no
 # reader and no writer waits.
 PARTS = (
-    "create schema market_parts",
+    "create schema if not exists market_parts",
     """
 create function market_ensure_parts(parent text, first timestamptz, last timestamptz)
 returns integer language plpgsql security definer
@@ -90,6 +90,38 @@ begin
     return gone;
 end $$
 """,
+    """
+create function market_thin_parts(parent text, before timestamptz, keep bigint[])
+returns integer language plpgsql security definer
+set search_path = public, pg_temp set timezone = 'UTC' as $$
+declare
+    part record;
+    thinned integer := 0;
+begin
+    if parent <> 'snap_1m' then
+        raise exception 'market_thin_parts: % is not thinned', parent;
+    end if;
+    for part in
+        select c.relname as name, b.found[1]::timestamptz as since, b.found[2]::timestamptz as ends
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid,
+             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') b(found)
+        where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\_kept'
+    loop
+        if part.ends <= before then
+            execute format('create table market_parts.%I (like public.%I including all)', part.name || '_kept', parent);
+            execute format('insert into market_parts.%I select * from market_parts.%I where listing_id = any($1)',
+                           part.name || '_kept', part.name) using keep;
+            execute format('drop table market_parts.%I', part.name);
+            execute format(
+                'alter table public.%I attach partition market_parts.%I for values from (%L) to (%L)',
+                parent, part.name || '_kept', part.since, part.ends);
+            thinned := thinned + 1;
+        end if;
+    end loop;
+    return thinned;
+end $$
+""",
+    "revoke all on function market_thin_parts(text, timestamptz, bigint[]) from public",
     "revoke all on function market_ensure_parts(text, timestamptz, timestamptz) from public",
     "revoke all on function market_drop_parts(text, timestamptz) from public",
 )
@@ -126,7 +158,7 @@ for each row execute function refuse_dated_warning()
 TABLES = (
     *("warning_standing", "warning_head", "warning_event", "wci_daily"),
     *("market_outcome", "market_notice", "transfer_event", "network_status"),
-    *("asset_state", "listing_state", "onchain_day", "microburst_day", "microburst"),
+    *("asset_state", "listing_state", "onchain_day", "microburst"),
     *("arb_hour", "arb_episode", "arb_change", "arb_multi", "arb_observation"),
     *("scan_run", "venue_state", "market_summary", "market_tag", "market_count"),
     *("grade_hour", "snap_2h", "snap_1m", "market_listing", "market_asset"),
@@ -147,5 +179,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in TABLES:
         op.drop_table(table)
-    op.execute("drop function market_ensure_parts, market_drop_parts, refuse_dated_warning")
+    op.execute(
+        "drop function market_ensure_parts, market_drop_parts, market_thin_parts, refuse_dated_warning"
+    )
     op.execute("drop schema market_parts cascade")

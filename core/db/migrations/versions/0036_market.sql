@@ -465,20 +465,11 @@ CREATE TABLE microburst (
 );
 CREATE INDEX ix_microburst_listing_id_began_at ON microburst (listing_id, began_at desc);
 
-CREATE TABLE microburst_day (
-    listing_id BIGINT NOT NULL,
-    day DATE NOT NULL,
-    used INTEGER NOT NULL,
-    quota INTEGER NOT NULL,
-    CONSTRAINT pk_microburst_day PRIMARY KEY (listing_id, day),
-    CONSTRAINT ck_microburst_day_used CHECK (used between 0 and quota),
-    CONSTRAINT fk_microburst_day_listing_id FOREIGN KEY(listing_id) REFERENCES market_listing (listing_id)
-);
-
 CREATE TABLE warning_event (
     seq BIGINT NOT NULL,
     action TEXT NOT NULL,
     clears_seq BIGINT,
+    reopens_seq BIGINT,
     exchange TEXT NOT NULL,
     asset_id BIGINT NOT NULL,
     token TEXT NOT NULL,
@@ -494,14 +485,15 @@ CREATE TABLE warning_event (
     prev_hash BYTEA NOT NULL,
     row_hash BYTEA NOT NULL,
     CONSTRAINT pk_warning_event PRIMARY KEY (seq),
-    CONSTRAINT ck_warning_event_action CHECK (action in ('issued', 'cleared')),
+    CONSTRAINT ck_warning_event_action CHECK (action in ('issued', 'cleared', 'reopened')),
     CONSTRAINT ck_warning_event_clears_seq CHECK ((action = 'cleared') = (clears_seq is not null)),
-    CONSTRAINT uq_warning_event_clears_seq UNIQUE (clears_seq),
+    CONSTRAINT ck_warning_event_reopens_seq CHECK ((action = 'reopened') = (reopens_seq is not null)),
     CONSTRAINT fk_warning_event_asset_id FOREIGN KEY(asset_id) REFERENCES market_asset (id),
     CONSTRAINT fk_warning_event_listing_id FOREIGN KEY(listing_id) REFERENCES market_listing (listing_id)
 );
 CREATE INDEX ix_warning_event_asset_id_seq ON warning_event (asset_id, seq);
 CREATE INDEX ix_warning_event_at_seq ON warning_event (at, seq);
+CREATE INDEX ix_warning_event_clears_seq ON warning_event (clears_seq);
 
 CREATE TABLE warning_standing (
     seq BIGINT NOT NULL,

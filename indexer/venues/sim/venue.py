@@ -1,0 +1,273 @@
+"""An exchange of the simulator's world behind the port: answers as a live one gives them, at the
+clock's moment, with what that exchange cannot tell left out.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from core.market.facts import (
+    Book,
+    Candle,
+    Market,
+    MarketStatus,
+    NetworkStatus,
+    Notice,
+    Source,
+    Ticker,
+    VenueFault,
+)
+from indexer.venues.port import (
+    MAX_CANDLES,
+    MAX_NOTICES,
+    Capabilities,
+    Parsed,
+    VenueError,
+    VenueErrorReason,
+)
+from indexer.venues.sim.cast import EXCHANGES
+from indexer.venues.sim.columns import STALE_STEP_S, Ladder, SimColumns, columns, ladder
+from indexer.venues.sim.script import SimDeclaration, SimKnob, is_down, script_of
+from indexer.venues.sim.world import SimListing, SimWorld
+
+WATCH_STEP_S = 1.0
+DELAY = timedelta(milliseconds=120)  # between an exchange's own time and the receipt
+
+
+class SimVenue:
+    def __init__(self, exchange: str, world: SimWorld, now: Callable[[], datetime]) -> None:
+        self.exchange = exchange
+        self.source = Source.SIMULATED
+        self.capabilities: Capabilities = EXCHANGES[exchange].capabilities
+        self._world, self._now = world, now
+        self._rows = world.rows_at[exchange]
+        listings = [world.listings[int(row)] for row in self._rows]
+        self._listings = {one.native_id: one for one in listings}
+        stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
+        self._stale = {row for one in stale for row in one.rows}
+
+    async def markets(self) -> Parsed[Market]:
+        found, absent = self._now_columns(), self._absent()
+        tells = self.capabilities
+        return Parsed(
+            tuple(
+                Market(
+                    exchange=self.exchange,
+                    native_id=one.native_id,
+                    native_base=one.native_base,
+                    native_quote=one.quote,
+                    base=one.coin.ticker,
+                    quote=one.quote,
+                    status=MarketStatus.TRADING,
+                    asset_class=one.coin.asset_class,
+                    has_st_tag=bool(found.has_st_tag[place, 0]) if tells.st_tag else None,
+                    has_caution=bool(found.has_caution[place, 0]) if tells.caution else None,
+                    listed_at=None,
+                    min_size_quote=1.0,
+                )
+                for place, one in enumerate(self._listings.values())
+                if one.row not in absent
+            )
+        )
+
+    async def networks(self) -> Parsed[NetworkStatus] | None:
+        tells = self.capabilities
+        if not tells.currencies:
+            return None
+        found, absent, seen = self._now_columns(), self._absent(), set[str]()
+        values: list[NetworkStatus] = []
+        for place, one in enumerate(self._listings.values()):
+            if one.coin.ticker in seen or one.row in absent:
+                continue
+            seen.add(one.coin.ticker)
+            for chain in one.coin.chains if tells.networks else (f"unknown:{self.exchange}",):
+                has_contract = tells.contracts and tells.networks and not one.coin.is_native
+                values.append(
+                    NetworkStatus(
+                        exchange=self.exchange,
+                        native_base=one.native_base,
+                        chain=chain,
+                        can_deposit=bool(found.can_deposit[place, 0]),
+                        can_withdraw=bool(found.can_withdraw[place, 0]),
+                        contract=self._world.contract_of(one.coin, chain) if has_contract else None,
+                        is_native=one.coin.is_native and tells.networks,
+                        withdraw_fee=round(1.5 / one.coin.price_usd, 8),
+                    )
+                )
+        return Parsed(tuple(values))
+
+    async def tickers(self) -> Parsed[Ticker]:
+        found, absent = self._now_columns(), self._absent()
+        at = self._now() - DELAY
+        half = found.mid * found.spread_bps / 2e4
+        quotes = found.volume_24h_usd / found.usd_per_quote
+        mids, halves, volumes = (grid[:, 0].tolist() for grid in (found.mid, half, quotes))
+        return Parsed(
+            tuple(
+                Ticker(self.exchange, one.native_id, mid, mid - gap, mid + gap, volume, at)
+                for one, mid, gap, volume in zip(
+                    self._listings.values(), mids, halves, volumes, strict=True
+                )
+                if one.row not in absent
+            )
+        )
+
+    async def book(self, native_id: str, levels: int) -> Book:
+        found = await self.books((native_id,), levels)
+        if not found.values:
+            raise VenueError(
+                VenueErrorReason.REFUSED, self.exchange, f"no book of {native_id[:80]}"
+            )
+        return found.values[0]
+
+    async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
+        now = self._answering()
+        if len(native_ids) > self.capabilities.books_a_call:
+            raise VenueError(VenueErrorReason.REFUSED, self.exchange, "too many books for one call")
+        listings = [one for name in native_ids if (one := self._listings.get(name)) is not None]
+        faults = [
+            VenueFault("unknown_market", name[:80])
+            for name in native_ids
+            if name not in self._listings
+        ]
+        fresh = [one for one in listings if one.row not in self._stale]
+        old = [one for one in listings if one.row in self._stale]
+        then = datetime.fromtimestamp(int(now.timestamp()) // STALE_STEP_S * STALE_STEP_S, UTC)
+        values: list[Book] = []
+        for group, at in ((fresh, now - DELAY), (old, then)):
+            if group:
+                found = self._columns(at, np.array([one.row for one in group]))
+                missing = [
+                    one for one, has in zip(group, found.has_book[:, 0], strict=True) if not has
+                ]
+                faults += [VenueFault("no_book", one.native_id) for one in missing]
+                values += self._written(group, found, levels, at, now)
+        return Parsed(tuple(values), tuple(faults))
+
+    async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
+        now = self._answering()
+        one = self._known(native_id)
+        first_s = -(-int(since.timestamp()) // 60) * 60
+        ends_s = int(now.timestamp()) // 60 * 60
+        starts = np.arange(first_s, ends_s, 60)[: max(0, min(limit, MAX_CANDLES))]
+        if not starts.size:
+            return Parsed(())
+        at_s = (starts.reshape(-1, 1) + np.array([[0, 15, 30, 45, 59]])).reshape(-1)
+        found = columns(self._world, at_s, np.array([one.row]))
+        mids = found.mid.reshape(-1, 5)
+        volumes = (
+            found.volume_24h_usd.reshape(-1, 5)[:, 0] / found.usd_per_quote.reshape(-1, 5)[:, 0]
+        )
+        has = found.has_book.reshape(-1, 5).all(axis=1)
+        rows = zip(
+            starts.tolist(),
+            mids.tolist(),
+            (volumes / 1_440 / mids[:, 0]).tolist(),
+            has,
+            strict=True,
+        )
+        return Parsed(
+            tuple(
+                Candle(datetime.fromtimestamp(at, UTC), mid[0], max(mid), min(mid), mid[-1], volume)
+                for at, mid, volume, is_there in rows
+                if is_there
+            )
+        )
+
+    async def notices(self, since: datetime) -> Parsed[Notice] | None:
+        now = self._answering()
+        found = [
+            self._notice(one)
+            for one in script_of(self._world).declarations
+            if one.exchange == self.exchange and since <= one.at <= now
+        ]
+        return Parsed(tuple(found[:MAX_NOTICES]))
+
+    async def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
+        while True:
+            yield await self.book(native_id, self.capabilities.max_book_levels)
+            await asyncio.sleep(WATCH_STEP_S)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def _answering(self) -> datetime:
+        now = self._now()
+        if is_down(self._world, self.exchange, int(now.timestamp())):
+            raise VenueError(VenueErrorReason.UNREACHABLE, self.exchange, "simulated outage")
+        return now
+
+    def _now_columns(self) -> SimColumns:
+        return self._columns(self._answering(), self._rows)
+
+    def _columns(
+        self, at: datetime, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> SimColumns:
+        return columns(self._world, np.array([int(at.timestamp())]), rows)
+
+    def _known(self, native_id: str) -> SimListing:
+        one = self._listings.get(native_id)
+        if one is None:
+            raise VenueError(VenueErrorReason.REFUSED, self.exchange, f"no market {native_id[:80]}")
+        return one
+
+    def _absent(self) -> set[int]:
+        """The rows of what is not listed yet, or no more."""
+        at_s = int(self._now().timestamp())
+        return {
+            row
+            for effect in script_of(self._world).between(at_s, at_s)
+            if effect.knob is SimKnob.ABSENT
+            for row in effect.rows
+        }
+
+    def _notice(self, one: SimDeclaration) -> Notice:
+        return Notice(
+            exchange=self.exchange,
+            id=one.id,
+            kind=one.kind,
+            scope=one.scope,
+            native_bases=(one.ticker,),
+            title=one.title,
+            url=None,
+            published_at=one.at,
+            effective_at=one.effective_at,
+        )
+
+    def _written(
+        self,
+        group: list[SimListing],
+        found: SimColumns,
+        levels: int,
+        at: datetime,
+        now: datetime,
+    ) -> list[Book]:
+        shown = min(levels, self.capabilities.max_book_levels)
+        written: Ladder = ladder(found, shown)
+        sides = tuple(
+            grid.tolist()
+            for grid in (
+                written.bid_prices,
+                written.bid_sizes,
+                written.ask_prices,
+                written.ask_sizes,
+            )
+        )
+        is_truncated = found.is_truncated[:, 0] | (len(sides[0][0]) < found.shown_levels[:, 0])
+        return [
+            Book(
+                self.exchange,
+                one.native_id,
+                tuple(zip(bid_prices, bid_sizes, strict=True)),
+                tuple(zip(ask_prices, ask_sizes, strict=True)),
+                at,
+                now,
+                bool(cut),
+            )
+            for one, has, cut, bid_prices, bid_sizes, ask_prices, ask_sizes in zip(
+                group, found.has_book[:, 0], is_truncated, *sides, strict=True
+            )
+            if has
+        ]
