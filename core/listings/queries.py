@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Text, any_, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -71,6 +71,14 @@ def add_listings(
             )
         )
     return added
+
+
+def ids_of(session: Session, token_ids: Collection[str]) -> Mapping[str, int]:
+    """By token id; those that there are."""
+    query = select(ExchangeListing.token_id, ExchangeListing.id).where(
+        ExchangeListing.token_id == any_(cast(list(token_ids), ARRAY(Text)))
+    )
+    return dict(session.execute(query).all())
 
 
 def counts(session: Session) -> Mapping[str, int]:

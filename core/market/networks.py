@@ -1,0 +1,129 @@
+"""What venues tell of the networks of their coins, compared with what they told before. Nothing here
+commits.
+
+Laws
+- Unknown is a state of its own: open, closed and unknown change into one another by an event each.
+- An answer with less than 80 % of what was known is half an answer, and changes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import insert, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.market.facts import NetworkStatus
+from core.market.queries import WHOLE_SHARE
+from core.market.tables import MarketListing, MarketNetwork, MarketTransferEvent
+
+DIRECTIONS: Final = ("deposit", "withdraw")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworksLearned:
+    """`is_partial`: less than 80 % of what was known came, and nothing was written."""
+
+    rows: int
+    events: int
+    is_partial: bool
+
+
+def learn_networks(
+    session: WriteSession, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
+) -> NetworksLearned:
+    """Of coins that are not listed here nothing is kept."""
+    listed = select(MarketListing.native_base, MarketListing.asset_id).where(
+        MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
+    )
+    assets = dict(session.execute(listed).all())
+    new = {(one.native_base, one.chain): one for one in statuses if one.native_base in assets}
+    query = select(MarketNetwork).where(MarketNetwork.exchange == exchange)
+    old = {(one.native_base, one.chain): one for one in session.scalars(query)}
+    if len(new) < WHOLE_SHARE * sum(key[0] in assets for key in old):
+        return NetworksLearned(0, 0, is_partial=True)
+    rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
+    for key, one in new.items():
+        was = old.get(key)
+        rows.append(_network_row(one, assets[one.native_base], was, now))
+        if was is not None:
+            events += _events(one, was, assets[one.native_base], now)
+    if rows:
+        add = upsert(MarketNetwork)
+        keys = ("exchange", "native_base", "chain")
+        moved = {name: add.excluded[name] for name in rows[0] if name not in keys}
+        session.execute(add.on_conflict_do_update(index_elements=keys, set_=moved), rows)
+    if events:
+        session.execute(insert(MarketTransferEvent), events)
+    return NetworksLearned(len(rows), len(events), is_partial=False)
+
+
+def networks_of(session: Session, exchange: str) -> Mapping[str, list[NetworkStatus]]:
+    """What an exchange tells of its coins, by native base."""
+    found: dict[str, list[NetworkStatus]] = {}
+    for one in session.scalars(select(MarketNetwork).where(MarketNetwork.exchange == exchange)):
+        found.setdefault(one.native_base, []).append(network_status(one))
+    return found
+
+
+def network_status(row: MarketNetwork) -> NetworkStatus:
+    return NetworkStatus(
+        exchange=row.exchange,
+        native_base=row.native_base,
+        chain=row.chain,
+        can_deposit=row.can_deposit,
+        can_withdraw=row.can_withdraw,
+        contract=row.contract,
+        is_native=row.is_native,
+        withdraw_fee=row.withdraw_fee,
+    )
+
+
+def _network_row(
+    one: NetworkStatus, asset_id: int, was: MarketNetwork | None, now: datetime
+) -> dict[str, Any]:
+    def since(name: str) -> datetime:
+        is_same = was is not None and getattr(was, f"can_{name}") == getattr(one, f"can_{name}")
+        return getattr(was, f"{name}_since") if is_same else now
+
+    is_same = was is not None and (was.can_deposit, was.can_withdraw) == (
+        one.can_deposit,
+        one.can_withdraw,
+    )
+    return {
+        "exchange": one.exchange,
+        "native_base": one.native_base,
+        "chain": one.chain,
+        "asset_id": asset_id,
+        "can_deposit": one.can_deposit,
+        "can_withdraw": one.can_withdraw,
+        "contract": one.contract,
+        "is_native": one.is_native,
+        "withdraw_fee": one.withdraw_fee,
+        "deposit_since": since("deposit"),
+        "withdraw_since": since("withdraw"),
+        "scans": was.scans + 1 if was is not None and is_same else 1,
+        "seen_at": now,
+    }
+
+
+def _events(
+    one: NetworkStatus, was: MarketNetwork, asset_id: int, now: datetime
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "exchange": one.exchange,
+            "native_base": one.native_base,
+            "chain": one.chain,
+            "asset_id": asset_id,
+            "direction": direction,
+            "was_open": getattr(was, f"can_{direction}"),
+            "is_open": getattr(one, f"can_{direction}"),
+            "at": now,
+        }
+        for direction in DIRECTIONS
+        if getattr(was, f"can_{direction}") != getattr(one, f"can_{direction}")
+    ]

@@ -1,0 +1,315 @@
+"""What venues list: compared with what is known, and written where it changed. Nothing here commits."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.listings import queries as listings
+from core.listings.rules import TICKER_PATTERN, Symbol, token_id
+from core.market.facts import Market, MarketStatus, Source
+from core.market.rules.notices import TagSighting
+from core.market.tables import (
+    MarketAsset,
+    MarketAssetState,
+    MarketCount,
+    MarketListing,
+    MarketListingState,
+    MarketTag,
+)
+
+ASSETS: Final = "assets"
+LISTINGS: Final = "listings"
+WHOLE_SHARE: Final = 0.8  # an answer with less of what was known is half an answer
+_TICKER: Final = re.compile(TICKER_PATTERN)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownListing:
+    listing_id: int
+    asset_id: int
+    exchange: str
+    native_id: str
+    native_base: str
+    base: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarketsLearned:
+    """`added`, `changed`, `gone`: listings. `is_partial`: less than 80 % of what was known came, so
+    nothing is gone. `refused`: native ids whose tickers cannot be ours, or that another one has.
+    """
+
+    added: int
+    changed: int
+    gone: int
+    is_partial: bool
+    refused: tuple[str, ...]
+
+
+def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
+    """Those that trade, or of which it is unknown."""
+    query = select(
+        MarketListing.listing_id,
+        MarketListing.asset_id,
+        MarketListing.exchange,
+        MarketListing.native_id,
+        MarketListing.native_base,
+        MarketListing.base,
+        MarketListing.quote,
+    ).where(MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None))
+    return tuple(KnownListing(*row) for row in session.execute(query))
+
+
+def learn_markets(
+    session: WriteSession, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+) -> MarketsLearned:
+    """Bring what is known of the exchange's pairs in line with its whole list of them."""
+    taken, refused = _ours(exchange, markets)
+    is_simulated = source is Source.SIMULATED
+    symbols = [Symbol(one.base, one.quote) for one in taken.values()]
+    listings.add_listings(session, exchange, symbols, is_simulated=is_simulated, now=now)
+    ids = listings.ids_of(session, list(taken))
+    assets = ensure_assets(session, {one.base for one in taken.values()}, is_simulated, now)
+    known = {
+        one.listing_id: one
+        for one in session.scalars(select(MarketListing).where(MarketListing.exchange == exchange))
+    }
+    standing = [one for one in known.values() if one.delisted_at is None]
+    is_partial = len(taken) < WHOLE_SHARE * len(standing)
+    _release_names(
+        session, exchange, {one.native_id: ids[name] for name, one in taken.items()}, now
+    )
+    rows = [_row(ids[name], assets[one.base], one, now) for name, one in taken.items()]
+    added = [row for row in rows if row["listing_id"] not in known]
+    changed = [
+        row
+        for row in rows
+        if (old := known.get(row["listing_id"])) is not None and _differs(old, row)
+    ]
+    _write_listings(session, rows, now)
+    _show(session, [*added, *changed], taken, source, now)
+    if added:
+        add_to_count(session, LISTINGS, len(added))
+    here = {row["listing_id"] for row in rows}
+    gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
+    _end(session, gone, now)
+    _see_tags(session, exchange, taken.values(), now)
+    return MarketsLearned(len(added), len(changed), len(gone), is_partial, tuple(refused))
+
+
+def ensure_assets(
+    session: WriteSession, tickers: Collection[str], is_simulated: bool, now: datetime
+) -> Mapping[str, int]:
+    """The ids of these assets; those that are new are added, with their states."""
+    if not tickers:
+        return {}
+    wanted = sorted(tickers)
+    added = session.execute(
+        insert(MarketAsset)
+        .values([{"ticker": one} for one in wanted])
+        .on_conflict_do_nothing()
+        .returning(MarketAsset.id, MarketAsset.ticker)
+    ).all()
+    if added:
+        states = [
+            {"asset_id": asset_id, "token": token, "is_simulated": is_simulated, "updated_at": now}
+            for asset_id, token in added
+        ]
+        session.execute(insert(MarketAssetState), states)
+        add_to_count(session, ASSETS, len(added))
+    query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(wanted))
+    return dict(session.execute(query).all())
+
+
+def add_to_count(session: WriteSession, name: str, count: int) -> None:
+    add = insert(MarketCount).values(name=name, n=count)
+    session.execute(
+        add.on_conflict_do_update(index_elements=["name"], set_={"n": MarketCount.n + count})
+    )
+
+
+def tag_sightings(
+    session: Session, exchange: str, native_base: str, now: datetime
+) -> tuple[TagSighting, ...]:
+    """The newest of each kind; the first scan is no sighting of a new tag."""
+    row = session.get(MarketTag, (exchange, native_base))
+    if row is None:
+        return ()
+    found = ((row.with_at, True), (row.without_at, False))
+    return tuple(
+        TagSighting(at, has, is_first_scan=at <= row.first_seen_at)
+        for at, has in found
+        if at is not None and at <= now
+    )
+
+
+def _ours(exchange: str, markets: Sequence[Market]) -> tuple[dict[str, Market], list[str]]:
+    """Those whose tickers are ours, by token id, each once; and the native ids of the others."""
+    taken, refused = dict[str, Market](), list[str]()
+    for one in markets:
+        name = token_id(exchange, one.base, one.quote)
+        is_ours = _TICKER.fullmatch(one.base) and _TICKER.fullmatch(one.quote)
+        if not is_ours or name in taken:
+            refused.append(one.native_id)
+        else:
+            taken[name] = one
+    return taken, refused
+
+
+def _row(listing_id: int, asset_id: int, one: Market, now: datetime) -> dict[str, Any]:
+    return {
+        "listing_id": listing_id,
+        "asset_id": asset_id,
+        "exchange": one.exchange,
+        "native_id": one.native_id,
+        "native_base": one.native_base,
+        "native_quote": one.native_quote,
+        "base": one.base,
+        "quote": one.quote,
+        "asset_class": one.asset_class,
+        "status": one.status,
+        "has_st_tag": one.has_st_tag,
+        "has_caution": one.has_caution,
+        "min_size_quote": one.min_size_quote,
+        "listed_at": one.listed_at,
+        "first_seen_at": now,
+        "seen_at": now,
+        "delisted_at": now if one.status is MarketStatus.DELISTED else None,
+    }
+
+
+_SHOWN: Final = ("status", "asset_class", "has_st_tag", "has_caution", "asset_id")
+
+
+def _differs(old: MarketListing, row: Mapping[str, Any]) -> bool:
+    return any(getattr(old, name) != row[name] for name in _SHOWN)
+
+
+def _release_names(
+    session: WriteSession, exchange: str, ids: Mapping[str, int], now: datetime
+) -> None:
+    """A venue that renamed a ticker kept the market's id: what had it before is over, under an id
+    that no venue gives.
+    """
+    held = session.execute(
+        select(MarketListing.native_id, MarketListing.listing_id).where(
+            MarketListing.exchange == exchange, MarketListing.native_id.in_(list(ids))
+        )
+    )
+    lost = {listing_id: name for name, listing_id in held if ids[name] != listing_id}
+    for listing_id, name in lost.items():
+        session.execute(
+            update(MarketListing)
+            .where(MarketListing.listing_id == listing_id)
+            .values(native_id=f"{name} (until {now:%Y-%m-%d}, {listing_id})")
+        )
+    _end(session, list(lost), now)
+
+
+def _write_listings(
+    session: WriteSession, rows: Sequence[Mapping[str, Any]], now: datetime
+) -> None:
+    if not rows:
+        return
+    add = insert(MarketListing)
+    moved = [name for name in rows[0] if name not in {"listing_id", "first_seen_at"}]
+    session.execute(
+        add.on_conflict_do_update(
+            index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}
+        ),
+        list(rows),
+    )
+
+
+def _show(
+    session: WriteSession,
+    rows: Sequence[Mapping[str, Any]],
+    taken: Mapping[str, Market],
+    source: Source,
+    now: datetime,
+) -> None:
+    """Their rows of the board."""
+    if not rows:
+        return
+    names = {(one.base, one.quote): name for name, one in taken.items()}
+    states = [
+        {
+            "listing_id": row["listing_id"],
+            "asset_id": row["asset_id"],
+            "exchange": row["exchange"],
+            "token": row["base"],
+            "symbol": f"{row['base']}/{row['quote']}",
+            "token_id": names[row["base"], row["quote"]],
+            "source": source,
+            "is_simulated": source is Source.SIMULATED,
+            "status": row["status"],
+            "asset_class": row["asset_class"],
+            "has_st_tag": row["has_st_tag"],
+            "has_caution": row["has_caution"],
+            "first_seen_at": row["first_seen_at"],
+            "updated_at": now,
+        }
+        for row in rows
+    ]
+    add = insert(MarketListingState)
+    moved = (*_SHOWN, "source", "is_simulated", "updated_at")
+    session.execute(
+        add.on_conflict_do_update(
+            index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}
+        ),
+        states,
+    )
+
+
+def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> None:
+    if not listing_ids:
+        return
+    gone = {"status": MarketStatus.DELISTED}
+    session.execute(
+        update(MarketListing)
+        .where(MarketListing.listing_id.in_(listing_ids))
+        .values(**gone, delisted_at=now)
+    )
+    session.execute(
+        update(MarketListingState)
+        .where(MarketListingState.listing_id.in_(listing_ids))
+        .values(**gone, updated_at=now)
+    )
+
+
+def _see_tags(
+    session: WriteSession, exchange: str, markets: Iterable[Market], now: datetime
+) -> None:
+    """A base has the tag if one of its pairs has it."""
+    has = dict[str, bool]()
+    for one in markets:
+        if one.has_st_tag is not None:
+            has[one.native_base] = has.get(one.native_base, False) or one.has_st_tag
+    rows = [
+        {
+            "exchange": exchange,
+            "native_base": base,
+            "first_seen_at": now,
+            "with_at": now if tagged else None,
+            "without_at": None if tagged else now,
+        }
+        for base, tagged in has.items()
+    ]
+    if not rows:
+        return
+    add = insert(MarketTag)
+    newest = {
+        name: func.coalesce(add.excluded[name], getattr(MarketTag, name))
+        for name in ("with_at", "without_at")
+    }
+    session.execute(
+        add.on_conflict_do_update(index_elements=["exchange", "native_base"], set_=newest), rows
+    )
