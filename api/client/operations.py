@@ -64,7 +64,10 @@ class AgentsStripLadder(TypedDict):
 
 
 class AgentsTiers(TypedDict):
-    subscription: Literal["not_recorded"]
+    subscription: Literal["free", "tier_1", "tier_2"]  # now
+    subscription_until: (
+        str | None
+    )  # when everything that was bought ends or has ended; null: nothing was bought
     standing: (
         Literal["bronze", "none"] | Literal["not_recorded"]
     )  # bronze: three verified task claims
@@ -193,6 +196,7 @@ class CreditsLedger(TypedDict):
 
 class CreditsDailyCalls(TypedDict):
     enforced: int
+    enforced_of_tiers: list[int]  # of Free, Tier 1 and Tier 2
     payment_section: list[int]
     tier_table: list[int]
 
@@ -2535,6 +2539,105 @@ class SafetyDefense(TypedDict):
     levels: list[SafetyDefenseLevel]
 
 
+class SubscriptionsNextTier(TypedDict):
+    tier: Literal[0, 1, 2]
+    starts_at: str
+
+
+SubscriptionsPurchaseKind: TypeAlias = "Literal['new', 'renewal', 'upgrade', 'downgrade']"
+
+
+class SubscriptionsTargetUsage(TypedDict):
+    active: int
+    paused: int  # kept and not scanned: the tier has ended or has room for fewer
+    limit: int
+
+
+class SubscriptionsTierPeriod(TypedDict):
+    kind: SubscriptionsPurchaseKind
+    tier: Literal[0, 1, 2]
+    months: int  # that are added; 0 of an upgrade, which turns the time that is left into the tier
+    price_credits: int
+    starts_at: str
+    until: str  # exclusive
+
+
+class SubscriptionsSubscriptionAccount(TypedDict):
+    status: Literal["none", "active", "expired"]
+    tier: Literal[0, 1, 2]
+    tier_until: str | None  # when this tier ends (exclusive); null: Free
+    until: str | None  # when everything that was bought ends or has ended
+    next: SubscriptionsNextTier | None  # the tier after this one, where one was bought
+    calls_per_day: int
+    targets: SubscriptionsTargetUsage
+    purchases: list[SubscriptionsTierPeriod]  # the newest first, at most 20
+
+
+class SubscriptionsTierPreview(TypedDict):
+    kind: SubscriptionsPurchaseKind
+    tier: Literal[0, 1, 2]
+    months: int  # that are added; 0 of an upgrade, which turns the time that is left into the tier
+    price_credits: int
+    starts_at: str
+    until: str  # exclusive
+    preview_id: str  # send it to subscribe to pay this price
+    expires_at: str
+    available_credits: int
+    shortfall_credits: int  # what is missing to pay it now
+
+
+class SubscriptionsTierBought(TypedDict):
+    kind: SubscriptionsPurchaseKind
+    tier: Literal[0, 1, 2]
+    months: int  # that are added; 0 of an upgrade, which turns the time that is left into the tier
+    price_credits: int
+    starts_at: str
+    until: str  # exclusive
+    ok: Literal[True]
+    made_at: str
+    current_tier: Literal[0, 1, 2]  # now; a downgrade begins later
+    calls_per_day: int  # the ceiling from the next call on
+
+
+class TargetsAddedTarget(TypedDict):
+    ok: Literal[True]
+    exchange: str
+    symbol: str
+    token_id: str
+    priority_pool: bool  # it is scanned each minute
+    microburst_hf_captures: int
+    message: str
+    next_steps: list[dict[str, Any]]  # calls as they can be made: method, path, auth, cost, body
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class TargetsTargetEntry(TypedDict):
+    exchange: str
+    symbol: str
+    token_id: str
+    state: TargetsTargetState  # paused: the subscription has ended or has room for fewer
+    microburst_hf_captures: int
+    captures_used_today: int
+    added_at: str
+    simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+TargetsTargetState: TypeAlias = "Literal['active', 'paused']"
+
+
+class TargetsTargetList(TypedDict):
+    targets: list[TargetsTargetEntry]  # the oldest first; active ones before paused
+    active: int
+    limit: int  # targets that may be active on your tier
+
+
+class TargetsRemovedTarget(TypedDict):
+    ok: Literal[True]
+    exchange: str
+    symbol: str
+    message: str
+
+
 class TasksProgress(TypedDict):
     furthest: Literal["open", "claimed", "submitted", "verified", "points_recorded", "paid"]
 
@@ -4581,6 +4684,113 @@ class SafetyCalls(Calls):
         )
 
 
+class SubscriptionsCalls(Calls):
+    """The calls subscriptions.* of the catalogue."""
+
+    def account(self) -> SubscriptionsSubscriptionAccount:
+        """Read your tier, when it ends, what comes next, targets and purchases.
+
+        GET /subscriptions/account; credential: key.
+        """
+        return cast(
+            "SubscriptionsSubscriptionAccount",
+            self._send("GET", "/subscriptions/account", "key", {}),
+        )
+
+    def preview(self, *, tier: int, months: int) -> SubscriptionsTierPreview:
+        """Preview what a subscription, renewal, upgrade or downgrade costs; free.
+
+        POST /subscriptions/upgrade/preview; credential: key.
+        """
+        return cast(
+            "SubscriptionsTierPreview",
+            self._send(
+                "POST", "/subscriptions/upgrade/preview", "key", {"tier": tier, "months": months}
+            ),
+        )
+
+    def subscribe(
+        self,
+        *,
+        tier: int,
+        months: int,
+        max_credits: int | None = None,
+        preview_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SubscriptionsTierBought:
+        """Subscribe, renew, upgrade or downgrade, paid in credits.
+
+        POST /subscriptions/credits/subscribe; credential: key.
+        """
+        return cast(
+            "SubscriptionsTierBought",
+            self._send(
+                "POST",
+                "/subscriptions/credits/subscribe",
+                "key",
+                {"tier": tier, "months": months}
+                | given(max_credits=max_credits, preview_id=preview_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
+class TargetsCalls(Calls):
+    """The calls targets.* of the catalogue."""
+
+    def add(
+        self,
+        *,
+        exchange: str,
+        symbol: str,
+        microburst_hf_captures: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> TargetsAddedTarget:
+        """Have a pair scanned each minute, or set its high-frequency captures.
+
+        POST /agent/targets/add; credential: key.
+        """
+        return cast(
+            "TargetsAddedTarget",
+            self._send(
+                "POST",
+                "/agent/targets/add",
+                "key",
+                {"exchange": exchange, "symbol": symbol}
+                | given(microburst_hf_captures=microburst_hf_captures),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def list(self) -> TargetsTargetList:
+        """List your priority targets, active and paused, with their latest scan.
+
+        GET /agent/targets; credential: key.
+        """
+        return cast("TargetsTargetList", self._send("GET", "/agent/targets", "key", {}))
+
+    def remove(
+        self, *, exchange: str, symbol: str, idempotency_key: str | None = None
+    ) -> TargetsRemovedTarget:
+        """Remove a priority target.
+
+        POST /agent/targets/remove; credential: key.
+        """
+        return cast(
+            "TargetsRemovedTarget",
+            self._send(
+                "POST",
+                "/agent/targets/remove",
+                "key",
+                {"exchange": exchange, "symbol": symbol},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class TasksCalls(Calls):
     """The calls tasks.* of the catalogue."""
 
@@ -4778,5 +4988,7 @@ class Areas:
         self.records = RecordsCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.subscriptions = SubscriptionsCalls(send, follow)
+        self.targets = TargetsCalls(send, follow)
         self.tasks = TasksCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)

@@ -126,11 +126,14 @@ class Answer(Generic[AnswerT]):
 class NextCall:
     """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it
     needs one.
+
+    `cost`: credits, where the body decides what is charged; None: the operation's price.
     """
 
     key: str
     ids: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    cost: int | None = None
 
 
 class Refusal(Exception):
