@@ -113,7 +113,7 @@ def pair(
     if not _is_fresh((buy, sell), now) or apart_s > MOST_APART_S:
         return None
     bid, ask = sell.bids[0][0], buy.asks[0][0]
-    gross_bps = _BPS * (bid / ask - 1)
+    gross_bps = _BPS * (bid - ask) / ask
     net_bps = tuple(_net_bps(buy, sell, way, size) for size in SIZES_USD)
     suspicions = tuple(
         why

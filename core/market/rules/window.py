@@ -13,11 +13,10 @@ HOUR_US: Final = 3_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class WindowSamples:
-    """Valid two-sided books of one listing within the window, in the order of time. NaN: in slips,
-    the book ended before; in volume, unknown.
+    """Valid two-sided books of one listing within the window. NaN: in slips, the book ended before;
+    in volume, unknown.
     """
 
-    ts_us: npt.NDArray[np.int64]
     bid_2_usd: npt.NDArray[np.float64]
     ask_2_usd: npt.NDArray[np.float64]
     spread_bps: npt.NDArray[np.float64]
@@ -30,18 +29,21 @@ class WindowSamples:
 def grade_inputs(
     samples: WindowSamples,
     *,
+    first_seen_us: int,
     ends_us: int,
     expected: int,
     refused: int,
     volume_30d_mean_usd: float | None,
 ) -> GradeInputs | None:
-    """None: no valid sample. `expected`: samples of the window at the listing's cadence; `refused`:
-    books of the window that came and were not valid. They count as covered, and not as up.
+    """None: no valid sample.
 
+    `first_seen_us`: of the listing's first one ever. `expected`: samples of the window at the
+    listing's cadence; `refused`: books of the window that came and were not valid. They count as
+    covered, and not as up.
     A side that ends before 10,000 dollars is dearer than any figure, so it stands above all in the
     median; where the median itself is such a sample, slip_10k_bps is None.
     """
-    count = len(samples.ts_us)
+    count = len(samples.spread_bps)
     if not count:
         return None
     known_volume = samples.volume_24h_usd[~np.isnan(samples.volume_24h_usd)]
@@ -58,7 +60,7 @@ def grade_inputs(
         volume_24h_usd=float(np.median(known_volume)) if len(known_volume) else None,
         volume_30d_mean_usd=volume_30d_mean_usd,
         uptime=min(count / whole, 1.0),
-        hours=min((ends_us - int(samples.ts_us[0])) / HOUR_US, WHOLE_HOURS),
+        hours=min((ends_us - first_seen_us) / HOUR_US, WHOLE_HOURS),
         coverage=min((count + refused) / whole, 1.0),
         is_truncated=bool(2 * samples.is_truncated.sum() > count),
     )

@@ -1,0 +1,220 @@
+"""Gaps of two venues and of more, against pairs taken one by one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.market.rules.arbitrage import ArbPair, ArbSide, Suspicion, pair, snapshot
+from core.market.rules.transfer import GateState, TransferGate
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+OPEN = TransferGate(GateState.OPEN, ("eip155:1",), 0.02)
+SHUT = TransferGate(GateState.CLOSED, (), None)
+
+
+def side(
+    exchange: str,
+    bids: list[tuple[float, float]],
+    asks: list[tuple[float, float]],
+    *,
+    age_s: float = 0,
+    fee_bps: float = 10.0,
+) -> ArbSide:
+    at = NOW - timedelta(seconds=age_s)
+    return ArbSide(exchange, tuple(bids), tuple(asks), at, fee_bps, "par", is_halted=False)
+
+
+BUY = side("a", [(99.9, 1_000)], [(100, 1_000)])
+SELL = side("b", [(101, 1_000)], [(101.1, 1_000)])
+
+
+def seen(
+    buy: ArbSide = BUY,
+    sell: ArbSide = SELL,
+    way: TransferGate = OPEN,
+    *,
+    is_collision: bool = False,
+) -> ArbPair:
+    found = pair(buy, sell, way, NOW, is_collision=is_collision)
+    assert found is not None
+    return found
+
+
+def test_the_worked_gap__is_what_the_page_says() -> None:
+    found = seen()
+
+    assert found.gross_bps == pytest.approx(100.0)
+    assert [f"{net:.2f}" for net in found.net_bps if net is not None] == ["59.82", "75.82", "77.82"]
+    assert found.is_actionable
+
+
+@pytest.mark.parametrize(
+    ("buy_age_s", "sell_age_s", "is_seen"),
+    [(90, 90, True), (90.1, 60, False), (60, 0, True), (60.1, 0, False), (-61, 0, False)],
+)
+def test_a_gap__needs_books_of_one_time(buy_age_s: float, sell_age_s: float, is_seen: bool) -> None:
+    buy, sell = (
+        replace(one, at=NOW - timedelta(seconds=age))
+        for one, age in ((BUY, buy_age_s), (SELL, sell_age_s))
+    )
+
+    assert (pair(buy, sell, OPEN, NOW, is_collision=False) is not None) is is_seen
+
+
+def test_a_book_that_ends_before__has_no_net_at_that_size() -> None:
+    found = seen(buy=side("a", [(99, 1)], [(100, 20)]))
+
+    assert [net is None for net in found.net_bps] == [False, True, True]
+    assert found.is_actionable
+
+
+def test_a_fee_that_is_not_known__leaves_the_net_unknown() -> None:
+    found = seen(way=replace(OPEN, fee=None))
+
+    assert found.net_bps == (None, None, None)
+    assert not found.is_actionable
+
+
+@pytest.mark.parametrize("state", [GateState.CLOSED, GateState.UNVERIFIED])
+def test_a_way_that_is_not_open__is_not_actionable(state: GateState) -> None:
+    found = seen(way=replace(OPEN, state=state))
+
+    assert not found.is_transferable
+    assert not found.is_actionable
+
+
+def test_a_gap_that_fees_eat__is_not_actionable() -> None:
+    found = seen(sell=side("b", [(100.1, 1_000)], [(101, 1)]))
+
+    assert found.gross_bps > 0
+    assert not found.is_actionable
+
+
+def test_a_suspect_gap__says_why_and_is_not_actionable() -> None:
+    huge = seen(sell=side("b", [(130.01, 1_000)], [(131, 1)]))
+    at_bound = seen(sell=side("b", [(130.0, 1_000)], [(131, 1)]))
+
+    assert huge.suspicions == (Suspicion.GROSS_ABOVE_30_PERCENT,)
+    assert at_bound.suspicions == ()
+    assert seen(is_collision=True).suspicions == (Suspicion.COLLISION,)
+    halted = seen(buy=replace(BUY, is_halted=True))
+    assert halted.suspicions == (Suspicion.HALTED,)
+    assert not any(one.is_actionable for one in (huge, halted, seen(is_collision=True)))
+
+
+THIRD = side("c", [(99.8, 5)], [(99.95, 5)], fee_bps=0)
+
+
+def test_two_venues__are_no_snapshot_of_three() -> None:
+    assert snapshot([BUY, SELL], {}, NOW) is None
+    assert snapshot([BUY, SELL, replace(THIRD, at=NOW - timedelta(seconds=91))], {}, NOW) is None
+    assert snapshot([BUY, SELL, replace(THIRD, at=NOW - timedelta(seconds=61))], {}, NOW) is None
+    assert snapshot([], {}, NOW) is None
+
+
+def test_three_venues__sell_where_it_is_dearest_what_is_cheapest_first() -> None:
+    sides = [BUY, side("b", [(101, 8)], [(102, 1)]), THIRD]
+    found = snapshot(sides, {("c", "b"): OPEN, ("a", "b"): SHUT}, NOW)
+
+    assert found is not None
+    legs = {leg.buy_at: leg for leg in found.legs}
+    assert {at: leg.base for at, leg in legs.items()} == {"c": 5, "a": 3}
+    assert found.size_usd == pytest.approx(5 * 99.95 + 3 * 100.1)
+    assert found.profit_usd == pytest.approx(5 * (100.899 - 99.95) + 3 * (100.899 - 100.1))
+    assert found.actionable_profit_usd == pytest.approx(5 * (100.899 - 99.95) - 0.02 * 99.95)
+    assert legs["a"].profit_usd is None
+    assert found.dispersion == pytest.approx((101.5 - 99.875) / 99.95)
+
+
+def test_no_gap__is_no_leg() -> None:
+    found = snapshot([BUY, replace(BUY, exchange="b"), replace(BUY, exchange="c")], {}, NOW)
+
+    assert found is not None
+    assert (found.legs, found.size_usd, found.profit_usd) == ((), 0, 0)
+
+
+steps = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 6)), min_size=1, max_size=3)
+
+
+@st.composite
+def venues(draw: st.DrawFn) -> list[ArbSide]:
+    """Whole sizes, so that units can be taken one by one."""
+    found = []
+    for exchange in "abcd"[: draw(st.integers(3, 4))]:
+        ask = bid = draw(st.integers(90, 110))
+        bids, asks = [], []
+        for step, size in draw(steps):
+            bid -= step
+            bids.append((float(bid), float(size)))
+        for step, size in draw(steps):
+            asks.append((float(ask), float(size)))
+            ask += step
+        found.append(side(exchange, bids, asks, fee_bps=float(draw(st.sampled_from((0, 10, 50))))))
+    return found
+
+
+def slow_profit(sides: list[ArbSide]) -> float:
+    """Units taken one by one, each the best pair of what is left at two venues."""
+    asks = [
+        (price * (1 + one.taker_fee_bps / 1e4), one.exchange)
+        for one in sides
+        for price, size in one.asks
+        for _ in range(int(size))
+    ]
+    bids = [
+        (price * (1 - one.taker_fee_bps / 1e4), one.exchange)
+        for one in sides
+        for price, size in one.bids
+        for _ in range(int(size))
+    ]
+    profit = 0.0
+    while True:
+        pairs = [(b[0] - a[0], a, b) for a in asks for b in bids if a[1] != b[1] and b[0] > a[0]]
+        if not pairs:
+            return profit
+        gain, ask, bid = max(pairs)
+        profit += gain
+        asks.remove(ask)
+        bids.remove(bid)
+
+
+@given(venues())
+def test_the_profit__is_at_least_what_units_taken_one_by_one_earn(sides: list[ArbSide]) -> None:
+    found = snapshot(sides, {}, NOW)
+    assert found is not None
+
+    assert found.profit_usd >= slow_profit(sides) - 1e-6
+    assert all(leg.buy_at != leg.sell_at for leg in found.legs)
+    for one in sides:
+        bought = sum(leg.base for leg in found.legs if leg.buy_at == one.exchange)
+        sold = sum(leg.base for leg in found.legs if leg.sell_at == one.exchange)
+        assert bought <= sum(size for _, size in one.asks) + 1e-9
+        assert sold <= sum(size for _, size in one.bids) + 1e-9
+
+
+@given(venues())
+def test_the_profit__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> None:
+    """The k cheapest units against the k dearest, for the best k."""
+    asks = sorted(
+        price * (1 + one.taker_fee_bps / 1e4)
+        for one in sides
+        for price, size in one.asks
+        for _ in range(int(size))
+    )
+    bids = sorted(
+        (
+            price * (1 - one.taker_fee_bps / 1e4)
+            for one in sides
+            for price, size in one.bids
+            for _ in range(int(size))
+        ),
+        reverse=True,
+    )
+    best = sum(max(bid - ask, 0) for bid, ask in zip(bids, asks, strict=False))
+    found = snapshot(sides, {}, NOW)
+
+    assert found is not None
+    assert found.profit_usd == pytest.approx(best, abs=1e-6)

@@ -1,0 +1,414 @@
+"""The score, its letter and gates, and how a letter moves."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.market.rules.grade import (
+    LETTERS,
+    GradeColumns,
+    GradeGate,
+    GradeInputs,
+    GradeScore,
+    GradeState,
+    Letter,
+    ScoreColumns,
+    StateColumns,
+    components,
+    grade,
+    grade_many,
+    letter_of,
+    no_states,
+    step,
+    step_many,
+    worst_moves,
+)
+from core.market.rules.window import WindowSamples, grade_inputs
+from tests.unit.core.mandate.rules.worked import table
+
+GOOD = GradeInputs(
+    depth_usd=10e6,
+    spread_bps=0.1,
+    slip_10k_bps=1.0,
+    volume_24h_usd=1e9,
+    volume_30d_mean_usd=1e9,
+    uptime=1.0,
+    hours=24.0,
+    coverage=1.0,
+    is_truncated=False,
+)
+PARTS = components(GOOD)
+
+
+def with_one(field: str, value: float) -> GradeInputs:
+    changed: dict[str, Any] = {field: value}
+    return replace(GOOD, **changed)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def scored(score: float, *, is_gated: bool = False) -> GradeScore:
+    gates = (GradeGate.WIDE_SPREAD,) if is_gated else ()
+    letter = letter_of(score)
+    if is_gated and letter in (Letter.A, Letter.B, Letter.C):
+        letter = Letter.D
+    return GradeScore(score, letter, PARTS, gates, is_provisional=False)
+
+
+def run(*scores: float | None, start: Letter | None = None) -> list[Letter | None]:
+    state, seen = GradeState(start), []
+    for score in scores:
+        state = step(state, None if score is None else scored(score))
+        seen.append(state.letter)
+    return seen
+
+
+@pytest.mark.parametrize("row", table("market.md", "grades"), ids=lambda row: row[-1])
+def test_the_worked_grades__score_what_the_page_says(row: list[str]) -> None:
+    depth, spread, slip, volume, score, letter = row
+    found = grade(
+        replace(
+            GOOD,
+            depth_usd=number(depth),
+            spread_bps=number(spread),
+            slip_10k_bps=number(slip),
+            volume_24h_usd=number(volume),
+            volume_30d_mean_usd=number(volume),
+        )
+    )
+
+    assert found is not None
+    assert (f"{found.score:.2f}", found.letter) == (score, letter)
+
+
+@pytest.mark.parametrize(
+    ("score", "letter"),
+    [
+        (80.0, "A"),
+        (79.999, "B"),
+        (65.0, "B"),
+        (64.999, "C"),
+        (50.0, "C"),
+        (49.999, "D"),
+        (35.0, "D"),
+        (34.999, "F"),
+    ],
+)
+def test_a_cut__belongs_to_the_better_letter(score: float, letter: str) -> None:
+    assert letter_of(score) == letter
+
+
+@pytest.mark.parametrize(
+    ("field", "open_at", "shut_at", "gate"),
+    [
+        ("spread_bps", 500.0, 500.01, GradeGate.WIDE_SPREAD),
+        ("depth_usd", 1_000.0, 999.99, GradeGate.THIN_DEPTH),
+        ("uptime", 0.8, 0.799, GradeGate.LOW_UPTIME),
+        ("volume_30d_mean_usd", 50_000.0, 49_999.0, GradeGate.LOW_VOLUME_30D),
+    ],
+)
+def test_a_gate__shuts_past_its_bound(
+    field: str, open_at: float, shut_at: float, gate: GradeGate
+) -> None:
+    free, held = (grade(with_one(field, value)) for value in (open_at, shut_at))
+
+    assert free is not None
+    assert held is not None
+    assert free.gates == ()
+    assert held.gates == (gate,)
+    assert held.letter in (Letter.D, Letter.F)
+    assert held.score == pytest.approx(free.score, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("hours", "coverage", "is_graded", "is_provisional"),
+    [
+        (5.99, 1.0, False, None),
+        (6.0, 1.0, True, True),
+        (23.99, 1.0, True, True),
+        (24.0, 0.49, False, None),
+        (24.0, 0.5, True, True),
+        (24.0, 0.79, True, True),
+        (24.0, 0.8, True, False),
+    ],
+)
+def test_too_little_seen__is_no_grade_and_little_is_provisional(
+    hours: float, coverage: float, is_graded: bool, is_provisional: bool | None
+) -> None:
+    found = grade(replace(GOOD, hours=hours, coverage=coverage))
+
+    assert (found is not None) is is_graded
+    assert (found and found.is_provisional) is is_provisional
+
+
+def test_an_exhausted_book__counts_1000_bps() -> None:
+    assert grade(replace(GOOD, slip_10k_bps=None)) == grade(replace(GOOD, slip_10k_bps=1_000.0))
+
+
+def test_a_cut_off_book__leaves_slippage_out_and_opens_no_gate_of_depth() -> None:
+    found = grade(replace(GOOD, slip_10k_bps=None, depth_usd=900.0, is_truncated=True))
+
+    assert found is not None
+    assert found.components.slippage is None
+    assert found.gates == ()
+    assert found.is_provisional
+    assert found.score == pytest.approx(100 * (0.2 + 0.1 + 0.1) / 0.8)
+
+
+def test_an_unknown_volume__is_left_out_and_never_counted_as_zero() -> None:
+    found = grade(replace(GOOD, volume_24h_usd=None, volume_30d_mean_usd=None))
+
+    assert found is not None
+    assert found.score == pytest.approx(100.0)
+    assert found.is_provisional
+    assert found.gates == ()
+
+
+def test_no_depth_at_all__is_f() -> None:
+    found = grade(replace(GOOD, depth_usd=0.0, slip_10k_bps=None, spread_bps=400, volume_24h_usd=0))
+
+    assert found is not None
+    assert found.letter is Letter.F
+
+
+@pytest.mark.parametrize("row", table("market.md", "hysteresis"), ids=lambda row: row[0])
+def test_the_worked_letters__move_as_the_page_says(row: list[str]) -> None:
+    start, scores, letters = row
+    given_scores = [None if one == "none" else float(one) for one in scores.split()]
+    expected = [None if one == "none" else Letter(one) for one in letters.split()]
+
+    assert run(*given_scores, start=Letter(start)) == expected
+
+
+def test_a_gate__caps_at_once_and_is_left_by_the_margin() -> None:
+    shut = step(GradeState(Letter.A), scored(90.0, is_gated=True))
+
+    assert shut.letter is Letter.D
+    assert step(shut, scored(90.0)).letter is Letter.A
+
+
+def test_a_window_without_a_grade__forgets_the_letter() -> None:
+    assert run(90.0, None, 64.0) == [Letter.A, None, Letter.C]
+
+
+@given(st.lists(st.floats(0, 100), min_size=4, max_size=40))
+def test_a_letter__is_never_further_from_its_score_than_two_windows_allow(
+    scores: list[float],
+) -> None:
+    state = GradeState()
+    history: list[Letter | None] = []
+    for score in scores:
+        state = step(state, scored(score))
+        history.append(state.letter)
+
+    for end in range(3, len(scores) + 1):
+        last = {letter_of(score) for score in scores[end - 3 : end]}
+        if len(last) == 1:
+            assert history[end - 1] == next(iter(last))
+
+
+@given(st.floats(0, 100), st.sampled_from(Letter))
+def test_one_step__never_passes_the_windows_own_letter(score: float, was: Letter) -> None:
+    found = step(GradeState(was), scored(score)).letter
+    assert found is not None
+    places = [LETTERS.index(one) for one in (was, found, letter_of(score))]
+
+    assert min(places[0], places[2]) <= places[1] <= max(places[0], places[2])
+
+
+@pytest.mark.parametrize(
+    ("letters", "moves"),
+    [("A", 0), ("AB", 1), ("AC", 2), ("CAF", 4), ("FA", 0), ("A-C", 2), ("AC-", 2), ("--", 0)],
+)
+def test_a_drop__is_counted_from_the_best_before(letters: str, moves: int) -> None:
+    assert worst_moves([None if one == "-" else Letter(one) for one in letters]) == moves
+
+
+maybe = st.one_of(st.none(), st.floats(0, 1e10))
+inputs = st.builds(
+    GradeInputs,
+    depth_usd=st.floats(0, 1e9),
+    spread_bps=st.floats(0, 5_000),
+    slip_10k_bps=st.one_of(st.none(), st.floats(0, 5_000)),
+    volume_24h_usd=maybe,
+    volume_30d_mean_usd=maybe,
+    uptime=st.floats(0, 1),
+    hours=st.floats(0, 24),
+    coverage=st.floats(0, 1),
+    is_truncated=st.booleans(),
+)
+
+
+def columns(rows: list[GradeInputs]) -> GradeColumns:
+    def column(name: str) -> Any:
+        values = [getattr(row, name) for row in rows]
+        return np.array([math.nan if value is None else value for value in values], dtype=float)
+
+    numbers = {name: column(name) for name in GradeColumns.__slots__ if name != "is_truncated"}
+    return GradeColumns(**numbers, is_truncated=np.array([row.is_truncated for row in rows]))
+
+
+def slow_score(row: GradeInputs) -> float | None:
+    """The formula of the page, letter by letter, in plain Python."""
+    if row.hours < 6 or row.coverage < 0.5:
+        return None
+
+    def clip(value: float) -> float:
+        return 0.0 if value < 0 else min(value, 1.0)
+
+    def log10(value: float) -> float:
+        return math.log(value, 10) if value > 0 else -1e9
+
+    total = 0.40 * clip(log10(row.depth_usd / 1_000) / 3)
+    total += 0.20 * clip(1 - log10(max(row.spread_bps, 2) / 2) / log10(250))
+    total += 0.10 * row.uptime
+    weight = 0.70
+    if row.slip_10k_bps is not None or not row.is_truncated:
+        slip = 1_000 if row.slip_10k_bps is None else row.slip_10k_bps
+        total += 0.20 * clip(1 - log10(max(slip, 5) / 5) / log10(200))
+        weight += 0.20
+    if row.volume_24h_usd is not None:
+        total += 0.10 * clip(log10(row.volume_24h_usd / 10_000) / 4)
+        weight += 0.10
+    return 100 * total / weight
+
+
+@given(inputs)
+def test_a_score__is_what_the_formula_says(row: GradeInputs) -> None:
+    found, expected = grade(row), slow_score(row)
+
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert found.score == pytest.approx(expected, abs=1e-6)
+        assert 0 <= found.score <= 100 + 1e-9
+
+
+@given(st.lists(inputs, min_size=1, max_size=8))
+def test_many_grades__are_what_each_is(rows: list[GradeInputs]) -> None:
+    found = grade_many(columns(rows))
+
+    for place, row in enumerate(rows):
+        one = grade(row)
+        if one is None:
+            assert found.letter[place] == -1
+            assert math.isnan(found.score[place])
+        else:
+            assert found.score[place] == pytest.approx(one.score, abs=1e-6)
+            assert found.is_gated[place] == bool(one.gates)
+            assert found.is_provisional[place] == one.is_provisional
+            if min(abs(one.score - cut) for cut in (80, 65, 50, 35)) > 1e-6:
+                assert LETTERS[found.letter[place]] is one.letter
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 100)), st.booleans()), min_size=3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_many_steps__are_what_each_is(runs: list[list[tuple[int | None, bool]]]) -> None:
+    length = min(len(one) for one in runs)
+    many, each = no_states(len(runs)), [GradeState() for _ in runs]
+    for window in range(length):
+        now = [
+            None if score is None else scored(float(score), is_gated=gated)
+            for score, gated in (one[window] for one in runs)
+        ]
+        each = [step(state, one) for state, one in zip(each, now, strict=True)]
+        many = step_many(many, score_columns(now))
+
+        assert many.letter.tolist() == [
+            -1 if state.letter is None else LETTERS.index(state.letter) for state in each
+        ]
+        assert many.streak.tolist() == [state.streak for state in each]
+    assert isinstance(many, StateColumns)
+
+
+def score_columns(rows: list[GradeScore | None]) -> ScoreColumns:
+    return ScoreColumns(
+        score=np.array([math.nan if row is None else row.score for row in rows]),
+        letter=np.array(
+            [-1 if row is None else LETTERS.index(row.letter) for row in rows], dtype=np.int8
+        ),
+        parts=np.zeros((len(rows), 5)),
+        is_gated=np.array([row is not None and bool(row.gates) for row in rows]),
+        is_provisional=np.zeros(len(rows), dtype=np.bool_),
+    )
+
+
+HOUR_US = 3_600_000_000
+
+
+def samples(slips: list[float], truncated: int = 0) -> WindowSamples:
+    count = len(slips)
+    even = np.arange(1.0, count + 1)
+    return WindowSamples(
+        bid_2_usd=even * 1_000,
+        ask_2_usd=even * 500,
+        spread_bps=even,
+        slip_buy_10k_bps=np.array(slips),
+        slip_sell_10k_bps=np.ones(count),
+        volume_24h_usd=np.array([math.nan, *[7.0] * (count - 1)]),
+        is_truncated=np.arange(count) < truncated,
+    )
+
+
+def window(of: WindowSamples, *, refused: int = 0, first_seen_us: int = 0) -> GradeInputs:
+    found = grade_inputs(
+        of,
+        first_seen_us=first_seen_us,
+        ends_us=48 * HOUR_US,
+        expected=10,
+        refused=refused,
+        volume_30d_mean_usd=None,
+    )
+    assert found is not None
+    return found
+
+
+def test_a_window__is_the_medians_of_its_samples() -> None:
+    found = window(samples([2.0, 3.0, 4.0]), refused=2)
+
+    assert found == GradeInputs(1_000.0, 2.0, 3.0, 7.0, None, 0.3, 24.0, 0.5, False)
+
+
+def test_a_side_that_ends_before__stands_above_all_in_the_median() -> None:
+    assert window(samples([math.nan, 3.0, 4.0])).slip_10k_bps == 4.0
+    assert window(samples([math.nan, math.nan, 4.0])).slip_10k_bps is None
+
+
+def test_a_window_is_cut_off_when_more_than_half_of_its_books_are() -> None:
+    assert not window(samples([1.0] * 4, truncated=2)).is_truncated
+    assert window(samples([1.0] * 4, truncated=3)).is_truncated
+
+
+def test_a_window_of_a_young_listing__has_the_hours_since_its_first_sample() -> None:
+    assert window(samples([1.0]), first_seen_us=43 * HOUR_US).hours == 5.0
+
+
+def test_a_window_without_samples__has_no_inputs() -> None:
+    empty = grade_inputs(
+        samples_of_none(),
+        first_seen_us=0,
+        ends_us=48 * HOUR_US,
+        expected=10,
+        refused=10,
+        volume_30d_mean_usd=None,
+    )
+
+    assert empty is None
+
+
+def samples_of_none() -> WindowSamples:
+    nothing = np.array([])
+    return WindowSamples(
+        nothing, nothing, nothing, nothing, nothing, nothing, np.array([], dtype=np.bool_)
+    )

@@ -1,0 +1,335 @@
+"""One asset or several, by contract, whatever order the rows come in."""
+
+import random
+from collections import defaultdict
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.market.facts import NetworkStatus
+from core.market.rules.identity import (
+    ANCHORED_FROM,
+    MOST_KEYS_OF_A_COIN,
+    Coin,
+    ContractKey,
+    Identities,
+    IdentityVerdict,
+    identify,
+    key_of,
+    normal_address,
+)
+from tests.unit.core.market.rules.coins import BSC, ETH, SOL, address, says, tickers
+
+MIXED = "0xAbCdEf0123456789aBcDeF0123456789AbCdEf01"
+MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+
+
+def verdict(*statuses: NetworkStatus, without: tuple[Coin, ...] = ()) -> IdentityVerdict:
+    found = identify(tickers(list(statuses), *without), statuses)
+    return found.tickers["XYZ"].verdict
+
+
+def listing(exchange: str, *contracts: tuple[str, int], base: str = "XYZ") -> list[NetworkStatus]:
+    return [says(exchange, base, chain, address(number)) for chain, number in contracts]
+
+
+@pytest.mark.parametrize(
+    ("chain", "written", "normal"),
+    [
+        (ETH, MIXED, MIXED.lower()),
+        (ETH, f" {MIXED}\n", MIXED.lower()),
+        (ETH, MIXED[:-1], None),
+        (ETH, MIXED + "0", None),
+        (ETH, "native", None),
+        (ETH, None, None),
+        (ETH, "", None),
+        (SOL, MINT, MINT),
+        (SOL, MINT.lower(), MINT.lower()),
+        (SOL, "0OIl" * 9, None),
+        (
+            "tron:mainnet",
+            "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+            "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+        ),
+        ("tron:mainnet", MINT, None),
+        ("aptos:1", "0x1::aptos_coin::AptosCoin", f"0x{'1'.zfill(64)}::aptos_coin::AptosCoin"),
+        ("sui:mainnet", "0xAB::coin::C", f"0x{'ab'.zfill(64)}::coin::C"),
+        ("cosmos:osmosis-1", "ibc/27394FB0", "ibc/27394FB0"),
+        ("cosmos:osmosis-1", "ibc 27", None),
+        ("cosmos:osmosis-1", "x" * 129, None),
+        ("cosmos:osmosis-1", "native", None),
+    ],
+)
+def test_an_address__has_one_form_or_none(
+    chain: str, written: str | None, normal: str | None
+) -> None:
+    assert normal_address(chain, written) == normal
+
+
+def test_the_case_of_base58__tells_two_contracts_apart() -> None:
+    other = MINT.replace("E", "e", 1)
+
+    assert verdict(says("a", "XYZ", SOL, MINT), says("b", "XYZ", SOL, other)) == "collision"
+
+
+def test_a_chain_that_is_not_known__makes_no_key() -> None:
+    assert key_of(says("a", "XYZ", "unknown:FOO", address(1))) is None
+    assert key_of(says("a", "XYZ", "unknown:FOO", None, is_native=True)) is None
+
+
+def test_a_chains_own_coin__is_native_whatever_its_contract_says() -> None:
+    assert key_of(says("a", "ETH", ETH, address(0), is_native=True)) == ContractKey(ETH, "native")
+
+
+def test_nobody_has_a_key__no_contract_data() -> None:
+    assert verdict(says("a", "XYZ", ETH, None), says("b", "XYZ", "unknown:Q", address(1))) == (
+        "no_contract_data"
+    )
+
+
+def test_the_same_contract_everywhere__verified_same() -> None:
+    assert verdict(*listing("a", (ETH, 1)), *listing("b", (ETH, 1))) == "verified_same"
+
+
+def test_a_venue_without_a_key__partial() -> None:
+    same = (*listing("a", (ETH, 1)), *listing("b", (ETH, 1)))
+
+    assert verdict(*same, without=(Coin("c", "XYZ"),)) == "partial"
+
+
+def test_two_contracts_on_one_chain__collision() -> None:
+    assert verdict(*listing("a", (ETH, 1)), *listing("b", (ETH, 2))) == "collision"
+
+
+def test_two_contracts_on_two_chains__partial_until_a_venue_links_them() -> None:
+    apart = (*listing("a", (ETH, 1)), *listing("b", (BSC, 2)))
+
+    assert verdict(*apart) == "partial"
+    assert verdict(*apart, *listing("c", (ETH, 1), (BSC, 2))) == "verified_same"
+
+
+def test_one_ticker_for_two_names_of_one_contract__is_one_group() -> None:
+    renamed = says("b", "XYZOLD", ETH, address(1))
+    found = identify(
+        {Coin("a", "XYZ"): "XYZ", Coin("b", "XYZOLD"): "XYZ"}, [*listing("a", (ETH, 1)), renamed]
+    )
+
+    assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZOLD"))
+    assert found.tickers["XYZ"].verdict is IdentityVerdict.VERIFIED_SAME
+
+
+def poisoned(*extra: NetworkStatus) -> Identities:
+    """A real token at a and b, another at c and d, and one venue that says they are the same."""
+    rows = [
+        *listing("a", (ETH, 1)),
+        *listing("b", (ETH, 1)),
+        *listing("c", (BSC, 2), base="FAKE"),
+        *listing("d", (BSC, 2), base="FAKE"),
+        *listing("p", (ETH, 1), (BSC, 2)),
+        *extra,
+    ]
+    return identify(tickers(rows), rows)
+
+
+def test_one_venue__joins_no_two_groups_that_others_stand_behind() -> None:
+    found = poisoned()
+
+    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+    assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
+    assert Coin("p", "XYZ") not in found.group_of
+    (link,) = found.tickers["FAKE"].links
+    assert (link.is_weak, link.is_refused, link.exchanges) == (True, True, ("p",))
+
+
+def test_two_venues_that_say_so__join_them() -> None:
+    found = poisoned(*listing("q", (ETH, 1), (BSC, 2)))
+
+    assert found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+    assert found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+
+
+def test_one_venue__joins_them_by_no_third_contract_of_its_own() -> None:
+    found = poisoned(*listing("p", (SOL, 0)), says("p", "XYZ", SOL, MINT))
+
+    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+
+
+def test_two_venues_in_a_chain__join_them_neither() -> None:
+    found = identify(
+        tickers(
+            rows := [
+                *listing("a", (ETH, 1)),
+                *listing("b", (ETH, 1)),
+                *listing("c", (BSC, 2), base="FAKE"),
+                *listing("d", (BSC, 2), base="FAKE"),
+                *listing("p", (ETH, 1), ("eip155:10", 3)),
+                *listing("q", ("eip155:10", 3), (BSC, 2)),
+            ]
+        ),
+        rows,
+    )
+
+    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
+
+
+def test_a_weak_link__joins_a_group_that_one_other_stands_behind() -> None:
+    rows = [*listing("a", (ETH, 1)), *listing("b", (ETH, 1)), *listing("c", (BSC, 2))]
+    rows += listing("p", (ETH, 1), (BSC, 2))
+    found = identify(tickers(rows), rows)
+
+    assert found.is_same(Coin("a", "XYZ"), Coin("c", "XYZ"))
+    assert not found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "XYZ"))
+
+
+def test_a_curated_bridge__joins_as_two_venues_do() -> None:
+    rows = [*listing("a", (ETH, 1)), *listing("c", (BSC, 2))]
+    bridge = (ContractKey(BSC, address(2)), ContractKey(ETH, address(1)))
+    found = identify(tickers(rows), rows, [bridge])
+
+    assert found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "XYZ"))
+    (link,) = found.tickers["XYZ"].links
+    assert (link.exchanges, link.is_weak, link.is_refused) == ((), False, False)
+
+
+def test_what_a_coin_lists_beyond_64_keys__is_ignored() -> None:
+    rows = [says("a", "XYZ", f"eip155:{n}", address(1)) for n in range(MOST_KEYS_OF_A_COIN + 5)]
+    found = identify(tickers(rows), rows)
+
+    assert sum(len(group.keys) for group in found.groups.values()) == MOST_KEYS_OF_A_COIN
+
+
+def test_a_status_of_a_coin_that_is_not_listed__is_ignored() -> None:
+    found = identify({Coin("a", "XYZ"): "XYZ"}, [*listing("a", (ETH, 1)), *listing("b", (ETH, 2))])
+
+    assert found.tickers["XYZ"].verdict is IdentityVerdict.VERIFIED_SAME
+
+
+coins = st.lists(
+    st.tuples(
+        st.sampled_from("abcdefg"),
+        st.sampled_from(("XYZ", "ABC")),
+        st.sampled_from((ETH, BSC, "eip155:10", "unknown:Q")),
+        st.integers(1, 3),
+    ),
+    max_size=24,
+)
+
+
+def rows_of(drawn: list[tuple[str, str, str, int]]) -> list[NetworkStatus]:
+    return [says(exchange, base, chain, address(n)) for exchange, base, chain, n in drawn]
+
+
+def partition(found: Identities) -> set[frozenset[ContractKey]]:
+    return {frozenset(group.keys) for group in found.groups.values()}
+
+
+def closure(
+    keys: set[ContractKey], pairs: set[frozenset[ContractKey]]
+) -> set[frozenset[ContractKey]]:
+    """The groups that the pairs make, by joining until nothing changes."""
+    groups = {frozenset({key}) for key in keys}
+    while True:
+        for pair in pairs:
+            touched = {group for group in groups if group & pair}
+            if len(touched) > 1:
+                groups = (groups - touched) | {frozenset().union(*touched)}
+                break
+        else:
+            return groups
+
+
+def slow_groups(rows: list[NetworkStatus]) -> set[frozenset[ContractKey]]:
+    """The laws of the page, group by group, with sets alone."""
+    listed: defaultdict[Coin, set[ContractKey]] = defaultdict(set)
+    for row in rows:
+        key = key_of(row)
+        if key is not None:
+            listed[Coin(row.exchange, row.native_base)].add(key)
+    keys = {key for of in listed.values() for key in of}
+    by: defaultdict[frozenset[ContractKey], set[str]] = defaultdict(set)
+    for coin, of in listed.items():
+        for pair in combinations(sorted(of), 2):
+            by[frozenset(pair)].add(coin.exchange)
+    strong = closure(keys, {pair for pair, exchanges in by.items() if len(exchanges) > 1})
+
+    def behind(group: frozenset[ContractKey]) -> int:
+        return len({coin.exchange for coin, of in listed.items() if of & group})
+
+    large = {group for group in strong if behind(group) >= ANCHORED_FROM}
+    weak = {
+        (one, other)
+        for pair, exchanges in by.items()
+        if len(exchanges) == 1
+        for one in strong
+        for other in strong
+        if one != other and one & pair and other & pair
+    }
+    small = strong - large
+    regions = [{group} for group in small]
+    for one, other in weak:
+        if one in small and other in small:
+            touched = [region for region in regions if one in region or other in region]
+            regions = [r for r in regions if r not in touched] + [set().union(*touched)]
+    answer = set()
+    taken: defaultdict[frozenset[ContractKey], set[ContractKey]] = defaultdict(set)
+    for region in regions:
+        reach = {b for a, b in weak if a in region and b in large}
+        whole = frozenset().union(*region)
+        if len(reach) == 1:
+            taken[reach.pop()] |= whole
+        else:
+            answer.add(whole)
+    return answer | {group | frozenset(taken[group]) for group in large}
+
+
+@given(coins)
+def test_the_groups__are_what_the_laws_say(drawn: list[tuple[str, str, str, int]]) -> None:
+    rows = rows_of(drawn)
+
+    assert partition(identify(tickers(rows), rows)) == slow_groups(rows)
+
+
+@given(coins, st.randoms(use_true_random=False))
+def test_the_order_of_rows__is_no_matter(
+    drawn: list[tuple[str, str, str, int]], chance: random.Random
+) -> None:
+    rows = rows_of(drawn)
+    mixed = list(rows)
+    chance.shuffle(mixed)
+
+    assert identify(tickers(mixed), mixed) == identify(tickers(rows), rows)
+
+
+@given(coins, st.lists(st.tuples(st.sampled_from((ETH, BSC, "eip155:10")), st.integers(1, 3))))
+def test_one_more_venue__never_joins_two_groups_of_three(
+    drawn: list[tuple[str, str, str, int]], claims: list[tuple[str, int]]
+) -> None:
+    """The poisoning guard, of a venue that lists whatever it likes under one new name."""
+    honest = rows_of(drawn)
+    lies = [says("liar", "LIE", chain, address(n)) for chain, n in claims]
+    before = identify(tickers(honest), honest)
+    rows = [*honest, *lies]
+    after = identify(tickers(rows), rows)
+    behind = {
+        root: {coin.exchange for coin in group.coins} for root, group in before.groups.items()
+    }
+    claimed = {key_of(lie) for lie in lies}
+    for one, other in combinations(before.groups, 2):
+        if not (
+            claimed & set(before.groups[one].keys) and claimed & set(before.groups[other].keys)
+        ):
+            continue
+        if all(len(behind[root]) >= ANCHORED_FROM for root in (one, other)) and all(
+            is_strong(before, root) for root in (one, other)
+        ):
+            joined = {group for group in partition(after) if {one, other} <= group}
+            assert joined == set()
+
+
+def is_strong(found: Identities, root: ContractKey) -> bool:
+    """All links inside the group are made by two venues."""
+    links = {link for one in found.tickers.values() for link in one.links}
+    keys = set(found.groups[root].keys)
+    return not any(link.is_weak for link in links if {link.one, link.other} & keys)
