@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0036"
-down_revision = "0032"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
@@ -104,7 +104,7 @@ begin
     for part in
         select c.relname as name, b.found[1]::timestamptz as since, b.found[2]::timestamptz as ends
         from pg_inherits i join pg_class c on c.oid = i.inhrelid,
-             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') b(found)
+             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') b(found)
         where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\_kept'
     loop
         if part.ends <= before then
