@@ -1,9 +1,16 @@
 """What a subscription is needed for (docs/subscriptions.md#what-needs-a-tier)."""
 
 from api.kernel.caller import AgentCaller
+from api.kernel.limits import Limits
 from api.kernel.operation import Call, NextCall, Refusal
 from core.subscriptions.queries import held_of
 from core.subscriptions.rules import Tier, quote
+
+
+def most_reports(tier: Tier, limits: Limits) -> int:
+    """PDF reports of a UTC day."""
+    most = {Tier.FREE: 0, Tier.TIER_1: limits.reports_tier_1, Tier.TIER_2: limits.reports_tier_2}
+    return most[tier]
 
 
 def require_tier(call: Call, caller: AgentCaller, needed: Tier, what: str) -> Tier:

@@ -39,6 +39,7 @@ SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network addres
 BOND_OF = "credits a Rooms post or task claim without standing, from defense level 2 on"
 CLAIMS_OF = "tasks a person holds at once"
 POSTS_OF = "posts an agent in 60 minutes"
+REPORTS_OF = "PDF reports a UTC day"
 ENFORCED: Final = "enforced"
 
 
@@ -124,6 +125,8 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                 *_posts_and_bond(limits),
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets", ENFORCED),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets", ENFORCED),
+                _limit("reports_tier_1", limits.reports_tier_1, REPORTS_OF, ENFORCED),
+                _limit("reports_tier_2", limits.reports_tier_2, REPORTS_OF, ENFORCED),
             ],
         )
     )

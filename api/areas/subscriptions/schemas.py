@@ -65,6 +65,11 @@ class TargetUsage(AnswerBody):
     limit: int
 
 
+class ReportUsage(AnswerBody):
+    today: int = Field(description="PDF reports ordered this UTC day, each counted once")
+    limit: int
+
+
 class SubscriptionAccount(AnswerBody):
     status: Literal["none", "active", "expired"]
     tier: TierNumber
@@ -73,4 +78,5 @@ class SubscriptionAccount(AnswerBody):
     next: NextTier | None = Field(description="the tier after this one, where one was bought")
     calls_per_day: int
     targets: TargetUsage
+    reports: ReportUsage
     purchases: list[TierPeriod] = Field(description="the newest first, at most 20")

@@ -10,6 +10,7 @@ from typing import Final
 from api.areas.subscriptions.schemas import (
     NextTier,
     PreviewTier,
+    ReportUsage,
     SubscribeTier,
     SubscriptionAccount,
     TargetUsage,
@@ -21,15 +22,17 @@ from api.kernel.caller import AgentCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.quota import ceiling_of
+from api.kernel.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
+from core.reports.queries import asked_since
 from core.subscriptions import queries as subscriptions
 from core.subscriptions.queries import PriceChangedError, TierOrder, TierPurchase
 from core.subscriptions.rules import PREVIEW_KEPT, HeldTiers, Tier, TierQuote, quote
 from core.targets import views as targets
 from core.targets.rules import TargetLimits
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text, instant_text_or_none, start_of_day
 
 PURCHASES_SHOWN: Final = 20
 PLACE_BYTES, MAC_BYTES = 14, 14
@@ -217,6 +220,10 @@ def account(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Subscri
             calls_per_day=ceiling_of(tier, call.deps.limits),
             targets=TargetUsage(
                 active=counted.active, paused=counted.paused, limit=limits.most(tier)
+            ),
+            reports=ReportUsage(
+                today=asked_since(call.db, caller.account_id, start_of_day(call.now)),
+                limit=most_reports(tier, call.deps.limits),
             ),
             purchases=[_period(one) for one in bought],
         )

@@ -1,7 +1,8 @@
-"""Tiers that accounts bought, priority targets, and the feeds that accounts read."""
+"""Tiers that accounts bought, priority targets, the feeds that accounts read, reports of pairs."""
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import postgresql
 
 revision = "0035"
 down_revision = "0032"
@@ -13,7 +14,14 @@ GUARD = """
 create trigger subscription_purchase_is_append_only before update or delete or truncate on subscription_purchase
 for each statement execute function refuse_change_of_book()
 """
-TABLES = ("feed_subscription", "priority_target", "subscription_purchase", "subscription")
+TABLES = (
+    "pair_report_holder",
+    "pair_report",
+    "feed_subscription",
+    "priority_target",
+    "subscription_purchase",
+    "subscription",
+)
 
 
 def _of_account(table: str) -> sa.ForeignKeyConstraint:
@@ -25,6 +33,7 @@ def _of_account(table: str) -> sa.ForeignKeyConstraint:
 def upgrade() -> None:
     _subscriptions()
     _targets_and_feeds()
+    _reports()
     op.execute(GUARD)
 
 
@@ -108,6 +117,75 @@ def _targets_and_feeds() -> None:
         sa.Column("subscribed_at", AT, nullable=False),
         _of_account("feed_subscription"),
         sa.PrimaryKeyConstraint("account_id", "feed_key", name=op.f("pk_feed_subscription")),
+    )
+
+
+def _reports() -> None:
+    op.create_table(
+        "pair_report",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("listing_id", sa.BigInteger(), nullable=False),
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column("lang", sa.Text(), nullable=False),
+        sa.Column("bucket", AT, nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("state_at", AT, nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("grade", sa.Text(), nullable=True),
+        sa.Column("score", sa.BigInteger(), nullable=True),
+        sa.Column("probability", sa.Float(), nullable=True),
+        sa.Column("coverage", sa.Float(), nullable=True),
+        sa.Column("is_simulated", sa.Boolean(), nullable=True),
+        sa.Column("sha256", sa.LargeBinary(32), nullable=True),
+        sa.Column("pdf", postgresql.BYTEA(), nullable=True),
+        sa.Column("requested_at", AT, nullable=False),
+        sa.CheckConstraint("version in ('v1', 'v2')", name=op.f("ck_pair_report_version")),
+        sa.CheckConstraint("lang in ('en', 'ko')", name=op.f("ck_pair_report_lang")),
+        sa.CheckConstraint(
+            "state in ('queued', 'rendering', 'ready', 'failed')",
+            name=op.f("ck_pair_report_state"),
+        ),
+        sa.CheckConstraint(
+            "failure in ('no_data', 'library_missing', 'gave_up')",
+            name=op.f("ck_pair_report_failure"),
+        ),
+        sa.CheckConstraint(
+            "(state = 'failed') = (failure is not null)", name=op.f("ck_pair_report_failed")
+        ),
+        sa.CheckConstraint(
+            "(state = 'ready') = (pdf is not null) and (pdf is null) = (sha256 is null)",
+            name=op.f("ck_pair_report_ready"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["listing_id"], ["listing.id"], name=op.f("fk_pair_report_listing_id")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pair_report")),
+        sa.UniqueConstraint(
+            "listing_id",
+            "version",
+            "lang",
+            "bucket",
+            name=op.f("uq_pair_report_listing_id_version_lang_bucket"),
+        ),
+    )
+    op.create_index("ix_pair_report_state_id", "pair_report", ["state", "id"])
+    op.create_index("ix_pair_report_bucket", "pair_report", ["bucket"])
+    op.create_table(
+        "pair_report_holder",
+        sa.Column("account_id", sa.BigInteger(), nullable=False),
+        sa.Column("report_id", sa.BigInteger(), nullable=False),
+        sa.Column("requested_at", AT, nullable=False),
+        _of_account("pair_report_holder"),
+        sa.ForeignKeyConstraint(
+            ["report_id"], ["pair_report.id"], name=op.f("fk_pair_report_holder_report_id")
+        ),
+        sa.PrimaryKeyConstraint("account_id", "report_id", name=op.f("pk_pair_report_holder")),
+    )
+    op.create_index(
+        "ix_pair_report_holder_account_id_requested_at",
+        "pair_report_holder",
+        ["account_id", "requested_at"],
     )
 
 
