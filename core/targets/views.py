@@ -2,7 +2,7 @@
 Nothing here writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -11,6 +11,9 @@ from sqlalchemy import Select, case, func, select
 from sqlalchemy.orm import Session
 
 from core.listings.tables import ExchangeListing
+from core.market.board_views import standing_of
+from core.market.rules.warnings import WarningSeverity
+from core.market.tables import MarketListingState, MarketWarningStanding
 from core.subscriptions.rules import Tier
 from core.subscriptions.tables import Subscription
 from core.targets.rules import TargetLimits, TargetState
@@ -24,8 +27,24 @@ class TargetCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TargetScan:
+    """What the last look at a pair found. `fault`: why the last one measured nothing; None: it did.
+
+    `outlook`: the worst severity of the warnings that are open; None: none is.
+    """
+
+    sampled_at: datetime | None
+    fault: str | None
+    price_usd: float | None
+    grade: str | None
+    is_provisional: bool | None
+    gpa_7d: float | None
+    outlook: WarningSeverity | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTarget:
-    """`captures_used`: today."""
+    """`captures_used`: today. `scan` None: the pair was never looked at."""
 
     listing_id: int
     token_id: str
@@ -37,6 +56,7 @@ class ShownTarget:
     microburst_hf_captures: int
     captures_used: int
     added_at: datetime
+    scan: TargetScan | None
 
 
 def active(session: Session, now: datetime, limits: TargetLimits) -> frozenset[int]:
@@ -78,15 +98,36 @@ def targets_of(
     """All of an account, the oldest first."""
     judged = _judged(now, limits, account_id).subquery()
     query = (
-        select(PriorityTarget, ExchangeListing, judged.c.is_active)
+        select(PriorityTarget, ExchangeListing, judged.c.is_active, MarketListingState)
         .join(judged, judged.c.id == PriorityTarget.id)
         .join(ExchangeListing, ExchangeListing.id == PriorityTarget.listing_id)
+        .outerjoin(MarketListingState, MarketListingState.listing_id == PriorityTarget.listing_id)
         .order_by(PriorityTarget.added_at, PriorityTarget.id)
     )
+    rows = session.execute(query).all()
+    open_ones = standing_of(session, {row[3].asset_id for row in rows if row[3] is not None})
     return [
-        _shown(target, listing, is_active, now.date())
-        for target, listing, is_active in session.execute(query)
+        _shown(target, listing, is_active, now.date(), _scan(state, open_ones))
+        for target, listing, is_active, state in rows
     ]
+
+
+def _scan(
+    state: MarketListingState | None, open_ones: Mapping[int, Sequence[MarketWarningStanding]]
+) -> TargetScan | None:
+    if state is None:
+        return None
+    mine = [one for one in open_ones.get(state.asset_id, ()) if one.exchange == state.exchange]
+    severities = {WarningSeverity(one.severity) for one in mine}
+    return TargetScan(
+        sampled_at=state.sampled_at,
+        fault=state.fault,
+        price_usd=state.price_usd,
+        grade=state.grade,
+        is_provisional=state.is_provisional,
+        gpa_7d=state.gpa_7d,
+        outlook=max(severities, key=list(WarningSeverity).index, default=None),
+    )
 
 
 def _judged(now: datetime, limits: TargetLimits, account_id: int | None = None) -> Select[Any]:
@@ -115,7 +156,11 @@ def _judged(now: datetime, limits: TargetLimits, account_id: int | None = None) 
 
 
 def _shown(
-    target: PriorityTarget, listing: ExchangeListing, is_active: bool, today: date
+    target: PriorityTarget,
+    listing: ExchangeListing,
+    is_active: bool,
+    today: date,
+    scan: TargetScan | None,
 ) -> ShownTarget:
     return ShownTarget(
         listing_id=listing.id,
@@ -128,4 +173,5 @@ def _shown(
         microburst_hf_captures=target.microburst_hf_captures,
         captures_used=target.captures_used if target.captures_day == today else 0,
         added_at=target.added_at,
+        scan=scan,
     )

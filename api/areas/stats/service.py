@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-
 from api.areas.stats.schemas import (
     MOST_WATCHED,
     ArbGap,

@@ -58,6 +58,20 @@ class RemovedTarget(AnswerBody):
     message: str
 
 
+class TargetScanned(AnswerBody):
+    """What the last look at the pair found."""
+
+    sampled_at: str | None = Field(description="the minute of the last sample; null: none yet")
+    fault: str | None = Field(description="why the last look measured nothing; null: it did")
+    price_usd: float | None
+    grade: str | None
+    is_provisional: bool | None
+    gpa_7d: float | None
+    outlook: Literal["clear", "notice", "warning", "critical"] = Field(
+        description="the worst of the pair's open warnings"
+    )
+
+
 class TargetEntry(AnswerBody):
     exchange: str
     symbol: str
@@ -68,6 +82,7 @@ class TargetEntry(AnswerBody):
     microburst_hf_captures: int
     captures_used_today: int
     added_at: str
+    scan: TargetScanned | None = Field(description="null: the pair was never looked at")
     simulated: Literal[True] = Field(
         default=True, description="true: the listing is simulated; left out otherwise"
     )

@@ -1,5 +1,6 @@
 """Subscribers choose pairs that are scanned each minute (docs/subscriptions.md#targets)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from api.areas.targets.schemas import (
@@ -9,10 +10,11 @@ from api.areas.targets.schemas import (
     TargetEntry,
     TargetList,
     TargetPair,
+    TargetScanned,
 )
 from api.kernel.caller import AgentCaller
 from api.kernel.cases import require_unlocked
-from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
+from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.refusals import call_items
 from api.kernel.tiers import require_tier
 from core.listings import queries as listings
@@ -22,8 +24,8 @@ from core.subscriptions.queries import tier_of
 from core.subscriptions.rules import Tier
 from core.targets import queries, views
 from core.targets.rules import TargetLimits, TargetState
-from core.targets.views import ShownTarget
-from core.times import instant_text
+from core.targets.views import ShownTarget, TargetScan
+from core.times import instant_text, instant_text_or_none
 
 WHAT, CAPTURES = "A priority target", "microburst_hf_captures above 0"
 
@@ -50,7 +52,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
             priority_pool=is_active,
             microburst_hf_captures=captures,
             message=_message(listing, symbol, is_active),
-            next_steps=_next_steps(call),
+            next_steps=_next_steps(call, {"exchange": listing.exchange, "symbol": symbol.in_body}),
             **_simulated(listing.is_simulated),
         )
     )
@@ -120,7 +122,20 @@ def _entry(one: ShownTarget) -> TargetEntry:
         microburst_hf_captures=one.microburst_hf_captures,
         captures_used_today=one.captures_used,
         added_at=instant_text(one.added_at),
+        scan=None if one.scan is None else _scanned(one.scan),
         **_simulated(one.is_simulated),
+    )
+
+
+def _scanned(scan: TargetScan) -> TargetScanned:
+    return TargetScanned(
+        sampled_at=instant_text_or_none(scan.sampled_at),
+        fault=scan.fault,
+        price_usd=scan.price_usd,
+        grade=scan.grade,
+        is_provisional=scan.is_provisional,
+        gpa_7d=scan.gpa_7d,
+        outlook="clear" if scan.outlook is None else scan.outlook.value,
     )
 
 
@@ -132,8 +147,9 @@ def _message(listing: ExchangeListing, symbol: Symbol, is_active: bool) -> str:
     )
 
 
-def _next_steps(call: Call) -> list[dict[str, Any]]:
-    return call_items(("targets.list",), {}, call.deps.catalogue)
+def _next_steps(call: Call, pair: Mapping[str, str]) -> list[dict[str, Any]]:
+    steps = (NextCall("reports.order", body=pair), "targets.list")
+    return call_items(steps, {}, call.deps.catalogue)
 
 
 def _listing(call: Call, command: TargetPair) -> ExchangeListing:

@@ -35,6 +35,7 @@ PATHS = {
     "/claims/{id}": "/claims/1",
     "/submissions/{id}": "/submissions/1",
     "{feed_key}": "board",
+    "{report_id}": "1",
     "{exchange}": "binance",
     "{symbol}": "BTC_USDT",
     "/hive/rooms/{id}": "/hive/rooms/1",
@@ -75,6 +76,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "targets.add": {"exchange": "binance", "symbol": "BTC/USDT"},
     "targets.remove": {"exchange": "binance", "symbol": "BTC/USDT"},
     "feeds.subscribe": {"feed_key": "board"},
+    "reports.order": {"exchange": "binance", "symbol": "BTC/USDT"},
+    "reports.list": {"exchange": "binance", "symbol": "BTC/USDT"},
     "perps.bind": {"owner_address": OWN, "agent_address": ADAPTER},
     "gallery.create": LISTING,
     "transfers.report": {

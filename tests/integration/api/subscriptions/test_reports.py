@@ -2,23 +2,18 @@
 
 import hashlib
 import io
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
-from sqlalchemy import insert
 
 from api.kernel.operation import Deps
-from core.db.engine import WriteSession
-from core.listings.queries import find_listing
-from core.listings.rules import Symbol
-from core.market.tables import MarketAsset, MarketListing, MarketListingState
 from core.reports.tables import StoredReport
 from keeper.areas import reports
 from tests.integration.api.conftest import Clock, Limit, reason
-from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
+from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
 
 pytestmark = pytest.mark.usefixtures("listed")
 
@@ -27,50 +22,6 @@ PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
 
 def ordered(subscriber: Subscriber, **body: Any) -> Any:
     return subscriber.post("/reports/pair_pdf", PAIR | body)
-
-
-def measured(session: WriteSession, now: datetime) -> None:
-    """BTC/USDT was looked at and graded."""
-    listing = find_listing(session, "binance", Symbol("BTC", "USDT"))
-    assert listing is not None
-    asset_id = session.scalars(
-        insert(MarketAsset).values(ticker="BTC").returning(MarketAsset.id)
-    ).one()
-    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
-    session.add(
-        MarketListing(
-            **named,
-            native_id="BTCUSDT",
-            native_base="BTC",
-            native_quote="USDT",
-            base="BTC",
-            quote="USDT",
-            listed_at=now - timedelta(days=100),
-            first_seen_at=now,
-            seen_at=now,
-        )
-    )
-    session.flush()
-    graded = {"in_depth_usd": 123_456.0, "in_spread_bps": 4.25, "in_slip_10k_bps": 8.5}
-    graded |= {"in_volume_24h_usd": 5e7, "in_volume_30d_usd": 5e7, "in_uptime": 1.0}
-    session.add(
-        MarketListingState(
-            **named,
-            **graded,
-            in_hours=24.0,
-            in_coverage=1.0,
-            grade="B",
-            mid=91_250.5,
-            token="BTC",
-            symbol="BTC/USDT",
-            token_id=listing.token_id,
-            source="simulated",
-            is_simulated=True,
-            is_truncated=False,
-            first_seen_at=now,
-            updated_at=now,
-        )
-    )
 
 
 def work(deps: Deps, now: datetime) -> dict[str, Any]:

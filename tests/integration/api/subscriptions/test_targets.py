@@ -2,16 +2,24 @@
 (docs/subscriptions.md#targets).
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from api.kernel.operation import Deps
+from core.market.ledger import writer
+from core.market.ledger.writer import NewWarning
 from core.subscriptions.rules import Tier
 from core.targets import queries, views
 from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import Clock, Limit, reason
-from tests.integration.api.subscriptions.conftest import BASES, Subscriber, subscriber_of
+from tests.integration.api.subscriptions.conftest import (
+    BASES,
+    Subscriber,
+    measured,
+    subscriber_of,
+)
 
 pytestmark = pytest.mark.usefixtures("listed")
 
@@ -65,7 +73,10 @@ def test_a_target__is_added_once_scanned_listed_and_removed(
     added = add(subscriber).json()
     assert (added["ok"], added["exchange"], added["symbol"]) == (True, "binance", "BTC/USDT")
     assert (added["priority_pool"], added["simulated"]) == (True, True)
-    assert "/agent/targets" in [one["path"] for one in added["next_steps"]]
+    assert [one["path"] for one in added["next_steps"]][-2:] == [
+        "/reports/pair_pdf",
+        "/agent/targets",
+    ]
     assert add(subscriber).json() == added
     assert shown(subscriber) == [("BTC/USDT", "active")]
     assert scanned(deps, clock) == 1
@@ -171,3 +182,33 @@ def test_captures__are_counted_a_day_and_stop_with_the_tier(
     clock.pass_(days=30)
     assert capture() == 0
     assert subscriber.account()["tier"] == Tier.FREE
+
+
+def test_the_list__shows_the_last_scan_and_the_worst_open_warning(
+    subscriber: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    subscriber.subscribed(1)
+    add(subscriber)
+
+    def scan() -> Any:
+        return subscriber.get("/agent/targets").json()["targets"][0]["scan"]
+
+    assert scan() is None
+    with deps.database.write() as session:
+        asset_id = measured(session, clock.now)
+    assert (scan()["grade"], scan()["outlook"], scan()["fault"]) == ("B", "clear", None)
+    warning = NewWarning(
+        exchange="binance",
+        asset_id=asset_id,
+        token="BTC",
+        listing_id=None,
+        type="depth_collapse",
+        severity="warning",
+        is_predictive=True,
+        evidence={},
+        rule_version="warnings_v1",
+    )
+    elsewhere = replace(warning, exchange="upbit", severity="critical")
+    with deps.database.write() as session:
+        writer.write(session, [warning, elsewhere], [])
+    assert scan()["outlook"] == "warning"
