@@ -158,3 +158,5 @@ class CallerLimits(BaseModel):
     )
     targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
+    reports_tier_1: int = count(20, "PDF reports of a Tier 1 subscriber in a UTC day")
+    reports_tier_2: int = count(100, "the same of a Tier 2 subscriber")

@@ -125,13 +125,14 @@ class Answer(Generic[AnswerT]):
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it
-    needs one.
+    """A call that fixes a refusal: an operation's key, ids for its path, a valid body if it needs
+    one, and the credits that this body costs (None: the operation's price).
     """
 
     key: str
     ids: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    cost: int | None = None
 
 
 class Refusal(Exception):

@@ -326,7 +326,7 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    body = answer.body.model_dump(mode="json", exclude_unset=True)
+    body = answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
         answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream

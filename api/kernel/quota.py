@@ -15,7 +15,10 @@ from datetime import datetime
 
 from api.kernel.limits import Limits
 from api.kernel.operation import Refusal
+from core.subscriptions.rules import Tier
 from core.times import next_day
+
+PLANS: Mapping[Tier, str] = {Tier.FREE: "free", Tier.TIER_1: "plus", Tier.TIER_2: "pro"}
 
 
 def ceilings(limits: Limits) -> Mapping[str, int]:
@@ -25,6 +28,11 @@ def ceilings(limits: Limits) -> Mapping[str, int]:
         "plus": limits.daily_ceiling_plus,
         "pro": limits.daily_ceiling_pro,
     }
+
+
+def ceiling_of(tier: Tier, limits: Limits) -> int:
+    """The same of an account with this tier."""
+    return ceilings(limits)[PLANS[tier]]
 
 
 @dataclass(frozen=True, slots=True)

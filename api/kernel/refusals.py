@@ -173,6 +173,13 @@ REASONS: Mapping[str, Reason] = {
         "A case is open against your account; answer it by its deadline, and call again once it is "
         "closed.",
     ),
+    "tier_required": Reason(
+        403,
+        False,
+        "agent",
+        ("subscriptions.preview", "subscriptions.subscribe", "subscriptions.account"),
+        "A priority target needs a Tier 1 subscription; you have Free.",
+    ),
     "not_authorized": Reason(403, False, "service", (), "not authorized"),
     "conflict_of_interest": Reason(
         403,
@@ -317,7 +324,14 @@ def next_items(
     calls: tuple[str | NextCall, ...], ids: Mapping[str, str], catalogue: Catalogue
 ) -> list[dict[str, Any]]:
     """Calls as a client can make them, in order, the catalogue of calls last."""
-    wanted = [NextCall(call) if isinstance(call, str) else call for call in (*calls, LAST_RESORT)]
+    return call_items((*calls, LAST_RESORT), ids, catalogue)
+
+
+def call_items(
+    calls: tuple[str | NextCall, ...], ids: Mapping[str, str], catalogue: Catalogue
+) -> list[dict[str, Any]]:
+    """Calls as a client can make them, in order; one that cannot be filled in is left out."""
+    wanted = [NextCall(call) if isinstance(call, str) else call for call in calls]
     return [item for call in wanted for item in _item(call, ids, catalogue)]
 
 
@@ -331,7 +345,7 @@ def _item(call: NextCall, ids: Mapping[str, str], catalogue: Catalogue) -> Itera
         "method": operation.method,
         "path": path,
         "auth": operation.auth.name,
-        "cost": operation.price_credits,
+        "cost": operation.price_credits if call.cost is None else call.cost,
     }
     yield item if body is None else item | {"body": dict(body)}
 

@@ -19,20 +19,21 @@ from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
 from core.identity.tables import Account, ApiKey, IdempotencyRecord
 from core.identity.tables import Session as SessionRow
+from core.subscriptions.queries import PLAN_OF_ACCOUNT
 
 # One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and
 # commits: one round trip a call. The row is locked for that moment alone. The count's commit does
 # not wait for the disk: a crash of the database itself may forget the calls of its last second, a
 # restart of anything forgets none.
-_CALLER = """
+_CALLER = f"""
 with caller as (
     select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
            a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address, a.generation,
            case when a.owner_id is null then a.registered_from else o.registered_from end as came_from,
-           (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
+           (cast(%(ceilings)s as jsonb) ->> coalesce(({PLAN_OF_ACCOUNT}), 'free'))::int as ceiling
     from api_key k join account a on a.id = k.account_id left join account o on o.id = a.owner_id
     where k.key_hash = %(key_hash)s and k.revoked_at is null
-)"""
+)"""  # noqa: S608 (of a constant)
 _SHOWN = """
 select caller.key_id, account_id, kind, name, owner_id, wallet_address, came_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
        generation, ceiling"""

@@ -182,7 +182,10 @@ class Contributions(AnswerBody):
 
 
 class Tiers(AnswerBody):
-    subscription: NotRecorded
+    subscription: Literal["free", "tier_1", "tier_2"] = Field(description="now")
+    subscription_until: str | None = Field(
+        description="when everything that was bought ends or has ended; null: nothing was bought"
+    )
     standing: Literal["bronze", "none"] | NotRecorded = Field(
         description="bronze: three verified task claims"
     )

@@ -67,11 +67,12 @@ class LimitEntry(AnswerBody):
 
 
 class DailyCalls(AnswerBody):
-    """Calls a key and UTC day: what is enforced on plan Free, and both tables of the specification,
-    plan by plan.
+    """Calls a key and UTC day: what is enforced on plan Free, and by tier; and both tables of the
+    specification, plan by plan.
     """
 
     enforced: int
+    enforced_of_tiers: list[int] = Field(description="of Free, Tier 1 and Tier 2")
     payment_section: list[int]
     tier_table: list[int]
 

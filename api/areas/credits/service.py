@@ -18,6 +18,7 @@ from api.kernel.limits import Limits
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
 from api.kernel.payments.metering import free_reads_of
+from api.kernel.quota import ceilings
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
@@ -38,6 +39,7 @@ SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network addres
 BOND_OF = "credits a Rooms post or task claim without standing, from defense level 2 on"
 CLAIMS_OF = "tasks a person holds at once"
 POSTS_OF = "posts an agent in 60 minutes"
+REPORTS_OF = "PDF reports a UTC day"
 ENFORCED: Final = "enforced"
 
 
@@ -84,6 +86,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
             payout_point_price=PAYOUT_POINT_PRICE,
             daily_calls=DailyCalls(
                 enforced=limits.daily_ceiling,
+                enforced_of_tiers=list(ceilings(limits).values()),
                 payment_section=list(PUBLISHED_OF_PLANS.values()),
                 tier_table=list(PUBLISHED_OF_TIERS.values()),
             ),
@@ -120,8 +123,10 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                 ),
                 *_payout_caps(limits),
                 *_posts_and_bond(limits),
-                _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
-                _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
+                _limit("priority_targets_tier_1", limits.targets_tier_1, "targets", ENFORCED),
+                _limit("priority_targets_tier_2", limits.targets_tier_2, "targets", ENFORCED),
+                _limit("reports_tier_1", limits.reports_tier_1, REPORTS_OF, ENFORCED),
+                _limit("reports_tier_2", limits.reports_tier_2, REPORTS_OF, ENFORCED),
             ],
         )
     )
@@ -191,5 +196,5 @@ def _price(price: Price) -> PriceEntry:
     )
 
 
-def _limit(key: str, value: int, unit: str, status: LimitStatus = "not_enforced_yet") -> LimitEntry:
+def _limit(key: str, value: int, unit: str, status: LimitStatus) -> LimitEntry:
     return LimitEntry(key=key, value=value, unit=unit, status=status)

@@ -52,7 +52,7 @@ PRICES: Final[Mapping[str, Price]] = {
         _price("live_signal_read", 10),
         _price("live_signal_plan", 10),
         _price("rooms_first_post", 5, status=FeeStatus.CHARGING),
-        _price("subscription_tier_1_month", 10_000),
-        _price("subscription_tier_2_month", 25_000),
+        _price("subscription_tier_1_month", 10_000, status=FeeStatus.CHARGING),
+        _price("subscription_tier_2_month", 25_000, status=FeeStatus.CHARGING),
     )
 }

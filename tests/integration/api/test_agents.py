@@ -210,7 +210,11 @@ def test_status__is_what_the_ledgers_say__and_not_recorded_where_there_are_none(
             "mandates": {},
         },
         "reputation": {"name": "Newcomer", "verified_count": 0, "next_tier_at": 1},
-        "tiers": {"subscription": "not_recorded", "standing": "none"},
+        "tiers": {
+                "subscription": "free",
+                "subscription_until": None,
+                "standing": "none",
+            },
     }
 
 

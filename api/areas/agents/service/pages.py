@@ -35,6 +35,8 @@ from core.money import usdc_text_or_none
 from core.records.rules import VerifiedWork
 from core.records.views import agents_with_work
 from core.safety import queries as safety
+from core.subscriptions import queries as subscriptions
+from core.subscriptions.rules import Tier
 from core.times import instant_text, instant_text_or_none
 
 # The key
@@ -106,6 +108,7 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
     agent = _account(call, caller)
     work = _work(call, agent.id)
     balance = credit_ledger.load_balance(call.db, agent.id)
+    subscription = subscriptions.held_of(call.db, agent.id)
     return Answer(
         VerifiedRecord(
             user_id=agent.id,
@@ -119,7 +122,8 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Verified
             contributions=_contributions(call, agent.id, work),
             reputation=NOT_RECORDED if work is None else ladder_of(work),
             tiers=Tiers(
-                subscription=NOT_RECORDED,
+                subscription=_word(subscription.tier_at(call.now)),
+                subscription_until=instant_text_or_none(subscription.until),
                 standing=NOT_RECORDED if work is None else _tier(work),
             ),
         )
@@ -144,6 +148,12 @@ def _contributions(call: Call, agent_id: int, work: VerifiedWork | None) -> Cont
 
 def _tier(work: VerifiedWork) -> Literal["bronze", "none"]:
     return "bronze" if work.has_standing else "none"
+
+
+def _word(tier: Tier) -> Literal["free", "tier_1", "tier_2"]:
+    if tier is Tier.FREE:
+        return "free"
+    return "tier_1" if tier is Tier.TIER_1 else "tier_2"
 
 
 def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:

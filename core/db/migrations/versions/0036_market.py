@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0036"
-down_revision = "0032"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
@@ -65,7 +65,7 @@ begin
     return made;
 end $$
 """,
-    """
+    r"""
 create function market_drop_parts(parent text, before timestamptz)
 returns integer language plpgsql security definer
 set search_path = public, pg_temp set timezone = 'UTC' as $$
@@ -104,8 +104,8 @@ begin
     for part in
         select c.relname as name, b.found[1]::timestamptz as since, b.found[2]::timestamptz as ends
         from pg_inherits i join pg_class c on c.oid = i.inhrelid,
-             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') b(found)
-        where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\_kept'
+             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') b(found)
+        where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\\_kept'
     loop
         if part.ends <= before then
             execute format('create table market_parts.%I (like public.%I including all)', part.name || '_kept', parent);

@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
-from api.kernel import pdf
+from core import pdf
 from tests.integration.api.mandates.stage import USDC, Stage, reason
 
 WEEK = "2026-W47"
@@ -150,7 +150,7 @@ def test_statement__as_pdf_without_the_library__is_refused_and_the_csv_still_com
     stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(pdf, "engine", raising=False)
-    monkeypatch.setitem(sys.modules, "api.kernel.pdf.engine", None)
+    monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
     path = f"/mandates/{mandate_id}/statement"
     answer = stage.call("GET", path, stage.owner, format="pdf")
     assert reason(answer) == (503, "temporarily_unavailable")

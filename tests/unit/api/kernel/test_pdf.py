@@ -9,11 +9,13 @@ from urllib.request import OpenerDirector, Request
 import pytest
 from weasyprint.urls import URLFetcher
 
-from api.kernel import pdf
+from api.kernel import pdf as pdfs_of_calls
 from api.kernel.operation import Refusal
-from api.kernel.pdf import engine, pdf_of
-from api.kernel.pdf.engine import OwnFonts, Press
-from api.kernel.pdf.letters import FACES, FONTS, drawable
+from api.kernel.pdf import pdf_of
+from core import pdf
+from core.pdf import engine
+from core.pdf.engine import OwnFonts, Press
+from core.pdf.letters import FACES, FONTS, drawable
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_printing__without_the_library__is_refused_and_names_the_packages(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(pdf, "engine")
-    monkeypatch.setitem(sys.modules, "api.kernel.pdf.engine", None)
+    monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
     with pytest.raises(Refusal, match=r"installs libpango-1\.0-0 libpangoft2-1\.0-0") as refused:
         pdf_of(folder, "page", {"words": "x"})
     assert refused.value.reason == "temporarily_unavailable"
@@ -112,7 +114,7 @@ def test_printing__when_too_many_wait__is_refused_and_the_room_comes_back(
         return Press(folder)
 
     monkeypatch.setattr(engine, "press", press)
-    monkeypatch.setattr(pdf, "_room", BoundedSemaphore(1))
+    monkeypatch.setattr(pdfs_of_calls, "_room", BoundedSemaphore(1))
     for _ in range(2):
         assert pdf_of(folder, "page", {"words": "x"}).startswith(b"%PDF-")
     assert seen == ["temporarily_unavailable"] * 2

@@ -15,7 +15,7 @@ from weasyprint.pdf import fonts as embedding
 from weasyprint.text.fonts import FontConfiguration
 from weasyprint.urls import URLFetcher, URLFetcherResponse
 
-from api.kernel.pdf.letters import FACES, FONTS, drawable
+from core.pdf.letters import FACES, FONTS, drawable
 
 _SCHEME = "font:"
 
@@ -39,7 +39,7 @@ class OwnFonts(URLFetcher):  # type: ignore[misc]  # WeasyPrint is untyped
 class Press:
     """The templates of a folder and their style.
 
-    Not for threads: callers take turns (`api.kernel.pdf`).
+    Not for threads: callers take turns (`core.pdf`).
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,54 @@
+"""The operations of the area board: what every exchange lists, and what is wrong with it."""
+
+from api.areas.board import schemas, service
+from api.kernel.auth import ANYBODY
+from api.kernel.operation import Area, Read
+from api.kernel.tool import Profile, Tool, ToolKind
+
+BOARD_KEPT_S, WARNINGS_KEPT_S = 5, 10
+
+AREA = Area(
+    name="board",
+    about="The board: every listing with its liquidity grade, and what warns of tokens.",
+    operations=(
+        Read(
+            key="board.rows",
+            path="/board",
+            auth=ANYBODY,
+            summary="List what exchanges trade, the largest volume first.",
+            more="Each row shows the letter beside its inputs; what is unknown is null.",
+            command=schemas.BoardQuery,
+            answer=schemas.Board,
+            handler=service.rows,
+            block=False,
+            max_age_s=BOARD_KEPT_S,
+        ),
+        Read(
+            key="board.warnings",
+            path="/board/warnings",
+            auth=ANYBODY,
+            summary="List open crisis warnings, the newest first, and how many outcomes warnings "
+            "foresaw.",
+            more="Recall (wci_rate) stands beside precision and the number of warnings issued.",
+            command=schemas.WarningsQuery,
+            answer=schemas.BoardWarnings,
+            handler=service.warnings,
+            block=False,
+            max_age_s=WARNINGS_KEPT_S,
+            tool=Tool("get_warnings", "List crisis warnings", ToolKind.READ, Profile.CONNECTOR),
+        ),
+        Read(
+            key="board.timeline",
+            path="/board/token/timeline",
+            auth=ANYBODY,
+            summary="Read what happened to a token: warnings, outcomes, transfers, listings.",
+            command=schemas.TimelineQuery,
+            answer=schemas.TokenTimeline,
+            handler=service.timeline,
+            refuses=("not_found",),
+            block=False,
+            max_age_s=WARNINGS_KEPT_S,
+        ),
+    ),
+    capabilities=("board", "crisis_warnings"),
+)

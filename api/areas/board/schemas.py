@@ -1,0 +1,142 @@
+"""Commands and answers of the board (docs/board.md)."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from api.kernel.board_row import BoardRow, Figure
+from api.kernel.fields import WHOLE, Flag
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from core.market.rules.warnings import WarningSeverity, WarningType
+
+DEFAULT_ROWS, MOST_ROWS, MOST_OFFSET = 200, 1_000, 100_000
+MOST_QUERY = 41  # <BASE>/<QUOTE>, 20 each
+MOST_TICKER = 20
+
+QueryWords = Annotated[str, Field(min_length=1, max_length=MOST_QUERY)]
+TickerWord = Annotated[str, Field(min_length=1, max_length=MOST_TICKER)]
+
+
+class BoardQuery(Command):
+    exchange: str | None = Field(default=None, description="an exchange's id")
+    q: QueryWords | None = Field(
+        default=None, description="how symbols begin, such as BTC or BTC/US; any case"
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS), WHOLE] = DEFAULT_ROWS
+    offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
+
+
+class Board(AnswerBody):
+    """Listings by volume, the largest first."""
+
+    rows: list[BoardRow]
+    limit: int
+    offset: int
+    next_offset: int | None = Field(description="of the page after; null: there is none")
+    total: int | None = Field(description="listings of all pages; null with exchange or q")
+    simulated: Literal[True] | None = None
+
+
+class WarningsQuery(Paged):
+    exchange: str | None = Field(default=None, description="an exchange's id")
+    token: TickerWord | None = Field(default=None, description="an asset's ticker; any case")
+    type: WarningType | None = Field(default=None, strict=False)
+    severity: WarningSeverity | None = Field(default=None, strict=False)
+    all: Flag = Field(default=False, description="those that are over too")
+
+
+class CrisisWarning(AnswerBody):
+    seq: int = Field(description="its row in the ledger of warnings")
+    type: str
+    severity: str
+    predictive: bool = Field(description="whether it can foresee an outcome; others are outcomes")
+    token: str
+    exchange: str
+    exchange_code: str
+    token_id: str | None = Field(description="the listing; null: it is about all of them")
+    issued_at: str = Field(description="when its row was committed")
+    cleared_at: str | None
+    evidence: dict[str, Any] = Field(description="the figures that it was issued for")
+
+
+class OutcomeFigure(AnswerBody):
+    type: str
+    units: int
+    hits: int
+
+
+class WciWindow(AnswerBody):
+    """A unit is a spot token at one exchange with an outcome in the window."""
+
+    days: int
+    rate: Figure = Field(description="hits / units; null without units")
+    units: int
+    hits: int
+    by_type: list[OutcomeFigure]
+    warnings_issued: int
+    precision: Figure = Field(
+        description="of the pairs warned of in the window, the share with an outcome; null: none"
+    )
+    xflag_credit: int = Field(description="units that cross_exchange_flag alone foresaw")
+    xflag_any: int = Field(description="units that it foresaw too")
+
+
+class WciReport(AnswerBody):
+    """As it was published on `day`; a later day never restates it."""
+
+    version: str
+    wci_definition: str
+    day: date
+    headline: WciWindow = Field(description="90 days")
+    second: WciWindow = Field(description="60 days")
+    xflag_credit: int = Field(description="of the headline")
+
+
+class WarningStatistics(AnswerBody):
+    """Null where nothing was counted yet."""
+
+    wci_rate: Figure
+    wci_definition_version: str
+    wci_definition_since: date
+    precision_90d: Figure
+    wci_b3: WciReport | None
+    wci_b31: WciReport | None
+
+
+class BoardWarnings(AnswerBody):
+    warnings: list[CrisisWarning]
+    next_cursor: str | None
+    stats: WarningStatistics
+    simulated: Literal[True] | None = None
+
+
+class TimelineQuery(Paged):
+    token: TickerWord = Field(description="an asset's ticker; any case")
+    exchange: str | None = Field(default=None, description="an exchange's id")
+
+
+class TimelineEntry(AnswerBody):
+    """What is not of its kind is null."""
+
+    at: str
+    kind: Literal["warning_issued", "warning_cleared", "outcome", "transfer", "listed", "delisted"]
+    exchange: str
+    exchange_code: str
+    type: str | None = Field(description="of a warning or an outcome")
+    severity: str | None = Field(description="of a warning")
+    evidence: dict[str, Any] | None = Field(description="of a warning")
+    direction: Literal["deposit", "withdraw"] | None = Field(description="of a transfer")
+    chain: str | None = Field(description="of a transfer, as CAIP-2 writes it")
+    state: Literal["open", "closed", "unknown"] | None = Field(description="of a transfer")
+    symbol: str | None = Field(description="of a listing")
+    title: str | None = Field(description="of the notice that declared an outcome")
+    url: str | None = Field(description="of that notice")
+
+
+class TokenTimeline(AnswerBody):
+    token: str
+    rows: list[TimelineEntry] = Field(description="the newest first")
+    next_cursor: str | None
+    simulated: Literal[True] | None = None

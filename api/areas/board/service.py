@@ -1,0 +1,221 @@
+"""Reads of the board, of warnings and of what happened to a token (docs/board.md)."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from api.areas.board.schemas import (
+    Board,
+    BoardQuery,
+    BoardWarnings,
+    CrisisWarning,
+    OutcomeFigure,
+    TimelineEntry,
+    TimelineQuery,
+    TokenTimeline,
+    WarningsQuery,
+    WarningStatistics,
+    WciReport,
+    WciWindow,
+)
+from api.kernel.board_row import (
+    exchange_code,
+    exchange_or_none,
+    rows_of,
+    simulated,
+    symbol_prefix,
+    ticker_of,
+    transfer_word,
+)
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, ReadCall, Refusal
+from api.kernel.pagination import page_of
+from core.market import board_views, warning_views
+from core.market.rules import wci_figures
+from core.market.rules.warnings import RULES
+from core.market.rules.wci import DEFINITION_SINCE, VERSION
+from core.market.tables import MarketWarning, MarketWarningStanding, MarketWci
+from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
+from core.times import instant_text, instant_text_or_none
+
+B3: Final = "B3"
+PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
+SKIP_BITS: Final = 12  # of a place in a timeline: how many rows of its instant were shown
+MOST_SKIPPED: Final = 2**SKIP_BITS - 1
+MICROSECOND: Final = timedelta(microseconds=1)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[Board]:
+    """A page of the board. Errors: InvalidParameterError."""
+    exchange = exchange_or_none(command.exchange)
+    prefix = None if command.q is None else symbol_prefix(command.q)
+    found = board_views.board_page(call.db, exchange, prefix, command.offset, command.limit + 1)
+    shown = found[: command.limit]
+    is_whole = exchange is None and prefix is None
+    return Answer(
+        Board(
+            rows=rows_of(call, shown),
+            limit=command.limit,
+            offset=command.offset,
+            next_offset=command.offset + command.limit if len(found) > command.limit else None,
+            total=board_views.counted(call.db, "listings") if is_whole else None,
+            **simulated(any(one.is_simulated for one in shown)),
+        )
+    )
+
+
+def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[BoardWarnings]:
+    """A page of warnings. Errors: InvalidParameterError."""
+    page = page_of(call, "board.warnings", command)
+    chosen = WarningFilter(
+        exchange_or_none(command.exchange),
+        None if command.token is None else ticker_of(command.token),
+        command.type,
+        command.severity,
+    )
+    if command.all:
+        issued = warning_views.issued_warnings(call.db, chosen, page.before, page.limit + 1)
+        shown, next_cursor = page.cut(issued, lambda one: one[0].seq)
+        listed = [(one, one.at, ended) for one, ended in shown]
+    else:
+        standing = warning_views.open_warnings(call.db, chosen, page.before, page.limit + 1)
+        kept, next_cursor = page.cut(standing, lambda one: one.seq)
+        listed = [(one, one.issued_at, None) for one in kept]
+    token_ids = board_views.token_ids_of(
+        call.db, {one.listing_id for one, _, _ in listed if one.listing_id is not None}
+    )
+    return Answer(
+        BoardWarnings(
+            warnings=[
+                _warning(one, at, ended, token_ids.get(one.listing_id or 0))
+                for one, at, ended in listed
+            ],
+            next_cursor=next_cursor,
+            stats=_statistics(warning_views.newest_statistics(call.db)),
+            **simulated(board_views.is_simulated(call.db)),
+        )
+    )
+
+
+def timeline(call: ReadCall, caller: Nobody, command: TimelineQuery) -> Answer[TokenTimeline]:
+    """Errors: InvalidParameterError; Refusal not_found."""
+    page = page_of(call, "board.timeline", command)
+    exchange, token = exchange_or_none(command.exchange), ticker_of(command.token)
+    asset = board_views.find_asset(call.db, token)
+    if asset is None:
+        raise Refusal(
+            "not_found",
+            f"No exchange lists {token}; search for it by the beginning of its ticker.",
+            next_calls=("board.rows",),
+        )
+    until, skipped = _place(page.before)
+    wanted = page.limit + 1 + skipped
+    found = warning_views.timeline(call.db, asset.asset_id, exchange, until, wanted)[skipped:]
+    shown = found[: page.limit]
+    next_cursor = None
+    if len(found) > page.limit:
+        last = shown[-1].at
+        same = sum(row.at == last for row in shown) + (skipped if last == until else 0)
+        next_cursor = page.cursor(_microseconds(last) << SKIP_BITS | min(same, MOST_SKIPPED))
+    return Answer(
+        TokenTimeline(
+            token=token,
+            rows=[_entry(row) for row in shown],
+            next_cursor=next_cursor,
+            **simulated(asset.is_simulated),
+        )
+    )
+
+
+def _place(before: int | None) -> tuple[datetime | None, int]:
+    """The instant of the last row shown, and how many rows of that instant were."""
+    if before is None:
+        return None, 0
+    return EPOCH + (before >> SKIP_BITS) * MICROSECOND, before & MOST_SKIPPED
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
+
+
+def _warning(
+    one: MarketWarning | MarketWarningStanding,
+    issued_at: datetime,
+    cleared_at: datetime | None,
+    token_id: str | None,
+) -> CrisisWarning:
+    return CrisisWarning(
+        seq=one.seq,
+        type=one.type,
+        severity=one.severity,
+        predictive=one.type in PREDICTIVE,
+        token=one.token,
+        exchange=one.exchange,
+        exchange_code=exchange_code(one.exchange),
+        token_id=token_id,
+        issued_at=instant_text(issued_at),
+        cleared_at=instant_text_or_none(cleared_at),
+        evidence=one.evidence,
+    )
+
+
+def _entry(row: TimelineRow) -> TimelineEntry:
+    is_transfer = row.kind is TimelineKind.TRANSFER
+    return TimelineEntry(
+        at=instant_text(row.at),
+        kind=row.kind.value,
+        exchange=row.exchange,
+        exchange_code=exchange_code(row.exchange),
+        type=row.type,
+        severity=row.severity,
+        evidence=row.evidence,
+        direction=row.direction,
+        chain=row.chain,
+        state=transfer_word(row.is_open) if is_transfer else None,
+        symbol=row.symbol,
+        title=row.title,
+        url=row.url,
+    )
+
+
+def _statistics(published: Sequence[MarketWci]) -> WarningStatistics:
+    by_version = {row.version: _report(row) for row in published}
+    headline = by_version.get(VERSION)
+    return WarningStatistics(
+        wci_rate=None if headline is None else headline.headline.rate,
+        wci_definition_version=VERSION,
+        wci_definition_since=DEFINITION_SINCE,
+        precision_90d=None if headline is None else headline.headline.precision,
+        wci_b3=by_version.get(B3),
+        wci_b31=headline,
+    )
+
+
+def _report(row: MarketWci) -> WciReport:
+    headline = _window(row, "headline")
+    return WciReport(
+        version=row.version,
+        wci_definition=row.definition,
+        day=row.day,
+        headline=headline,
+        second=_window(row, "second"),
+        xflag_credit=headline.xflag_credit,
+    )
+
+
+def _window(row: MarketWci, name: str) -> WciWindow:
+    one = wci_figures.window_of(row.figures, name)
+    return WciWindow(
+        days=one.days,
+        rate=one.rate,
+        units=one.units,
+        hits=one.hits,
+        by_type=[
+            OutcomeFigure(type=kind.kind, units=kind.units, hits=kind.hits) for kind in one.by_kind
+        ],
+        warnings_issued=one.warnings_issued,
+        precision=one.precision,
+        xflag_credit=one.xflag_credit,
+        xflag_any=one.xflag_any,
+    )

@@ -1,0 +1,57 @@
+"""The operations of the area feeds."""
+
+from api.areas.feeds import schemas, service
+from api.kernel.auth import ANYBODY, BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+
+AREA = Area(
+    name="feeds",
+    about="Feeds: what the service sees of the market, read on from where one was.",
+    operations=(
+        Read(
+            key="feeds.catalog",
+            path="/feeds/catalog",
+            auth=ANYBODY,
+            summary="List the feeds: what each row has, how often, for which tier.",
+            command=NoInput,
+            answer=schemas.FeedCatalog,
+            handler=service.catalog,
+            max_age_s=60,
+        ),
+        Write(
+            key="feeds.subscribe",
+            path="/feeds/subscribe",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Subscribe to a feed; again changes nothing.",
+            command=schemas.SubscribeFeed,
+            answer=schemas.SubscribedFeed,
+            handler=service.subscribe,
+            refuses=("not_found", "tier_required"),
+            example={"feed_key": "board"},
+            idempotent=True,
+        ),
+        Read(
+            key="feeds.data",
+            path="/feeds/data/{feed_key}",
+            auth=BY_KEY,
+            summary="Read a feed's rows behind a place, the oldest first.",
+            command=schemas.FeedDataQuery,
+            answer=schemas.FeedData,
+            handler=service.data,
+            refuses=("tier_required", "feed_not_subscribed"),
+            max_age_s=5,
+        ),
+    ),
+    reasons={
+        "feed_not_subscribed": Reason(
+            403,
+            False,
+            "agent",
+            ("feeds.subscribe",),
+            "Subscribe to the feed board first; it costs nothing.",
+        ),
+    },
+    capabilities=("feeds",),
+)

@@ -1,0 +1,64 @@
+"""The operations of the area reports."""
+
+from api.areas.reports import schemas, service
+from api.kernel.auth import BY_KEY
+from api.kernel.operation import Area, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+
+AREA = Area(
+    name="reports",
+    about="PDF reports of pairs: identity, grade, transfers, warnings and risk.",
+    operations=(
+        Write(
+            key="reports.order",
+            path="/reports/pair_pdf",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Order a pair's report; of the same two hours it is the one that there is.",
+            command=schemas.OrderReport,
+            answer=schemas.ReportEntry,
+            handler=service.order,
+            refuses=("account_locked", "not_found", "tier_required", "rate_limited"),
+            example={"exchange": "binance", "symbol": "BTC/USDT"},
+            idempotent=True,
+        ),
+        Read(
+            key="reports.list",
+            path="/reports",
+            auth=BY_KEY,
+            summary="List the reports of a pair that you ordered, the newest first.",
+            command=schemas.ReportsQuery,
+            answer=schemas.ReportPage,
+            handler=service.own,
+            refuses=("not_found", "tier_required"),
+        ),
+        Read(
+            key="reports.download",
+            path="/reports/{report_id}",
+            auth=BY_KEY,
+            summary="Download a report that you ordered.",
+            command=schemas.ReportPath,
+            answer=schemas.ReportEntry,
+            handler=service.download,
+            refuses=("tier_required", "report_not_ready", "report_failed"),
+            also_as=(service.PDF,),
+        ),
+    ),
+    reasons={
+        "report_not_ready": Reason(
+            409,
+            True,
+            "caller",
+            ("reports.download",),
+            "Report 7 is queued; ask again in a few seconds.",
+        ),
+        "report_failed": Reason(
+            409,
+            False,
+            "caller",
+            ("reports.order",),
+            "Report 7 could not be made: no_data. Order it again.",
+        ),
+    },
+    capabilities=("reports",),
+)

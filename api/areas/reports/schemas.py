@@ -1,0 +1,61 @@
+"""Commands and answers of reports (docs/reports.md)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.kernel.fields import WHOLE
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from core.reports.rules import ReportFailure, ReportState
+
+ReportExchange = Annotated[
+    str, Field(max_length=100, description="the exchange's id as the service returns it")
+]
+ReportSymbol = Annotated[str, Field(max_length=100, description="<BASE>/<QUOTE>: BTC/USDT")]
+Language = Literal["en", "ko"]
+Version = Literal["v1", "v2"]
+
+
+class OrderReport(Command):
+    exchange: ReportExchange
+    symbol: ReportSymbol
+    lang: Language = "en"
+    version: Version = "v1"
+
+
+class ReportsQuery(Paged):
+    """The newest first."""
+
+    exchange: ReportExchange
+    symbol: ReportSymbol
+
+
+class ReportPath(Command):
+    report_id: Annotated[int, Field(ge=1), WHOLE]
+
+
+class ReportEntry(AnswerBody):
+    report_id: int
+    exchange: str
+    symbol: str
+    version: Version
+    lang: Language
+    state: ReportState
+    failure: ReportFailure | None = Field(description="why there is no PDF; null: it did not fail")
+    bucket: str = Field(description="the two hours that it is of, their begin")
+    requested_at: str
+    ready_at: str | None
+    grade: str | None
+    score: int | None = Field(description="0 to 100; null: unknown, as in the figures beside it")
+    probability: float | None = Field(description="of a bad outcome within 90 days")
+    coverage: float | None = Field(description="share of the risk's factors that are known")
+    sha256: str | None = Field(description="of the PDF")
+    simulated: Literal[True] = Field(
+        default=True, description="true: of simulated data; left out otherwise"
+    )
+
+
+class ReportPage(AnswerBody):
+    reports: list[ReportEntry]
+    next_cursor: str | None

@@ -1,0 +1,146 @@
+"""Commands and answers of statistics over all exchanges (docs/board.md#statistics)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from api.kernel.board_row import Figure, LetterWord
+from api.kernel.fields import WHOLE, Flag
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from core.market.rules.gpa import MOST_PERCENT, WATCHLIST_PERCENT
+
+DEFAULT_GAPS, MOST_GAPS = 50, 200
+MOST_WATCHED = 500
+
+
+class WatchlistQuery(Command):
+    percent: Annotated[int, Field(ge=1, le=MOST_PERCENT), WHOLE] = Field(
+        default=WATCHLIST_PERCENT, description="how much of the graded tokens is listed"
+    )
+
+
+class GapsQuery(Command):
+    actionable: Flag = Field(
+        default=False, description="those alone that earn and can be transferred"
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST_GAPS), WHOLE] = DEFAULT_GAPS
+
+
+class SpreadsQuery(Command):
+    limit: Annotated[int, Field(ge=1, le=MOST_GAPS), WHOLE] = DEFAULT_GAPS
+
+
+class ReelQuery(Paged):
+    pass
+
+
+class VenueCoverage(AnswerBody):
+    exchange: str
+    exchange_code: str
+    state: Literal["ok", "degraded", "down"]
+    reason: str | None = Field(description="why it is not ok")
+    since: str
+    listings: int
+    books_per_minute: int
+    lag_s: Figure = Field(
+        description="from its time to a row that can be read; the 99th percentile"
+    )
+    skew_ms: int | None = Field(description="how far its clock is from ours")
+    answered_at: str | None
+    unknowable: list[str] = Field(description="what it does not tell, so that it stays unknown")
+    source: str
+
+
+class StatsSummary(AnswerBody):
+    """Null where nothing was counted yet."""
+
+    listings: int
+    assets: int
+    exchanges: list[VenueCoverage]
+    figures: dict[str, Any] | None = Field(description="counted about once a minute")
+    computed_at: str | None
+    grade_version: str
+    wci_definition_version: str
+    data_source: list[str] = Field(description="live, replay, simulated")
+    simulated: Literal[True] | None = None
+
+
+class WatchedToken(AnswerBody):
+    token: str
+    gpa_7d: Figure = Field(description="0 to 4, the mean over venues of seven days")
+    grade: LetterWord | None = Field(description="of the best venue")
+    grade_worst: LetterWord | None
+    graded_venues: int
+    exchanges: list[str]
+    identity: str | None
+    transfer: str | None
+    graded_at: str | None
+    simulated: Literal[True] | None = None
+
+
+class CriticalWatchlist(AnswerBody):
+    """The lowest GPA first, then the worst letter, then the ticker."""
+
+    tokens: list[WatchedToken]
+    percent: int
+    graded: int = Field(description="tokens with a grade, of which the percentage is taken")
+    unknown: int = Field(description="tokens without one, which are not listed")
+    most: int = Field(description="as many are listed at most")
+
+
+class ArbGap(AnswerBody):
+    """Buy at one exchange, sell at another. Net of fees, transfer and both quotes' age."""
+
+    token: str
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: Figure
+    net_1k_bps: Figure = Field(description="for 1,000 dollars; null: the book ends before")
+    net_5k_bps: Figure
+    net_10k_bps: Figure
+    transfer: str = Field(description="open, closed or unverified on a common chain")
+    chains: list[str]
+    actionable: bool = Field(description="it earns, and can be transferred")
+    suspect: str | None = Field(description="why the gap is likely none")
+    fx_source: str = Field(description="how quotes were turned into dollars")
+    buy_at: str = Field(description="of the book, as sell_at")
+    sell_at: str
+    observed_at: str
+
+
+class ArbSnapshotBody(AnswerBody):
+    gaps: list[ArbGap]
+    simulated: Literal[True] | None = None
+
+
+class ReelChange(AnswerBody):
+    token: str
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: Figure
+    was_bps: Figure = Field(description="null: the gap is new")
+    net_1k_bps: Figure
+    at: str
+
+
+class ArbReel(AnswerBody):
+    changes: list[ReelChange] = Field(description="the newest first, of seven days")
+    next_cursor: str | None
+    simulated: Literal[True] | None = None
+
+
+class ArbSpread(AnswerBody):
+    token: str
+    venues: int
+    dispersion: Figure = Field(description="highest mid less lowest, by the median")
+    size_usd: Figure = Field(description="up to where the next unit earns nothing")
+    profit_usd: Figure
+    legs: list[dict[str, Any]]
+    actionable: bool
+    observed_at: str
+
+
+class ArbSnapshotPro(AnswerBody):
+    spreads: list[ArbSpread] = Field(description="of three exchanges and more, the best first")
+    simulated: Literal[True] | None = None

@@ -1,0 +1,139 @@
+"""Reads of figures over all exchanges (docs/board.md#statistics)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.areas.stats.schemas import (
+    MOST_WATCHED,
+    ArbGap,
+    ArbReel,
+    ArbSnapshotBody,
+    CriticalWatchlist,
+    GapsQuery,
+    ReelChange,
+    ReelQuery,
+    StatsSummary,
+    VenueCoverage,
+    WatchedToken,
+    WatchlistQuery,
+)
+from api.kernel.board_row import as_letter, exchange_code, simulated
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, NoInput, ReadCall
+from api.kernel.pagination import page_of
+from core.market import board_views, gap_views
+from core.market.rules.grade import GRADE_VERSION
+from core.market.rules.wci import VERSION
+from core.market.tables import MarketAssetState, MarketGap, MarketVenueState
+from core.times import instant_text, instant_text_or_none
+
+
+def summary(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[StatsSummary]:
+    venues = board_views.venue_states(call.db)
+    counted = board_views.summary(call.db)
+    return Answer(
+        StatsSummary(
+            listings=board_views.counted(call.db, "listings"),
+            assets=board_views.counted(call.db, "assets"),
+            exchanges=[_coverage(one) for one in venues],
+            figures=None if counted is None else counted.figures,
+            computed_at=None if counted is None else instant_text(counted.computed_at),
+            grade_version=GRADE_VERSION,
+            wci_definition_version=VERSION,
+            data_source=sorted({one.source for one in venues}),
+            **simulated(any(one.source == "simulated" for one in venues)),
+        )
+    )
+
+
+def watchlist(call: ReadCall, caller: Nobody, command: WatchlistQuery) -> Answer[CriticalWatchlist]:
+    found = board_views.watched(call.db, command.percent, MOST_WATCHED)
+    return Answer(
+        CriticalWatchlist(
+            tokens=[_watched(one) for one in found.assets],
+            percent=command.percent,
+            graded=found.graded,
+            unknown=found.unknown,
+            most=MOST_WATCHED,
+        )
+    )
+
+
+def arbitrage(call: ReadCall, caller: Nobody, command: GapsQuery) -> Answer[ArbSnapshotBody]:
+    found = gap_views.gaps(call.db, is_actionable=command.actionable, limit=command.limit)
+    return Answer(ArbSnapshotBody(gaps=[_gap(one) for one in found], **_simulated(call)))
+
+
+def reel(call: ReadCall, caller: Nobody, command: ReelQuery) -> Answer[ArbReel]:
+    page = page_of(call, "stats.arb_reel", command)
+    found = gap_views.reel(call.db, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda one: one.id)
+    changes = [
+        ReelChange(
+            token=one.token,
+            buy_exchange=one.buy_exchange,
+            sell_exchange=one.sell_exchange,
+            gross_bps=one.gross_bps,
+            was_bps=one.was_bps,
+            net_1k_bps=one.net_1k_bps,
+            at=instant_text(one.at),
+        )
+        for one in shown
+    ]
+    return Answer(ArbReel(changes=changes, next_cursor=next_cursor, **_simulated(call)))
+
+
+def _simulated(call: ReadCall) -> Mapping[str, Any]:
+    return simulated(board_views.is_simulated(call.db))
+
+
+def _coverage(one: MarketVenueState) -> VenueCoverage:
+    return VenueCoverage(
+        exchange=one.exchange,
+        exchange_code=exchange_code(one.exchange),
+        state=one.state,
+        reason=one.reason,
+        since=instant_text(one.since),
+        listings=one.listings,
+        books_per_minute=one.books_per_minute,
+        lag_s=one.lag_s,
+        skew_ms=one.skew_ms,
+        answered_at=instant_text_or_none(one.answered_at),
+        unknowable=sorted(name for name, knows in one.capabilities.items() if knows is False),
+        source=one.source,
+    )
+
+
+def _watched(one: MarketAssetState) -> WatchedToken:
+    return WatchedToken(
+        token=one.token,
+        gpa_7d=one.gpa_7d,
+        grade=as_letter(one.grade),
+        grade_worst=as_letter(one.grade_worst),
+        graded_venues=one.graded_venues,
+        exchanges=list(one.exchanges),
+        identity=one.identity,
+        transfer=one.transfer,
+        graded_at=instant_text_or_none(one.graded_at),
+        **simulated(one.is_simulated),
+    )
+
+
+def _gap(one: MarketGap) -> ArbGap:
+    return ArbGap(
+        token=one.token,
+        buy_exchange=one.buy_exchange,
+        sell_exchange=one.sell_exchange,
+        gross_bps=one.gross_bps,
+        net_1k_bps=one.net_1k_bps,
+        net_5k_bps=one.net_5k_bps,
+        net_10k_bps=one.net_10k_bps,
+        transfer=one.transferable,
+        chains=list(one.chains),
+        actionable=one.is_actionable,
+        suspect=one.suspect,
+        fx_source=one.fx_source,
+        buy_at=instant_text(one.buy_at),
+        sell_at=instant_text(one.sell_at),
+        observed_at=instant_text(one.observed_at),
+    )

@@ -1,0 +1,60 @@
+"""The operations of the area targets."""
+
+from api.areas.targets import schemas, service
+from api.kernel.auth import BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+
+PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
+
+AREA = Area(
+    name="targets",
+    about="Priority targets: pairs that a subscriber has scanned each minute.",
+    operations=(
+        Write(
+            key="targets.add",
+            path="/agent/targets/add",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Have a pair scanned each minute, or set its high-frequency captures.",
+            command=schemas.AddTarget,
+            answer=schemas.AddedTarget,
+            handler=service.add,
+            refuses=("account_locked", "not_found", "tier_required", "target_limit"),
+            example=PAIR,
+            idempotent=True,
+        ),
+        Read(
+            key="targets.list",
+            path="/agent/targets",
+            auth=BY_KEY,
+            summary="List your priority targets, active and paused, with their latest scan.",
+            command=NoInput,
+            answer=schemas.TargetList,
+            handler=service.own,
+        ),
+        Write(
+            key="targets.remove",
+            path="/agent/targets/remove",
+            auth=BY_KEY,
+            scope=ANY_SCOPE,
+            summary="Remove a priority target.",
+            command=schemas.TargetPair,
+            answer=schemas.RemovedTarget,
+            handler=service.remove,
+            refuses=("not_found",),
+            example=PAIR,
+            idempotent=True,
+        ),
+    ),
+    reasons={
+        "target_limit": Reason(
+            409,
+            False,
+            "agent",
+            ("targets.list", "subscriptions.preview"),
+            "You have 20 priority targets, the most on Tier 1; remove one first, or upgrade.",
+        ),
+    },
+    capabilities=("priority_targets",),
+)

@@ -1,0 +1,171 @@
+"""Subscribers choose pairs that are scanned each minute (docs/subscriptions.md#targets)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.areas.targets.schemas import (
+    AddedTarget,
+    AddTarget,
+    RemovedTarget,
+    TargetEntry,
+    TargetList,
+    TargetPair,
+    TargetScanned,
+)
+from api.kernel.caller import AgentCaller
+from api.kernel.cases import require_unlocked
+from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
+from api.kernel.refusals import call_items
+from api.kernel.tiers import require_tier
+from core.listings import queries as listings
+from core.listings.rules import Symbol, exchange_of, symbol_in_body
+from core.listings.tables import ExchangeListing
+from core.subscriptions.queries import tier_of
+from core.subscriptions.rules import Tier
+from core.targets import queries, views
+from core.targets.rules import TargetLimits, TargetState
+from core.targets.views import ShownTarget, TargetScan
+from core.times import instant_text, instant_text_or_none
+
+WHAT, CAPTURES = "A priority target", "microburst_hf_captures above 0"
+
+
+def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[AddedTarget]:
+    """Errors: InvalidParameterError; Refusal not_found, account_locked, tier_required,
+    target_limit.
+    """
+    listing = _listing(call, command)
+    require_unlocked(call, caller.account_id)  # and its targets are added one after the other
+    tier = require_tier(call, caller, Tier.TIER_1, WHAT)
+    if command.microburst_hf_captures:
+        tier = require_tier(call, caller, Tier.TIER_2, CAPTURES)
+    captures = _put(call, caller, listing, command.microburst_hf_captures, tier)
+    symbol = Symbol(listing.base, listing.quote)
+    limits = TargetLimits.of(call.deps.limits)
+    is_active = listing.id in views.active_of(call.db, caller.account_id, call.now, limits)
+    return Answer(
+        AddedTarget(
+            ok=True,
+            exchange=listing.exchange,
+            symbol=symbol.in_body,
+            token_id=listing.token_id,
+            priority_pool=is_active,
+            microburst_hf_captures=captures,
+            message=_message(listing, symbol, is_active),
+            next_steps=_next_steps(call, {"exchange": listing.exchange, "symbol": symbol.in_body}),
+            **_simulated(listing.is_simulated),
+        )
+    )
+
+
+def _put(
+    call: WriteCall, caller: AgentCaller, listing: ExchangeListing, captures: int | None, tier: Tier
+) -> int:
+    """The captures a day that the target has now. Errors: Refusal target_limit."""
+    found = queries.find_target(call.db, caller.account_id, listing.id)
+    if found is not None:
+        if captures is None:
+            return found.microburst_hf_captures
+        queries.set_captures(call.db, found.id, captures)
+        return captures
+    most = TargetLimits.of(call.deps.limits).most(tier)
+    if queries.count_targets(call.db, caller.account_id) >= most:
+        raise Refusal(
+            "target_limit",
+            f"You have {most} priority targets, the most on {tier.says}; remove one first"
+            + ("." if tier is Tier.TIER_2 else ", or upgrade."),
+            remaining={"targets": 0},
+            next_calls=("targets.list", "subscriptions.preview"),
+        )
+    queries.add_target(call.db, caller.account_id, listing.id, captures or 0, call.now)
+    return captures or 0
+
+
+def remove(call: WriteCall, caller: AgentCaller, command: TargetPair) -> Answer[RemovedTarget]:
+    """Errors: InvalidParameterError; Refusal not_found."""
+    listing = _listing(call, command)
+    symbol = Symbol(listing.base, listing.quote).in_body
+    if not queries.remove_target(call.db, caller.account_id, listing.id):
+        raise Refusal(
+            "not_found",
+            f"{symbol} at {listing.exchange} is not a priority target of yours.",
+            next_calls=("targets.list",),
+        )
+    return Answer(
+        RemovedTarget(
+            ok=True,
+            exchange=listing.exchange,
+            symbol=symbol,
+            message=f"{symbol} at {listing.exchange} is no priority target of yours any more.",
+        )
+    )
+
+
+def own(call: Call, caller: AgentCaller, command: NoInput) -> Answer[TargetList]:
+    limits = TargetLimits.of(call.deps.limits)
+    found = views.targets_of(call.db, caller.account_id, call.now, limits)
+    return Answer(
+        TargetList(
+            targets=[_entry(one) for one in found],
+            active=sum(one.state is TargetState.ACTIVE for one in found),
+            limit=limits.most(tier_of(call.db, caller.account_id, call.now)),
+        )
+    )
+
+
+def _entry(one: ShownTarget) -> TargetEntry:
+    return TargetEntry(
+        exchange=one.exchange,
+        symbol=Symbol(one.base, one.quote).in_body,
+        token_id=one.token_id,
+        state=one.state,
+        microburst_hf_captures=one.microburst_hf_captures,
+        captures_used_today=one.captures_used,
+        added_at=instant_text(one.added_at),
+        scan=None if one.scan is None else _scanned(one.scan),
+        **_simulated(one.is_simulated),
+    )
+
+
+def _scanned(scan: TargetScan) -> TargetScanned:
+    return TargetScanned(
+        sampled_at=instant_text_or_none(scan.sampled_at),
+        fault=scan.fault,
+        price_usd=scan.price_usd,
+        grade=scan.grade,
+        is_provisional=scan.is_provisional,
+        gpa_7d=scan.gpa_7d,
+        outlook="clear" if scan.outlook is None else scan.outlook.value,
+    )
+
+
+def _message(listing: ExchangeListing, symbol: Symbol, is_active: bool) -> str:
+    if is_active:
+        return f"{symbol.in_body} at {listing.exchange} is scanned each minute from now on."
+    return (
+        f"{symbol.in_body} at {listing.exchange} is paused: your tier has room for fewer targets."
+    )
+
+
+def _next_steps(call: Call, pair: Mapping[str, str]) -> list[dict[str, Any]]:
+    steps = (NextCall("reports.order", body=pair), "targets.list")
+    return call_items(steps, {}, call.deps.catalogue)
+
+
+def _listing(call: Call, command: TargetPair) -> ExchangeListing:
+    """Errors: InvalidParameterError; Refusal not_found."""
+    exchange = exchange_of("exchange", command.exchange).id
+    symbol = symbol_in_body("symbol", command.symbol)
+    found = listings.find_listing(call.db, exchange, symbol)
+    if found is None:
+        raise Refusal(
+            "not_found",
+            f"symbol: the service has no listing {symbol.in_body} at {exchange}; name one that it "
+            "returned.",
+            next_calls=("mining.landscape",),
+        )
+    return found
+
+
+def _simulated(is_simulated: bool) -> dict[str, Any]:
+    return {"simulated": True} if is_simulated else {}

@@ -1,0 +1,67 @@
+"""The operations of the area tokens: a listing found, read, and its price."""
+
+from api.areas.tokens import schemas, service
+from api.kernel.auth import ANYBODY
+from api.kernel.operation import Area, Read
+from api.kernel.tool import Profile, Tool, ToolKind
+
+FOUND_KEPT_S, PRICE_KEPT_S, STATS_KEPT_S = 5, 5, 60
+
+AREA = Area(
+    name="tokens",
+    about="Tokens: search over all exchanges, prices, and all that is known of a listing.",
+    operations=(
+        Read(
+            key="tokens.search",
+            path="/tokens/search",
+            auth=ANYBODY,
+            summary="Find listings by how their symbols begin, over all exchanges.",
+            command=schemas.SearchQuery,
+            answer=schemas.FoundTokens,
+            handler=service.search,
+            block=False,
+            max_age_s=FOUND_KEPT_S,
+            tool=Tool("search_tokens", "Search tokens", ToolKind.READ, Profile.CONNECTOR),
+        ),
+        Read(
+            key="tokens.read",
+            path="/tokens/{token_id}",
+            auth=ANYBODY,
+            summary="Read all that is known of a listing: grade with its parts, book, venues, "
+            "identity, transfers, warnings.",
+            command=schemas.TokenPath,
+            answer=schemas.TokenDetail,
+            handler=service.read,
+            refuses=("not_found",),
+            block=False,
+            max_age_s=FOUND_KEPT_S,
+        ),
+        Read(
+            key="tokens.price",
+            path="/tokens/{token_id}/price",
+            auth=ANYBODY,
+            summary="Read a listing's price, and how old it is.",
+            command=schemas.TokenPath,
+            answer=schemas.TokenPrice,
+            handler=service.price,
+            refuses=("not_found",),
+            block=False,
+            max_age_s=PRICE_KEPT_S,
+            tool=Tool("get_price", "Read a price", ToolKind.READ, Profile.CONNECTOR),
+        ),
+        Read(
+            key="tokens.price_stats",
+            path="/tokens/{token_id}/price/stats",
+            auth=ANYBODY,
+            summary="Read a listing's price, spread and depth over up to 90 days.",
+            command=schemas.PriceStatsQuery,
+            answer=schemas.TokenPriceStats,
+            handler=service.price_stats,
+            refuses=("not_found",),
+            block=False,
+            max_age_s=STATS_KEPT_S,
+            tool=Tool("get_price_stats", "Read price statistics", ToolKind.READ, Profile.CONNECTOR),
+        ),
+    ),
+    capabilities=("tokens",),
+)

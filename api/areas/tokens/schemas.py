@@ -1,0 +1,231 @@
+"""Commands and answers of tokens (docs/board.md#a-token)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.kernel.board_row import BoardRow, Figure, LetterWord, OpenWarning, TransferWord
+from api.kernel.fields import WHOLE, Flag
+from api.kernel.operation import AnswerBody, Command
+
+DEFAULT_FOUND, MOST_FOUND, MOST_OFFSET = 20, 100, 10_000
+DEFAULT_DAYS, MOST_DAYS = 7, 90
+MOST_QUERY = 41
+
+TokenIdText = Annotated[
+    str,
+    Field(
+        min_length=5,
+        max_length=80,
+        description="<exchange>_<base>_<quote> in lower case, such as binance_btc_usdt",
+    ),
+]
+
+
+class SearchQuery(Command):
+    q: Annotated[str, Field(min_length=1, max_length=MOST_QUERY)] = Field(
+        description="how symbols begin, such as BTC or BTC/US; any case"
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST_FOUND), WHOLE] = DEFAULT_FOUND
+    offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
+
+
+class FoundTokens(AnswerBody):
+    """Rows as the board's: those of that very ticker first, each by volume."""
+
+    rows: list[BoardRow]
+    next_offset: int | None
+    simulated: Literal[True] | None = None
+
+
+class TokenPath(Command):
+    token_id: TokenIdText
+
+
+class PriceStatsQuery(Command):
+    token_id: TokenIdText
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS), WHOLE] = DEFAULT_DAYS
+    series: Flag = Field(default=False, description="the two-hour figures behind them, for charts")
+
+
+class TokenPrice(AnswerBody):
+    token_id: str
+    token: str
+    exchange: str
+    symbol: str
+    price: Figure = Field(description="the mid of the book, in the quote currency")
+    price_usd: Figure
+    usd_per_quote: Figure
+    fx_source: str | None = Field(description="how the quote was turned into dollars")
+    spread_bps: Figure
+    sampled_at: str | None
+    age_s: int | None
+    stale: bool
+    source: str
+    simulated: Literal[True] | None = None
+
+
+class SeriesPoint(AnswerBody):
+    """Two hours from `at` on."""
+
+    at: str
+    open: Figure
+    high: Figure
+    low: Figure
+    close: Figure
+    spread_bps: Figure = Field(description="the median")
+    depth_1_usd: Figure
+    depth_2_usd: Figure
+    volume_24h_usd: Figure
+    coverage: Figure
+
+
+class TokenPriceStats(AnswerBody):
+    """Of the two-hour figures of the last `days` days."""
+
+    token_id: str
+    days: int
+    since: str
+    buckets: int = Field(description="of two hours, with a price")
+    expected: int
+    coverage: Figure = Field(description="of the samples that were expected; 0 to 1")
+    open: Figure
+    high: Figure
+    low: Figure
+    close: Figure
+    change_bps: Figure
+    volatility_bps: Figure = Field(description="root of the summed squared returns, per day")
+    spread_bps: Figure = Field(description="the median of medians, as depth and slippage")
+    depth_2_usd: Figure
+    slip_10k_bps: Figure
+    volume_24h_usd: Figure = Field(description="the mean")
+    quote: str
+    series: list[SeriesPoint] | None = Field(description="with series=1")
+    source: str
+    simulated: Literal[True] | None = None
+
+
+class GradeParts(AnswerBody):
+    """Each 0 to 1, times its weight times 100, make the score; null: not known, left out."""
+
+    depth: Figure
+    spread: Figure
+    slippage: Figure
+    volume: Figure
+    uptime: Figure
+
+
+class GradeWeights(AnswerBody):
+    depth: float
+    spread: float
+    slippage: float
+    volume: float
+    uptime: float
+
+
+class TokenGrade(AnswerBody):
+    letter: LetterWord | None
+    score: Figure
+    provisional: bool | None
+    parts: GradeParts
+    weights: GradeWeights
+    gates: list[str] = Field(description="what caps the letter at D")
+    gpa_7d: Figure = Field(description="0 to 4")
+    graded_at: str | None
+    version: str | None
+
+
+class TokenBook(AnswerBody):
+    """The newest book that was measured."""
+
+    bid_05_usd: Figure = Field(description="within 0.5 % of the mid; 1 and 2 are percent too")
+    ask_05_usd: Figure
+    bid_1_usd: Figure
+    ask_1_usd: Figure
+    bid_2_usd: Figure
+    ask_2_usd: Figure
+    slip_buy_1k_bps: Figure
+    slip_sell_1k_bps: Figure
+    slip_buy_10k_bps: Figure
+    slip_sell_10k_bps: Figure
+    imbalance: Figure = Field(description="-1 to 1: bids less asks within 2 %, by their sum")
+    is_truncated: bool | None
+
+
+class ShownContract(AnswerBody):
+    chain: str = Field(description="as CAIP-2 writes it")
+    address: str = Field(description="normalised; native: the chain's own coin")
+    exchanges: list[str]
+
+
+class IdentityNode(AnswerBody):
+    """What is one asset by its contracts."""
+
+    id: str
+    keys: list[str]
+    coins: list[str] = Field(description="exchange:ticker there")
+
+
+class IdentityEdge(AnswerBody):
+    one: str
+    other: str
+    exchanges: list[str] = Field(description="who lists both; none: curated")
+    weak: bool = Field(description="one exchange alone says so")
+    refused: bool = Field(description="weak, and would have joined what others stand behind")
+
+
+class TokenAsset(AnswerBody):
+    """Of the ticker, over all exchanges."""
+
+    token: str
+    grade: LetterWord | None = Field(description="of the best venue")
+    grade_worst: LetterWord | None
+    gpa_7d: Figure
+    graded_venues: int
+    identity: str | None
+    transfer: str | None
+    exchanges: list[str]
+    contracts: list[ShownContract]
+    groups: list[IdentityNode]
+    links: list[IdentityEdge]
+
+
+class TokenNetwork(AnswerBody):
+    exchange: str
+    exchange_code: str
+    ticker: str = Field(description="as the exchange writes it")
+    chain: str
+    deposit: TransferWord
+    deposit_since: str
+    withdraw: TransferWord
+    withdraw_since: str
+    contract: str | None
+    native: bool
+    withdraw_fee: Figure
+    seen_at: str
+
+
+class TokenGap(AnswerBody):
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: Figure
+    net_1k_bps: Figure
+    transfer: str
+    actionable: bool
+    suspect: str | None
+    observed_at: str
+
+
+class TokenDetail(AnswerBody):
+    """All that the page of a token shows."""
+
+    listing: BoardRow
+    grade: TokenGrade
+    book: TokenBook
+    asset: TokenAsset | None
+    venues: list[BoardRow] = Field(description="the asset's listings, this one too, by volume")
+    networks: list[TokenNetwork]
+    warnings: list[OpenWarning] = Field(description="open ones of the asset, everywhere")
+    gaps: list[TokenGap] = Field(description="between its venues, the best first")
+    listed_since: str
+    simulated: Literal[True] | None = None

@@ -1,0 +1,278 @@
+"""Reads of listings and of the assets that they trade (docs/board.md#a-token)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from math import sqrt
+from statistics import fmean, median
+from typing import Any, Final
+
+from api.areas.tokens.schemas import (
+    FoundTokens,
+    GradeParts,
+    GradeWeights,
+    IdentityEdge,
+    IdentityNode,
+    PriceStatsQuery,
+    SearchQuery,
+    SeriesPoint,
+    ShownContract,
+    TokenAsset,
+    TokenBook,
+    TokenDetail,
+    TokenGap,
+    TokenGrade,
+    TokenNetwork,
+    TokenPath,
+    TokenPrice,
+    TokenPriceStats,
+)
+from api.kernel.board_row import (
+    as_letter,
+    exchange_code,
+    is_stale,
+    open_warning,
+    row_of,
+    rows_of,
+    simulated,
+    symbol_prefix,
+    transfer_word,
+)
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, ReadCall, Refusal
+from core.market import board_views, gap_views, research_views
+from core.market.rules.grade import WEIGHTS
+from core.market.tables import (
+    MarketAssetState,
+    MarketGap,
+    MarketListingState,
+    MarketNetwork,
+)
+from core.times import instant_text, instant_text_or_none
+
+MOST_VENUES: Final = 50
+MOST_NETWORKS: Final = 300
+MOST_GAPS: Final = 20
+BUCKET: Final = timedelta(hours=2)
+BUCKETS_A_DAY: Final = 12
+BPS: Final = 10_000
+
+
+def search(call: ReadCall, caller: Nobody, command: SearchQuery) -> Answer[FoundTokens]:
+    prefix = symbol_prefix(command.q)
+    found = (
+        board_views.found_tokens(call.db, prefix, command.offset, command.limit + 1)
+        if prefix
+        else ()
+    )
+    shown = found[: command.limit]
+    return Answer(
+        FoundTokens(
+            rows=rows_of(call, shown),
+            next_offset=command.offset + command.limit if len(found) > command.limit else None,
+            **simulated(any(one.is_simulated for one in shown)),
+        )
+    )
+
+
+def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDetail]:
+    """Errors: Refusal not_found."""
+    state = _state(call, command.token_id)
+    standing = board_views.standing_of(call.db, [state.asset_id]).get(state.asset_id, ())
+    asset = board_views.asset_state(call.db, state.asset_id)
+    venues = board_views.venues_of(call.db, state.asset_id, MOST_VENUES)
+    networks = board_views.networks_of(call.db, state.asset_id, MOST_NETWORKS)
+    gaps = gap_views.gaps_of(call.db, state.asset_id, MOST_GAPS)
+    return Answer(
+        TokenDetail(
+            listing=row_of(state, standing, call.now),
+            grade=_grade(state),
+            book=_book(state),
+            asset=None if asset is None else _asset(asset),
+            venues=[row_of(one, standing, call.now) for one in venues],
+            networks=[_network(one) for one in networks],
+            warnings=[open_warning(one) for one in standing],
+            gaps=[_gap(one) for one in gaps],
+            listed_since=instant_text(state.first_seen_at),
+            **simulated(state.is_simulated),
+        )
+    )
+
+
+def price(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenPrice]:
+    """Errors: Refusal not_found."""
+    state = _state(call, command.token_id)
+    age_s = None
+    if state.sampled_at is not None:
+        age_s = max(int((call.now - state.sampled_at).total_seconds()), 0)
+    return Answer(
+        TokenPrice(
+            token_id=state.token_id,
+            token=state.token,
+            exchange=state.exchange,
+            symbol=state.symbol,
+            price=state.mid,
+            price_usd=state.price_usd,
+            usd_per_quote=state.usd_per_quote,
+            fx_source=state.fx_source,
+            spread_bps=state.spread_bps,
+            sampled_at=instant_text_or_none(state.sampled_at),
+            age_s=age_s,
+            stale=is_stale(state.sampled_at, state.every_s, call.now),
+            source=state.source,
+            **simulated(state.is_simulated),
+        )
+    )
+
+
+def price_stats(
+    call: ReadCall, caller: Nobody, command: PriceStatsQuery
+) -> Answer[TokenPriceStats]:
+    """Errors: Refusal not_found."""
+    state = _state(call, command.token_id)
+    since = call.now - timedelta(days=command.days)
+    rows = research_views.rollups(call.db, state.listing_id, since)
+    priced = [row for row in rows if row.close is not None and row.open is not None]
+    first, last = (priced[0].open, priced[-1].close) if priced else (None, None)
+    expected = sum(row.expected for row in rows)
+    return Answer(
+        TokenPriceStats(
+            token_id=state.token_id,
+            days=command.days,
+            since=instant_text(since),
+            buckets=len(priced),
+            expected=command.days * BUCKETS_A_DAY,
+            coverage=min(sum(row.n for row in rows) / expected, 1.0) if expected else None,
+            open=first,
+            high=max((row.high for row in priced if row.high is not None), default=None),
+            low=min((row.low for row in priced if row.low is not None), default=None),
+            close=last,
+            change_bps=(last / first - 1) * BPS if first and last is not None else None,
+            volatility_bps=_volatility_bps(priced),
+            spread_bps=_median(priced, "spread_p50_bps"),
+            depth_2_usd=_median(priced, "depth_2_usd"),
+            slip_10k_bps=_median(priced, "slip_10k_bps"),
+            volume_24h_usd=_mean(priced, "volume_24h_usd"),
+            quote=state.symbol.partition("/")[2],
+            series=[_point(row) for row in rows] if command.series else None,
+            source=state.source,
+            **simulated(state.is_simulated),
+        )
+    )
+
+
+def _state(call: ReadCall, token_id: str) -> MarketListingState:
+    """Errors: Refusal not_found, which names the right form where the listing is meant."""
+    state = board_views.find_state(call.db, token_id)
+    if state is not None:
+        return state
+    lower = token_id.strip().lower()
+    detail = f"There is no listing {lower[:80]}; search for it by the beginning of its symbol."
+    if lower != token_id and board_views.find_state(call.db, lower) is not None:
+        detail = f"A token_id is lower case; write {lower}."
+    raise Refusal("not_found", detail, next_calls=("board.rows",))
+
+
+def _volatility_bps(rows: Sequence[Any]) -> float | None:
+    """Per day: a bucket's rv squared is the variance of its two hours."""
+    known = [row.rv**2 for row in rows if row.rv is not None]
+    return sqrt(fmean(known) * BUCKETS_A_DAY) * BPS if known else None
+
+
+def _median(rows: Sequence[Any], name: str) -> float | None:
+    known = [value for row in rows if (value := getattr(row, name)) is not None]
+    return median(known) if known else None
+
+
+def _mean(rows: Sequence[Any], name: str) -> float | None:
+    known = [value for row in rows if (value := getattr(row, name)) is not None]
+    return fmean(known) if known else None
+
+
+def _point(row: Any) -> SeriesPoint:
+    return SeriesPoint(
+        at=instant_text(row.bucket),
+        open=row.open,
+        high=row.high,
+        low=row.low,
+        close=row.close,
+        spread_bps=row.spread_p50_bps,
+        depth_1_usd=row.depth_1_usd,
+        depth_2_usd=row.depth_2_usd,
+        volume_24h_usd=row.volume_24h_usd,
+        coverage=row.coverage,
+    )
+
+
+def _grade(state: MarketListingState) -> TokenGrade:
+    depth, spread, slippage, volume, uptime = WEIGHTS
+    return TokenGrade(
+        letter=as_letter(state.grade),
+        score=state.score,
+        provisional=state.is_provisional,
+        parts=GradeParts(
+            depth=state.part_depth,
+            spread=state.part_spread,
+            slippage=state.part_slippage,
+            volume=state.part_volume,
+            uptime=state.part_uptime,
+        ),
+        weights=GradeWeights(
+            depth=depth, spread=spread, slippage=slippage, volume=volume, uptime=uptime
+        ),
+        gates=list(state.gates),
+        gpa_7d=state.gpa_7d,
+        graded_at=instant_text_or_none(state.graded_at),
+        version=state.grade_version,
+    )
+
+
+def _book(state: MarketListingState) -> TokenBook:
+    return TokenBook(
+        **{name: getattr(state, name) for name in TokenBook.model_fields},
+    )
+
+
+def _asset(asset: MarketAssetState) -> TokenAsset:
+    return TokenAsset(
+        token=asset.token,
+        grade=as_letter(asset.grade),
+        grade_worst=as_letter(asset.grade_worst),
+        gpa_7d=asset.gpa_7d,
+        graded_venues=asset.graded_venues,
+        identity=asset.identity,
+        transfer=asset.transfer,
+        exchanges=list(asset.exchanges),
+        contracts=[ShownContract(**one) for one in asset.contracts],
+        groups=[IdentityNode(**one) for one in asset.groups],
+        links=[IdentityEdge(**one) for one in asset.links],
+    )
+
+
+def _network(one: MarketNetwork) -> TokenNetwork:
+    return TokenNetwork(
+        exchange=one.exchange,
+        exchange_code=exchange_code(one.exchange),
+        ticker=one.native_base,
+        chain=one.chain,
+        deposit=transfer_word(one.can_deposit),
+        deposit_since=instant_text(one.deposit_since),
+        withdraw=transfer_word(one.can_withdraw),
+        withdraw_since=instant_text(one.withdraw_since),
+        contract=one.contract,
+        native=one.is_native,
+        withdraw_fee=one.withdraw_fee,
+        seen_at=instant_text(one.seen_at),
+    )
+
+
+def _gap(one: MarketGap) -> TokenGap:
+    return TokenGap(
+        buy_exchange=one.buy_exchange,
+        sell_exchange=one.sell_exchange,
+        gross_bps=one.gross_bps,
+        net_1k_bps=one.net_1k_bps,
+        transfer=one.transferable,
+        actionable=one.is_actionable,
+        suspect=one.suspect,
+        observed_at=instant_text(one.observed_at),
+    )

@@ -1,0 +1,144 @@
+"""What the board and the pages of tokens read (docs/board.md).
+
+Law: an order has an index, and a page reads its own rows alone; figures of the whole are counted by
+a slow job (`market_summary`).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from sqlalchemy import case, exists, func, select
+from sqlalchemy.orm import Session
+
+from core.market.facts import Source
+from core.market.tables import (
+    MarketAssetState,
+    MarketCount,
+    MarketListingState,
+    MarketNetwork,
+    MarketSummary,
+    MarketVenueState,
+    MarketWarningStanding,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedAssets:
+    """`assets`: the lowest of `graded`; `unknown`: without a grade, on no list."""
+
+    assets: Sequence[MarketAssetState]
+    graded: int
+    unknown: int
+
+
+def board_page(
+    session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
+) -> Sequence[MarketListingState]:
+    """Listings by volume, the largest first; `prefix`: how their symbols begin."""
+    query = select(MarketListingState)
+    if exchange is not None:
+        query = query.where(MarketListingState.exchange == exchange)
+    if prefix is not None:
+        query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
+    ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
+    return session.scalars(ordered.offset(offset).limit(limit)).all()
+
+
+def found_tokens(
+    session: Session, prefix: str, offset: int, limit: int
+) -> Sequence[MarketListingState]:
+    """Listings whose symbols begin so; those of the very token first, each by volume."""
+    token = prefix.partition("/")[0]
+    is_other = case((MarketListingState.token == token, 0), else_=1)
+    query = (
+        select(MarketListingState)
+        .where(MarketListingState.symbol.startswith(prefix, autoescape=True))
+        .order_by(is_other, MarketListingState.order_usd.desc(), MarketListingState.listing_id)
+    )
+    return session.scalars(query.offset(offset).limit(limit)).all()
+
+
+def find_state(session: Session, token_id: str) -> MarketListingState | None:
+    return session.scalar(select(MarketListingState).where(MarketListingState.token_id == token_id))
+
+
+def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketListingState]:
+    """The listings of an asset at all exchanges, by volume."""
+    query = select(MarketListingState).where(MarketListingState.asset_id == asset_id)
+    ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
+    return session.scalars(ordered.limit(limit)).all()
+
+
+def find_asset(session: Session, token: str) -> MarketAssetState | None:
+    return session.scalar(select(MarketAssetState).where(MarketAssetState.token == token))
+
+
+def asset_state(session: Session, asset_id: int) -> MarketAssetState | None:
+    return session.get(MarketAssetState, asset_id)
+
+
+def networks_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketNetwork]:
+    query = select(MarketNetwork).where(MarketNetwork.asset_id == asset_id)
+    ordered = query.order_by(MarketNetwork.exchange, MarketNetwork.native_base, MarketNetwork.chain)
+    return session.scalars(ordered.limit(limit)).all()
+
+
+def standing_of(
+    session: Session, asset_ids: Collection[int]
+) -> Mapping[int, Sequence[MarketWarningStanding]]:
+    """The open warnings of these assets, each asset's newest first."""
+    query = (
+        select(MarketWarningStanding)
+        .where(MarketWarningStanding.asset_id.in_(asset_ids))
+        .order_by(MarketWarningStanding.seq.desc())
+    )
+    found: dict[int, list[MarketWarningStanding]] = {}
+    for one in session.scalars(query):
+        found.setdefault(one.asset_id, []).append(one)
+    return found
+
+
+def counted(session: Session, name: str) -> int:
+    """`listings` or `assets`; 0 where none was added yet."""
+    return session.scalar(select(MarketCount.n).where(MarketCount.name == name)) or 0
+
+
+def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, str]:
+    query = select(MarketListingState.listing_id, MarketListingState.token_id).where(
+        MarketListingState.listing_id.in_(listing_ids)
+    )
+    return dict(session.execute(query).tuples().all())
+
+
+def is_simulated(session: Session) -> bool:
+    """Whether any venue that is watched is simulated."""
+    query = select(exists().where(MarketVenueState.source == Source.SIMULATED))
+    return bool(session.scalar(query))
+
+
+def venue_states(session: Session) -> Sequence[MarketVenueState]:
+    return session.scalars(select(MarketVenueState).order_by(MarketVenueState.exchange)).all()
+
+
+def summary(session: Session) -> MarketSummary | None:
+    """None: nothing was counted yet."""
+    return session.get(MarketSummary, 1)
+
+
+def watched(session: Session, percent: int, most: int) -> WatchedAssets:
+    """The lowest `percent` of graded assets, rounded up, in the order of core.market.rules.gpa;
+    `most` of them at most.
+    """
+    is_graded = MarketAssetState.gpa_7d.is_not(None)
+    graded = session.scalar(select(func.count()).where(is_graded)) or 0
+    query = (
+        select(MarketAssetState)
+        .where(is_graded)
+        .order_by(
+            MarketAssetState.gpa_7d, MarketAssetState.grade_worst.desc(), MarketAssetState.token
+        )
+        .limit(min(ceil(graded * percent / 100), most))
+    )
+    unknown = max(counted(session, "assets") - graded, 0)
+    return WatchedAssets(session.scalars(query).all(), graded, unknown)

@@ -1,0 +1,217 @@
+"""Warnings, what they foresaw, and what happened to an asset, in the order of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from core.market.tables import (
+    MarketListing,
+    MarketNotice,
+    MarketOutcome,
+    MarketTransferEvent,
+    MarketWarning,
+    MarketWarningStanding,
+    MarketWci,
+)
+
+
+class TimelineKind(StrEnum):
+    WARNING_ISSUED = "warning_issued"
+    WARNING_CLEARED = "warning_cleared"
+    OUTCOME = "outcome"
+    TRANSFER = "transfer"
+    LISTED = "listed"
+    DELISTED = "delisted"
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """`type`: of a warning or outcome; `direction`, `chain`, `is_open`: of a transfer."""
+
+    at: datetime
+    kind: TimelineKind
+    exchange: str
+    id: int
+    type: str | None = None
+    severity: str | None = None
+    evidence: Any = None
+    direction: str | None = None
+    chain: str | None = None
+    is_open: bool | None = None
+    symbol: str | None = None
+    title: str | None = None
+    url: str | None = None
+
+
+ORDER: Final = tuple(TimelineKind)
+
+
+@dataclass(frozen=True, slots=True)
+class WarningFilter:
+    """None: any."""
+
+    exchange: str | None = None
+    token: str | None = None
+    type: str | None = None
+    severity: str | None = None
+
+
+def open_warnings(
+    session: Session, chosen: WarningFilter, before: int | None, limit: int
+) -> Sequence[MarketWarningStanding]:
+    """The newest first; `before`: a seq, exclusive."""
+    query = _chosen(select(MarketWarningStanding), MarketWarningStanding, chosen)
+    if before is not None:
+        query = query.where(MarketWarningStanding.seq < before)
+    return session.scalars(query.order_by(MarketWarningStanding.seq.desc()).limit(limit)).all()
+
+
+def issued_warnings(
+    session: Session, chosen: WarningFilter, before: int | None, limit: int
+) -> Sequence[tuple[MarketWarning, datetime | None]]:
+    """All that were ever issued, the newest first, each with the time at which it was over."""
+    query = _chosen(select(MarketWarning), MarketWarning, chosen)
+    query = query.where(MarketWarning.action == "issued")
+    if before is not None:
+        query = query.where(MarketWarning.seq < before)
+    rows = session.scalars(query.order_by(MarketWarning.seq.desc()).limit(limit)).all()
+    cleared = select(MarketWarning.clears_seq, MarketWarning.at).where(
+        MarketWarning.clears_seq.in_([row.seq for row in rows])
+    )
+    ended = {row.clears_seq: row.at for row in session.execute(cleared)}
+    return [(row, ended.get(row.seq)) for row in rows]
+
+
+def newest_statistics(session: Session) -> Sequence[MarketWci]:
+    """The statistics of the newest day that has any, one row per version."""
+    newest = select(MarketWci.day).order_by(MarketWci.day.desc()).limit(1).scalar_subquery()
+    query = select(MarketWci).where(MarketWci.day == newest).order_by(MarketWci.version)
+    return session.scalars(query).all()
+
+
+def statistics_since(session: Session, version: str) -> date | None:
+    """The first day for which this version was published."""
+    query = select(MarketWci.day).where(MarketWci.version == version)
+    return session.scalar(query.order_by(MarketWci.day).limit(1))
+
+
+def timeline(
+    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
+) -> list[TimelineRow]:
+    """What happened to an asset, the newest first; `until`: inclusive."""
+    found = [
+        *_warnings(session, asset_id, exchange, until, limit),
+        *_outcomes(session, asset_id, exchange, until, limit),
+        *_transfers(session, asset_id, exchange, until, limit),
+        *_listings(session, asset_id, exchange, until),
+    ]
+    found.sort(key=lambda row: (row.at, ORDER.index(row.kind), row.id), reverse=True)
+    return found[:limit]
+
+
+def _chosen(
+    query: Select[Any],
+    table: type[MarketWarning] | type[MarketWarningStanding],
+    chosen: WarningFilter,
+) -> Select[Any]:
+    for name in ("exchange", "token", "type", "severity"):
+        value = getattr(chosen, name)
+        if value is not None:
+            query = query.where(getattr(table, name) == value)
+    return query
+
+
+def _warnings(
+    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
+) -> list[TimelineRow]:
+    query = select(MarketWarning).where(MarketWarning.asset_id == asset_id)
+    if exchange is not None:
+        query = query.where(MarketWarning.exchange == exchange)
+    if until is not None:
+        query = query.where(MarketWarning.at <= until)
+    ordered = query.order_by(MarketWarning.at.desc(), MarketWarning.seq.desc()).limit(limit)
+    return [
+        TimelineRow(
+            at=row.at,
+            kind=TimelineKind(f"warning_{row.action}"),
+            exchange=row.exchange,
+            id=row.seq,
+            type=row.type,
+            severity=row.severity,
+            evidence=row.evidence,
+        )
+        for row in session.scalars(ordered)
+    ]
+
+
+def _outcomes(
+    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
+) -> list[TimelineRow]:
+    query = (
+        select(MarketOutcome, MarketNotice.title, MarketNotice.url)
+        .outerjoin(MarketNotice, MarketNotice.id == MarketOutcome.notice_id)
+        .where(MarketOutcome.asset_id == asset_id, MarketOutcome.kind.is_not(None))
+    )
+    if exchange is not None:
+        query = query.where(MarketOutcome.exchange == exchange)
+    if until is not None:
+        query = query.where(MarketOutcome.at <= until)
+    ordered = query.order_by(MarketOutcome.at.desc(), MarketOutcome.id.desc()).limit(limit)
+    return [
+        TimelineRow(
+            at=row.at,
+            kind=TimelineKind.OUTCOME,
+            exchange=row.exchange,
+            id=row.id,
+            type=row.kind,
+            title=title,
+            url=url,
+        )
+        for row, title, url in session.execute(ordered)
+    ]
+
+
+def _transfers(
+    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
+) -> list[TimelineRow]:
+    query = select(MarketTransferEvent).where(MarketTransferEvent.asset_id == asset_id)
+    if exchange is not None:
+        query = query.where(MarketTransferEvent.exchange == exchange)
+    if until is not None:
+        query = query.where(MarketTransferEvent.at <= until)
+    ordered = query.order_by(MarketTransferEvent.at.desc(), MarketTransferEvent.id.desc())
+    return [
+        TimelineRow(
+            at=row.at,
+            kind=TimelineKind.TRANSFER,
+            exchange=row.exchange,
+            id=row.id,
+            direction=row.direction,
+            chain=row.chain,
+            is_open=row.is_open,
+        )
+        for row in session.scalars(ordered.limit(limit))
+    ]
+
+
+def _listings(
+    session: Session, asset_id: int, exchange: str | None, until: datetime | None
+) -> list[TimelineRow]:
+    query = select(MarketListing).where(MarketListing.asset_id == asset_id)
+    if exchange is not None:
+        query = query.where(MarketListing.exchange == exchange)
+    found = []
+    for row in session.scalars(query):
+        for kind, at in (
+            (TimelineKind.LISTED, row.first_seen_at),
+            (TimelineKind.DELISTED, row.delisted_at),
+        ):
+            if at is not None and (until is None or at <= until):
+                symbol = f"{row.base}/{row.quote}"
+                found.append(TimelineRow(at, kind, row.exchange, row.listing_id, symbol=symbol))
+    return found

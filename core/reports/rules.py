@@ -1,0 +1,28 @@
+"""Reports of pairs: asked for, printed beside the calls, kept (docs/reports.md).
+
+queued --the worker takes it--> rendering --printed--> ready
+            ^                       |
+            '-- its process died ---'-- tried three times, or it cannot be printed --> failed
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+MOST_ATTEMPTS: Final = 3
+RENDERING_FOR: Final = timedelta(minutes=5)  # longer: its process died
+
+
+class ReportState(StrEnum):
+    QUEUED = "queued"
+    RENDERING = "rendering"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class ReportFailure(StrEnum):
+    """Why there is no PDF."""
+
+    NO_DATA = "no_data"  # the pair was never looked at
+    LIBRARY_MISSING = "library_missing"  # the server cannot print
+    GAVE_UP = "gave_up"  # its process died each time

@@ -1,0 +1,331 @@
+"""What a report prints, read from the tables of the market as they are. Nothing here writes.
+
+Law: what is not known stays None; nothing is guessed from what is missing (docs/risk.md).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any, Final
+
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session, aliased
+
+from core.market.board_views import asset_state
+from core.market.identity import CoinGraph
+from core.market.research_views import peers, rollups
+from core.market.rules.gpa import AssetGrade
+from core.market.rules.grade import GradeInputs, Letter, grade
+from core.market.rules.identity import Coin, IdentityGroup, IdentityVerdict
+from core.market.rules.notices import OutcomeKind
+from core.market.rules.report import ComparableOutcome, ReportFacts, WarningRow
+from core.market.rules.research import PairKpi, PairPercentiles, percentiles
+from core.market.rules.risk import RiskCalibration, RiskInputs, calibration, risk
+from core.market.rules.warnings import WarningSeverity, WarningType
+from core.market.tables import (
+    MarketAsset,
+    MarketAssetState,
+    MarketListing,
+    MarketListingState,
+    MarketOnchain,
+    MarketOutcome,
+    MarketTransferEvent,
+    MarketWarning,
+)
+from core.reports.tables import StoredReport
+
+HISTORY: Final = timedelta(days=90)
+FORECASTS_MOST: Final = 100_000
+MOST_ROWS: Final = 50
+LEAD: Final = timedelta(hours=24)
+DESIGNATIONS: Final = (OutcomeKind.ST_TAG.value, OutcomeKind.CAUTION.value)
+
+
+def facts_of(
+    session: Session, listing_id: int, graph: CoinGraph, now: datetime
+) -> ReportFacts | None:
+    """None: the pair was never looked at."""
+    state = session.get(MarketListingState, listing_id)
+    listing = session.get(MarketListing, listing_id)
+    if state is None or listing is None:
+        return None
+    asset = asset_state(session, state.asset_id)
+    coin = Coin(listing.exchange, listing.native_base)
+    group = _group_of(graph, coin)
+    ticker = graph.identities.tickers.get(state.token)
+    history = rollups(session, listing_id, now - HISTORY)
+    inputs = _inputs(state)
+    return ReportFacts(
+        exchange=state.exchange,
+        symbol=state.symbol,
+        made_at=now,
+        is_simulated=state.is_simulated,
+        price=state.mid,
+        verdict=IdentityVerdict.NO_CONTRACT_DATA if ticker is None else ticker.verdict,
+        groups=() if group is None else (group,),
+        letter=None if state.grade is None else Letter(state.grade),
+        inputs=inputs,
+        score=None if inputs is None else grade(inputs),
+        asset=_asset_grade(asset),
+        networks=graph.statuses.get(coin, ()),
+        warnings=_warnings(session, state),
+        risk=risk(_risk_inputs(session, (state, listing, asset), graph, group, history, now)),
+        calibration=_calibration(session, now),
+        kpis=tuple(kpi for row in history if (kpi := _kpi(row)) is not None),
+        percentiles=_percentiles(session, state, history),
+        comparable=_comparable(session, state.exchange),
+    )
+
+
+def _group_of(graph: CoinGraph, coin: Coin) -> IdentityGroup | None:
+    key = graph.identities.strong_group_of.get(coin)
+    return None if key is None else graph.identities.groups.get(key)
+
+
+def _inputs(state: MarketListingState) -> GradeInputs | None:
+    """What the grade was computed of; None: too little to grade."""
+    needed = (state.in_depth_usd, state.in_spread_bps, state.in_uptime, state.in_hours)
+    if None in needed or state.in_coverage is None:
+        return None
+    return GradeInputs(
+        depth_usd=state.in_depth_usd or 0.0,
+        spread_bps=state.in_spread_bps or 0.0,
+        slip_10k_bps=state.in_slip_10k_bps,
+        volume_24h_usd=state.in_volume_24h_usd,
+        volume_30d_mean_usd=state.in_volume_30d_usd,
+        uptime=state.in_uptime or 0.0,
+        hours=state.in_hours or 0.0,
+        coverage=state.in_coverage,
+        is_truncated=bool(state.is_truncated),
+    )
+
+
+def _asset_grade(asset: MarketAssetState | None) -> AssetGrade:
+    if asset is None:
+        return AssetGrade(None, None, None, 0)
+    letters = (asset.grade, asset.grade_worst)
+    best, worst = (None if one is None else Letter(one) for one in letters)
+    return AssetGrade(best, worst, asset.gpa_7d, asset.graded_venues)
+
+
+def _warnings(session: Session, state: MarketListingState) -> tuple[WarningRow, ...]:
+    """The newest of the pair's exchange and token, each with its end."""
+    end = aliased(MarketWarning)
+    ended_at = select(func.max(end.at)).where(end.clears_seq == MarketWarning.seq).scalar_subquery()
+    query = (
+        select(MarketWarning.type, MarketWarning.severity, MarketWarning.at, ended_at)
+        .where(
+            MarketWarning.asset_id == state.asset_id,
+            MarketWarning.exchange == state.exchange,
+            MarketWarning.action == "issued",
+        )
+        .order_by(MarketWarning.seq.desc())
+        .limit(MOST_ROWS)
+    )
+    return tuple(
+        WarningRow(WarningType(type_), WarningSeverity(severity), issued_at, cleared_at)
+        for type_, severity, issued_at, cleared_at in session.execute(query)
+    )
+
+
+def _kpi(row: Any) -> PairKpi | None:
+    needed = (row.open, row.high, row.low, row.close, row.spread_p50_bps)
+    if not row.n or None in needed:
+        return None
+    return PairKpi(
+        begins_us=int(row.bucket.timestamp() * 1e6),
+        n=row.n,
+        open=row.open,
+        high=row.high,
+        low=row.low,
+        close=row.close,
+        spread_p5_bps=row.spread_p5_bps,
+        spread_p50_bps=row.spread_p50_bps,
+        spread_p95_bps=row.spread_p95_bps,
+        depth_1_usd=row.depth_1_usd,
+        depth_2_usd=row.depth_2_usd,
+        slip_1k_bps=row.slip_1k_bps,
+        slip_10k_bps=row.slip_10k_bps,
+        volume_24h_usd=row.volume_24h_usd,
+        rv=0.0 if row.rv is None else row.rv,
+        deposit_open=row.deposit_share,
+        withdraw_open=row.withdraw_share,
+        coverage=row.coverage,
+    )
+
+
+def _percentiles(
+    session: Session, state: MarketListingState, history: Sequence[Any]
+) -> Mapping[str, PairPercentiles]:
+    """Of each figure that is known now, in the pair's history and among its exchange's pairs."""
+    beside = peers(session, state.exchange)
+    figures: tuple[tuple[str, float | None, str, Sequence[float]], ...] = (
+        ("spread", state.in_spread_bps, "spread_p50_bps", beside.spread_bps),
+        ("depth", state.in_depth_usd, "depth_2_usd", beside.depth_usd),
+        ("slip", state.in_slip_10k_bps, "slip_10k_bps", beside.slip_10k_bps),
+        ("volume", state.in_volume_24h_usd, "volume_24h_usd", beside.volume_24h_usd),
+    )
+    return {
+        name: percentiles(value, _known(history, column), others)
+        for name, value, column, others in figures
+        if value is not None
+    }
+
+
+def _known(history: Sequence[Any], column: str) -> list[float]:
+    return [value for row in history if (value := getattr(row, column)) is not None]
+
+
+def _comparable(session: Session, exchange: str) -> tuple[ComparableOutcome, ...]:
+    """The newest outcomes at the exchange, and whether a warning led each by 24 hours."""
+    foreseen = exists().where(
+        MarketWarning.asset_id == MarketOutcome.asset_id,
+        MarketWarning.exchange == MarketOutcome.exchange,
+        MarketWarning.action == "issued",
+        MarketWarning.is_predictive,
+        MarketWarning.at <= MarketOutcome.at - LEAD,
+        MarketWarning.at >= MarketOutcome.at - HISTORY,
+    )
+    query = (
+        select(MarketAsset.ticker, MarketOutcome.kind, MarketOutcome.at, foreseen)
+        .join(MarketAsset, MarketAsset.id == MarketOutcome.asset_id)
+        .where(MarketOutcome.exchange == exchange, MarketOutcome.kind.is_not(None))
+        .order_by(MarketOutcome.id.desc())
+        .limit(MOST_ROWS)
+    )
+    return tuple(
+        ComparableOutcome(token, exchange, OutcomeKind(kind), at, was_foreseen)
+        for token, kind, at, was_foreseen in session.execute(query)
+        if kind is not None
+    )
+
+
+def _calibration(session: Session, now: datetime) -> RiskCalibration:
+    """Of reports whose 90 days are over: what they said, and whether it came."""
+    came = exists().where(
+        MarketOutcome.exchange == MarketListing.exchange,
+        MarketOutcome.asset_id == MarketListing.asset_id,
+        MarketOutcome.kind.is_not(None),
+        MarketOutcome.kind != OutcomeKind.CAUTION.value,
+        MarketOutcome.at > StoredReport.bucket,
+        MarketOutcome.at <= StoredReport.bucket + HISTORY,
+    )
+    query = (
+        select(StoredReport.probability, came)
+        .join(MarketListing, MarketListing.listing_id == StoredReport.listing_id)
+        .where(StoredReport.bucket <= now - HISTORY, StoredReport.probability.is_not(None))
+        .limit(FORECASTS_MOST)
+    )
+    return calibration([(p, has_come) for p, has_come in session.execute(query) if p is not None])
+
+
+def _risk_inputs(
+    session: Session,
+    of: tuple[MarketListingState, MarketListing, MarketAssetState | None],
+    graph: CoinGraph,
+    group: IdentityGroup | None,
+    history: Sequence[Any],
+    now: datetime,
+) -> RiskInputs:
+    state, listing, asset = of
+    coin = Coin(listing.exchange, listing.native_base)
+    return RiskInputs(
+        volume_30d_mean_usd=state.in_volume_30d_usd,
+        depth_log_change=_depth_change(history, now),
+        gpa_7d=None if asset is None else asset.gpa_7d,
+        price_share=_price_share(state, listing, history),
+        age_days=None
+        if listing.listed_at is None
+        else (now - listing.listed_at) / timedelta(days=1),
+        halts_30d=_halts(session, coin, now) if coin in graph.statuses else None,
+        has_foreign_designation=None if group is None else _designated(session, group, graph, coin),
+        venues=None if group is None else len({one.exchange for one in group.coins}),
+        has_cross_flag=_has_cross_flag(session, state),
+        supply_change_24h=_supply_change(session, state.asset_id, now),
+    )
+
+
+def _depth_change(history: Sequence[Any], now: datetime) -> float | None:
+    def middle(days: int) -> float | None:
+        rows = [row for row in history if row.bucket >= now - timedelta(days=days)]
+        known = _known(rows, "depth_2_usd")
+        return median(known) if known else None
+
+    week, month = middle(7), middle(30)
+    return math.log10(week / month) if week and month else None
+
+
+def _price_share(
+    state: MarketListingState, listing: MarketListing, history: Sequence[Any]
+) -> float | None:
+    """The price over the median of the first seven days; None: they were not seen."""
+    if listing.listed_at is None or not history or state.mid is None:
+        return None
+    if history[0].bucket > listing.listed_at.astimezone(UTC) + timedelta(days=1):
+        return None
+    until = listing.listed_at + timedelta(days=7)
+    first = _known([row for row in history if row.bucket < until], "close")
+    return state.mid / median(first) if first else None
+
+
+def _halts(session: Session, coin: Coin, now: datetime) -> int:
+    query = select(func.count()).where(
+        MarketTransferEvent.exchange == coin.exchange,
+        MarketTransferEvent.native_base == coin.native_base,
+        MarketTransferEvent.was_open.is_(True),
+        MarketTransferEvent.is_open.is_(False),
+        MarketTransferEvent.at >= now - timedelta(days=30),
+    )
+    return session.scalar(query) or 0
+
+
+def _designated(session: Session, group: IdentityGroup, graph: CoinGraph, coin: Coin) -> bool:
+    """Whether another exchange that lists the same contract has tagged it."""
+    others = {one for one in group.coins if one.exchange != coin.exchange}
+    listed = [(one.coin.exchange, one.asset_id) for one in graph.coins if one.coin in others]
+    return any(
+        session.scalar(
+            select(
+                exists().where(
+                    MarketOutcome.exchange == exchange,
+                    MarketOutcome.asset_id == asset_id,
+                    MarketOutcome.kind.in_(DESIGNATIONS),
+                )
+            )
+        )
+        for exchange, asset_id in listed
+    )
+
+
+def _has_cross_flag(session: Session, state: MarketListingState) -> bool:
+    flag = exists().where(
+        MarketWarning.asset_id == state.asset_id,
+        MarketWarning.exchange == state.exchange,
+        MarketWarning.type == WarningType.CROSS_EXCHANGE.value,
+        MarketWarning.action == "issued",
+        ~exists().where(_END.clears_seq == MarketWarning.seq),
+    )
+    return bool(session.scalar(select(flag)))
+
+
+_END: Final = aliased(MarketWarning)
+
+
+def _supply_change(session: Session, asset_id: int, now: datetime) -> float | None:
+    """Of the chain whose supply changed most within the last two days that are on file."""
+    query = (
+        select(MarketOnchain.chain, MarketOnchain.supply)
+        .where(
+            MarketOnchain.asset_id == asset_id,
+            MarketOnchain.day >= (now - timedelta(days=2)).date(),
+            MarketOnchain.supply > 0,
+        )
+        .order_by(MarketOnchain.chain, MarketOnchain.day)
+    )
+    supplies: dict[str, list[float]] = {}
+    for chain, supply in session.execute(query):
+        if supply is not None:
+            supplies.setdefault(chain, []).append(supply)
+    changes = [of[-1] / of[-2] - 1 for of in supplies.values() if len(of) > 1]
+    return max(changes, key=abs, default=None)

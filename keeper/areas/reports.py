@@ -1,0 +1,68 @@
+"""The slow job `reports`: prints what was asked for (docs/reports.md)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from core.market import identity
+from core.market.identity import CoinGraph
+from core.market.rules.report import ReportVersion
+from core.market.rules.report_texts import ReportLanguage
+from core.pdf import PdfLibraryError
+from core.reports import queries, views
+from core.reports.printing import print_report
+from core.reports.queries import PrintedReport
+from core.reports.rules import ReportFailure
+from core.reports.tables import StoredReport
+from keeper.schedule import Job, JobPlace
+
+NAME: Final = "reports"
+EVERY_S: Final = 5
+REPORTS_A_RUN: Final = 20  # the rest follows in the next runs
+
+
+def jobs(place: JobPlace) -> tuple[Job, ...]:
+    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
+
+
+def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """Each report is claimed, committed, printed, and kept by a second transaction.
+
+    Errors: LeadershipLostError, the database's.
+    """
+    with place.database.write() as session:
+        place.fence(session)
+        abandoned = queries.requeue_abandoned(session, now)
+    done = {"ready": 0, "failed": 0}
+    graph: CoinGraph | None = None
+    for _ in range(REPORTS_A_RUN):
+        with place.database.write() as session:
+            place.fence(session)
+            report = queries.take_queued(session, now)
+        if report is None:
+            break
+        if graph is None:
+            with place.database.read() as reading:
+                graph = identity.load(reading)
+        made = _made(place, report, graph, now)
+        with place.database.write() as session:
+            place.fence(session)
+            if isinstance(made, ReportFailure):
+                queries.keep_failed(session, report.id, made, now)
+            else:
+                queries.keep_printed(session, report.id, made, now)
+        done["failed" if isinstance(made, ReportFailure) else "ready"] += 1
+    return done | {"abandoned": abandoned}
+
+
+def _made(
+    place: JobPlace, report: StoredReport, graph: CoinGraph, now: datetime
+) -> PrintedReport | ReportFailure:
+    with place.database.read() as session:
+        facts = views.facts_of(session, report.listing_id, graph, now)
+    if facts is None:
+        return ReportFailure.NO_DATA
+    try:
+        return print_report(facts, ReportVersion(report.version), ReportLanguage(report.lang))
+    except PdfLibraryError:
+        return ReportFailure.LIBRARY_MISSING

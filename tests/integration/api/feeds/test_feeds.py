@@ -1,0 +1,277 @@
+"""Feeds from the catalogue to the last row (docs/feeds.md)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from core.db.engine import WriteSession
+from core.feeds.rules import FEEDS
+from core.listings.queries import add_listings, find_listing
+from core.listings.rules import Symbol
+from core.market.tables import (
+    MarketAsset,
+    MarketGapChange,
+    MarketListing,
+    MarketListingState,
+    MarketSpread,
+    MarketTransferEvent,
+    MarketVenueState,
+)
+from tests.integration.api.conftest import KEY, Clock, connect, reason
+from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
+
+SETTLED_S = 5
+
+
+@pytest.fixture
+def reader(client: TestClient, deps: Deps, clock: Clock) -> Subscriber:
+    """Has credits, and reads `transfers` and `board`."""
+    found = subscriber_of(client, deps, clock)
+    for key in ("transfers", "board"):
+        assert found.post("/feeds/subscribe", {"feed_key": key}).status_code == 200
+    return found
+
+
+def read(reader: Subscriber, key: str, **query: Any) -> dict[str, Any]:
+    answer = reader.get(f"/feeds/data/{key}", **query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def add_asset(session: WriteSession) -> int:
+    made = insert(MarketAsset).values(ticker="BTC").returning(MarketAsset.id)
+    return int(session.scalars(made).one())
+
+
+def add_transfers(session: WriteSession, asset_id: int, count: int, at: datetime) -> None:
+    session.execute(
+        insert(MarketTransferEvent),
+        [
+            {
+                "exchange": "kucoin",
+                "native_base": f"T{n}",
+                "chain": "eip155:1",
+                "asset_id": asset_id,
+                "direction": "deposit",
+                "was_open": True,
+                "is_open": False,
+                "at": at,
+            }
+            for n in range(count)
+        ],
+    )
+
+
+def names(page: dict[str, Any]) -> list[str]:
+    return [row["data"]["native_base"] for row in page["rows"]]
+
+
+def test_the_catalogue__needs_no_key_and_has_every_feed(client: TestClient) -> None:
+    answer = client.get("/feeds/catalog")
+    feeds = {one["feed_key"]: one for one in answer.json()["feeds"]}
+    assert list(feeds) == list(FEEDS)
+    assert set(feeds["arb3"]) == {
+        *("feed_key", "title", "schema", "cadence_s", "tier", "price", "sample")
+    }
+    assert (feeds["arb3"]["tier"], feeds["board"]["tier"], feeds["board"]["price"]) == (2, 0, 0)
+
+
+def test_subscribing__is_idempotent(client: TestClient, clock: Clock) -> None:
+    key = {KEY: connect(client)["api_key"]}
+    first = client.post("/feeds/subscribe", json={"feed_key": "board"}, headers=key).json()
+    clock.pass_(hours=1)
+    assert client.post("/feeds/subscribe", json={"feed_key": "board"}, headers=key).json() == first
+
+
+@pytest.mark.parametrize("key", ["nope", "BOARD", "../board", "a" * 40])
+def test_an_unknown_feed__is_404_to_subscribe_and_to_read(reader: Subscriber, key: str) -> None:
+    assert reason(reader.post("/feeds/subscribe", {"feed_key": key})) == (404, "not_found")
+    if "/" not in key:
+        assert reason(reader.get(f"/feeds/data/{key}")) == (404, "not_found")
+
+
+def test_a_feed_that_was_not_subscribed__names_the_call_that_does(reader: Subscriber) -> None:
+    refused = reader.get("/feeds/data/grades")
+    assert reason(refused) == (403, "feed_not_subscribed")
+    call = refused.json()["service"]["next"][0]
+    assert reader.post(call["path"], call["body"]).status_code == 200
+    assert read(reader, "grades")["rows"] == []
+
+
+def test_arb3__is_tier_2s_and_stops_with_it(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    body = {"feed_key": "arb3"}
+    reader.subscribed(1)
+    assert reason(reader.post("/feeds/subscribe", body)) == (403, "tier_required")
+    reader.subscribed(2)
+    assert reader.post("/feeds/subscribe", body).status_code == 200
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+        spread = {
+            "asset_id": asset_id,
+            "token": "BTC",
+            "venues": 3,
+            "dispersion": 0.02,
+            "size_usd": None,
+            "profit_usd": None,
+            "legs": [{"buy": "binance"}],
+            "is_actionable": False,
+            "observed_at": clock.now - timedelta(minutes=1),
+        }
+        session.execute(insert(MarketSpread).values(spread))
+    assert read(reader, "arb3")["rows"][0]["data"]["legs"] == [{"buy": "binance"}]
+    clock.pass_(days=30)
+    assert reason(reader.get("/feeds/data/arb3")) == (403, "tier_required")
+
+
+def test_pages__have_every_row_once_in_order_and_go_on_when_more_is_written(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+        add_transfers(session, asset_id, 5, clock.now - timedelta(minutes=1))
+    seen, since = list[str](), None
+    while True:
+        page = read(reader, "transfers", limit=2, **({} if since is None else {"since": since}))
+        seen += names(page)
+        since = page["next_since"]
+        if not page["has_more"]:
+            break
+    assert seen == ["T0", "T1", "T2", "T3", "T4"]
+    assert read(reader, "transfers", since=since) == {
+        "feed_key": "transfers",
+        "rows": [],
+        "next_since": since,
+        "has_more": False,
+    }
+    with deps.database.write() as session:
+        add_transfers(session, asset_id, 1, clock.now)
+    clock.pass_(seconds=SETTLED_S)
+    assert names(read(reader, "transfers", since=since)) == ["T0"]
+
+
+def test_a_row__is_held_back_for_five_seconds(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    with deps.database.write() as session:
+        add_transfers(session, add_asset(session), 1, clock.now)
+    clock.pass_(seconds=SETTLED_S, microseconds=-1)
+    assert read(reader, "transfers")["rows"] == []
+    clock.pass_(microseconds=1)
+    assert names(read(reader, "transfers")) == ["T0"]
+
+
+def test_since_a_time__begins_there_inclusive(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    start = clock.now
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+        add_transfers(session, asset_id, 1, start - timedelta(hours=1))
+        add_transfers(session, asset_id, 2, start)
+    clock.pass_(minutes=1)
+    assert names(read(reader, "transfers", since="2026-11-21T12:00:00Z")) == ["T0", "T1"]
+    assert read(reader, "transfers", since="2026-11-21T12:00:01Z")["rows"] == []
+
+
+@pytest.mark.parametrize(
+    "since", ["", "x", "1", "1-", "-1-1", "2026-11-21", "2026-13-21T12:00:00Z", "9" * 20 + "-1"]
+)
+def test_a_strange_since__is_refused_by_its_field(reader: Subscriber, since: str) -> None:
+    refused = reader.get("/feeds/data/transfers", since=since)
+    assert reason(refused) == (400, "invalid_parameter")
+    assert refused.json()["detail"].startswith("since: ")
+
+
+@pytest.mark.parametrize("limit", [0, 501, "x"])
+def test_a_strange_limit__is_400(reader: Subscriber, limit: object) -> None:
+    assert reader.get("/feeds/data/transfers", limit=limit).status_code == 400
+
+
+def test_a_state__comes_again_when_it_changed(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    with deps.database.write() as session:
+        add_state(session, clock.now)
+    clock.pass_(seconds=SETTLED_S)
+    page = read(reader, "board")
+    assert (page["rows"][0]["data"]["symbol"], page["simulated"]) == ("BTC/USDT", True)
+    assert set(page["rows"][0]["data"]) == set(FEEDS["board"].fields)
+    assert read(reader, "board", since=page["next_since"])["rows"] == []
+    with deps.database.write() as session:
+        session.query(MarketListingState).update({"updated_at": clock.now, "price_usd": 2.0})
+    clock.pass_(seconds=SETTLED_S)
+    again = read(reader, "board", since=page["next_since"])
+    assert [row["data"]["price_usd"] for row in again["rows"]] == [2.0]
+
+
+def add_state(session: WriteSession, now: datetime) -> None:
+    pair = Symbol("BTC", "USDT")
+    add_listings(session, "binance", [pair], is_simulated=True, now=now)
+    listing = find_listing(session, "binance", pair)
+    assert listing is not None
+    asset_id = add_asset(session)
+    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
+    native = {"native_id": "BTCUSDT", "native_base": "BTC", "native_quote": "USDT"}
+    session.add(
+        MarketListing(**named, **native, base="BTC", quote="USDT", first_seen_at=now, seen_at=now)
+    )
+    session.flush()
+    session.add(
+        MarketListingState(
+            **named,
+            token="BTC",
+            symbol="BTC/USDT",
+            token_id=listing.token_id,
+            source="simulated",
+            is_simulated=True,
+            first_seen_at=now,
+            updated_at=now,
+            price_usd=1.0,
+        )
+    )
+    session.add(
+        MarketVenueState(
+            exchange="binance",
+            source="simulated",
+            state="ok",
+            since=now,
+            books_per_minute=1,
+            listings=1,
+            capabilities={},
+            updated_at=now,
+        )
+    )
+
+
+def test_the_same_page__is_304_to_its_etag(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+        add_transfers(session, asset_id, 1, clock.now)
+    clock.pass_(seconds=SETTLED_S)
+    first = reader.get("/feeds/data/transfers")
+    tag = {"If-None-Match": first.headers["ETag"]}
+    path = "/feeds/data/transfers"
+    assert reader.client.get(path, headers=reader.key | tag).status_code == 304
+    with deps.database.write() as session:
+        add_transfers(session, asset_id, 1, clock.now)
+    clock.pass_(seconds=SETTLED_S)
+    assert reader.client.get(path, headers=reader.key | tag).status_code == 200
+
+
+def test_gap_changes__are_read_by_the_reels_order(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    reader.post("/feeds/subscribe", {"feed_key": "arb2"})
+    with deps.database.write() as session:
+        change = {
+            "asset_id": add_asset(session),
+            "token": "BTC",
+            "buy_exchange": "binance",
+            "sell_exchange": "upbit",
+            "was_bps": None,
+            "net_1k_bps": None,
+            "at": clock.now,
+        }
+        session.execute(
+            insert(MarketGapChange), [change | {"gross_bps": float(n)} for n in (3, 1, 2)]
+        )
+    clock.pass_(seconds=SETTLED_S)
+    assert [row["data"]["gross_bps"] for row in read(reader, "arb2")["rows"]] == [3.0, 1.0, 2.0]

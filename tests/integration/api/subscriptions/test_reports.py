@@ -1,0 +1,184 @@
+"""Reports from the order to the PDF (docs/reports.md)."""
+
+import hashlib
+import io
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from api.kernel.operation import Deps
+from core.reports.tables import StoredReport
+from keeper.areas import reports
+from tests.integration.api.conftest import Clock, Limit, reason
+from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
+
+pytestmark = pytest.mark.usefixtures("listed")
+
+PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
+
+
+def ordered(subscriber: Subscriber, **body: Any) -> Any:
+    return subscriber.post("/reports/pair_pdf", PAIR | body)
+
+
+def work(deps: Deps, now: datetime) -> dict[str, Any]:
+    place: Any = SimpleNamespace(database=deps.database, fence=lambda _: None)
+    return dict(reports.run(place, now))
+
+
+@pytest.fixture
+def reader(subscriber: Subscriber, deps: Deps, clock: Clock) -> Subscriber:
+    """Has Tier 1; BTC/USDT was looked at."""
+    subscriber.subscribed(1)
+    with deps.database.write() as session:
+        measured(session, clock.now)
+    return subscriber
+
+
+def test_free__is_refused(subscriber: Subscriber) -> None:
+    assert reason(ordered(subscriber)) == (403, "tier_required")
+    assert reason(subscriber.get("/reports", **PAIR)) == (403, "tier_required")
+    assert reason(subscriber.get("/reports/1")) == (403, "tier_required")
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_report__is_queued_printed_listed_and_downloaded(
+    reader: Subscriber, deps: Deps, clock: Clock, lang: str, version: str
+) -> None:
+    entry = ordered(reader, lang=lang, version=version).json()
+    assert (entry["state"], entry["bucket"]) == ("queued", "2026-11-21T12:00:00Z")
+    path = f"/reports/{entry['report_id']}"
+    waiting = reader.get(path)
+    assert reason(waiting) == (409, "report_not_ready")
+    assert waiting.headers["Retry-After"] == "5"
+    assert work(deps, clock.now) == {"ready": 1, "failed": 0, "abandoned": 0}
+    (listed,) = reader.get("/reports", **PAIR).json()["reports"]
+    assert (listed["state"], listed["grade"], listed["simulated"]) == ("ready", "B", True)
+    answer = reader.get(path)
+    assert answer.headers["content-type"] == "application/pdf"
+    assert hashlib.sha256(answer.content).hexdigest() == listed["sha256"]
+    text = text_of(answer.content)
+    figures = ["BTC/USDT", "123,456", "4.25"]
+    assert [one for one in figures if one not in text] == []
+    assert ("SIMULATED DATA" if lang == "en" else "모의 데이터") in text
+    assert fonts_of(answer.content)
+
+
+def text_of(pdf: bytes) -> str:
+    return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages)
+
+
+def fonts_of(pdf: bytes) -> list[str]:
+    """Every font is embedded."""
+    names = []
+    for page in PdfReader(io.BytesIO(pdf)).pages:
+        for font in page["/Resources"]["/Font"].values():  # type: ignore[index]  # pypdf types
+            one = font.get_object()
+            (descendant,) = one["/DescendantFonts"]
+            descriptor = descendant.get_object()["/FontDescriptor"].get_object()
+            assert {"/FontFile2", "/FontFile3"} & set(descriptor)
+            names.append(str(one["/BaseFont"]))
+    return names
+
+
+def test_both_languages__print_the_same_figures(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    ids = [ordered(reader, lang=lang).json()["report_id"] for lang in ("en", "ko")]
+    work(deps, clock.now)
+    entries = {one["lang"]: one for one in reader.get("/reports", **PAIR).json()["reports"]}
+    figures = ("grade", "score", "probability", "coverage")
+    assert [entries["en"][name] for name in figures] == [entries["ko"][name] for name in figures]
+    assert len({reader.get(f"/reports/{one}").content for one in ids}) == 2
+
+
+def test_equal_facts__are_equal_bytes(reader: Subscriber, deps: Deps, clock: Clock) -> None:
+    report_id = ordered(reader).json()["report_id"]
+    work(deps, clock.now)
+    first = reader.get(f"/reports/{report_id}").content
+    with deps.database.write() as session:
+        session.query(StoredReport).update({"state": "queued", "pdf": None, "sha256": None})
+    work(deps, clock.now)
+    assert reader.get(f"/reports/{report_id}").content == first
+
+
+def test_the_same_two_hours__are_the_same_report_for_everybody(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    other = subscriber_of(reader.client, deps, clock)
+    other.subscribed(1)
+    report_id = ordered(reader).json()["report_id"]
+    clock.pass_(hours=2, microseconds=-1)
+    assert ordered(reader).json()["report_id"] == report_id
+    assert reason(other.get(f"/reports/{report_id}")) == (404, "not_found")
+    assert ordered(other).json()["report_id"] == report_id
+    assert reason(other.get(f"/reports/{report_id}")) == (409, "report_not_ready")
+    clock.pass_(microseconds=1)
+    assert ordered(reader).json()["report_id"] != report_id
+
+
+def test_a_days_reports__are_counted_once_each(limited: Limit, deps: Deps, clock: Clock) -> None:
+    subscriber = subscriber_of(limited(reports_tier_1=1), deps, clock)
+    subscriber.subscribed(1)
+    assert [ordered(subscriber).status_code for _ in range(2)] == [200, 200]
+    refused = ordered(subscriber, lang="ko")
+    assert reason(refused) == (429, "rate_limited")
+    assert subscriber.account()["reports"] == {"today": 1, "limit": 1}
+    clock.pass_(hours=12)
+    assert ordered(subscriber, lang="ko").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"lang": "fr"}, 400),
+        ({"lang": "EN"}, 400),
+        ({"version": "v3"}, 400),
+        ({"symbol": "NOPE/USDT"}, 404),
+        ({"symbol": "BTC_USDT"}, 400),
+        ({"exchange": "nasdaq"}, 400),
+    ],
+)
+def test_an_unknown_language_version_or_pair__is_refused(
+    reader: Subscriber, body: dict[str, str], status: int
+) -> None:
+    assert ordered(reader, **body).status_code == status
+
+
+def test_an_order__may_be_written_in_the_query(reader: Subscriber) -> None:
+    answer = reader.client.post("/reports/pair_pdf", params=PAIR, headers=reader.key)
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_pair_that_was_never_looked_at__fails_and_may_be_ordered_again(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    report_id = ordered(reader, symbol="ETH/USDT").json()["report_id"]
+    assert work(deps, clock.now)["failed"] == 1
+    refused = reader.get(f"/reports/{report_id}")
+    assert reason(refused) == (409, "report_failed")
+    call = refused.json()["service"]["next"][0]
+    assert reader.post(call["path"], call["body"]).json()["state"] == "queued"
+
+
+def test_a_report_whose_process_died__is_tried_three_times(
+    reader: Subscriber, deps: Deps, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report_id = ordered(reader).json()["report_id"]
+
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reports, "print_report", die)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            work(deps, clock.now)
+        clock.pass_(minutes=6)
+    assert work(deps, clock.now) == {"ready": 0, "failed": 0, "abandoned": 1}
+    assert reader.get(f"/reports/{report_id}").json()["detail"] == (
+        f"Report {report_id} could not be made: gave_up. Order it again."
+    )
