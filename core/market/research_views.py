@@ -8,13 +8,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.market.tables import (
-    MarketBurst,
-    MarketListingState,
-    MarketOnchain,
-    MarketRollup,
-    MarketSample,
-)
+from core.market.scan_tables import MarketBurst, MarketOnchain
+from core.market.tables import MarketListingState, MarketRollup, MarketSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,11 @@ def peers(session: Session, exchange: str) -> PeerFigures:
         MarketListingState.in_volume_24h_usd,
     )
     rows = session.execute(select(*columns).where(MarketListingState.exchange == exchange)).all()
-    figures = [[row[place] for row in rows if row[place] is not None] for place in range(4)]
-    return PeerFigures(*figures)
+
+    def known(place: int) -> Sequence[float]:
+        return [value for row in rows if (value := row[place]) is not None]
+
+    return PeerFigures(known(0), known(1), known(2), known(3))
 
 
 def bursts(session: Session, listing_id: int, since: datetime, limit: int) -> Sequence[Any]:

@@ -22,6 +22,7 @@ AREA = Area(
             handler=service.rows,
             block=False,
             max_age_s=BOARD_KEPT_S,
+            keeps=True,
         ),
         Read(
             key="board.warnings",
@@ -35,6 +36,7 @@ AREA = Area(
             handler=service.warnings,
             block=False,
             max_age_s=WARNINGS_KEPT_S,
+            keeps=True,
             tool=Tool("get_warnings", "List crisis warnings", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -48,6 +50,7 @@ AREA = Area(
             refuses=("not_found",),
             block=False,
             max_age_s=WARNINGS_KEPT_S,
+            keeps=True,
         ),
     ),
     capabilities=("board", "crisis_warnings"),

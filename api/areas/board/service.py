@@ -34,7 +34,8 @@ from core.market import board_views, warning_views
 from core.market.rules import wci_figures
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
-from core.market.tables import MarketWarning, MarketWarningStanding, MarketWci
+from core.market.scan_tables import MarketWci
+from core.market.tables import MarketWarning, MarketWarningStanding
 from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
 
@@ -74,6 +75,7 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
         command.type,
         command.severity,
     )
+    listed: list[tuple[MarketWarning | MarketWarningStanding, datetime, datetime | None]]
     if command.all:
         issued = warning_views.issued_warnings(call.db, chosen, page.before, page.limit + 1)
         shown, next_cursor = page.cut(issued, lambda one: one[0].seq)

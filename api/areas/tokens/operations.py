@@ -21,6 +21,7 @@ AREA = Area(
             handler=service.search,
             block=False,
             max_age_s=FOUND_KEPT_S,
+            keeps=True,
             tool=Tool("search_tokens", "Search tokens", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -35,6 +36,7 @@ AREA = Area(
             refuses=("not_found",),
             block=False,
             max_age_s=FOUND_KEPT_S,
+            keeps=True,
         ),
         Read(
             key="tokens.price",
@@ -47,6 +49,7 @@ AREA = Area(
             refuses=("not_found",),
             block=False,
             max_age_s=PRICE_KEPT_S,
+            keeps=True,
             tool=Tool("get_price", "Read a price", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -60,6 +63,7 @@ AREA = Area(
             refuses=("not_found",),
             block=False,
             max_age_s=STATS_KEPT_S,
+            keeps=True,
             tool=Tool("get_price_stats", "Read price statistics", ToolKind.READ, Profile.CONNECTOR),
         ),
     ),

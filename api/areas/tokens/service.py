@@ -41,12 +41,8 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
-from core.market.tables import (
-    MarketAssetState,
-    MarketGap,
-    MarketListingState,
-    MarketNetwork,
-)
+from core.market.scan_tables import MarketGap
+from core.market.tables import MarketAssetState, MarketListingState, MarketNetwork
 from core.times import instant_text, instant_text_or_none
 
 MOST_VENUES: Final = 50
