@@ -216,19 +216,39 @@ def _asset(pairs: Sequence[ListedPair], asset_id: int, now: datetime) -> MarketA
         identity="verified_same" if len(pairs) > 1 else "no_contract_data",
         transfer="open" if pairs[0].can_deposit else "blocked",
         exchanges=sorted({pair.exchange for pair in pairs}),
-        contracts=[],
-        groups=[],
-        links=[],
+        **(_graph() if pairs[0].base == "LINK" else {}),
         is_simulated=True,
         updated_at=now,
     )
 
 
+def _graph() -> dict[str, Any]:
+    """Two chains of one coin at binance; bithumb lists the first alone."""
+    one, other = "0x" + "51" * 20, "0x" + "71" * 20
+    exchanges = ["binance", "bithumb"]
+    keys = {"eip155:1": one, "eip155:10": other}
+    link = {
+        "one": f"eip155:1:{one}",
+        "other": f"eip155:10:{other}",
+        "exchanges": ["binance"],
+        "is_weak": True,
+        "is_refused": False,
+    }
+    return {
+        "contracts": [
+            {"chain": chain, "address": address, "exchanges": exchanges}
+            for chain, address in keys.items()
+        ],
+        "groups": [{"id": f"eip155:1:{one}", "coins": ["binance:LINK", "bithumb:LINK"]}],
+        "links": [link],
+    }
+
+
 def add_rollups(
     session: WriteSession, listing_ids: Sequence[int], days: int, now: datetime, price: float = 100
 ) -> int:
-    """Two-hour rows of so many days, the last one begun at most two hours ago; how many."""
-    last = EPOCH + (now - EPOCH) // BUCKET * BUCKET
+    """Two-hour rows of so many days, the last one that is over by now; how many."""
+    last = EPOCH + (now - EPOCH) // BUCKET * BUCKET - BUCKET
     buckets = [last - BUCKET * back for back in range(days * 12)][::-1]
     parts.ensure(session, parts.ROLLUPS, buckets[0], last)
     at = np.array([int(one.timestamp()) * 1_000_000 for one in buckets], dtype=np.int64)
@@ -394,7 +414,17 @@ def add_gaps(session: WriteSession, ids: MarketIds, now: datetime) -> None:
             dispersion=0.0035,
             size_usd=25_000.0,
             profit_usd=30.0,
-            legs=[],
+            legs=[
+                {
+                    "buy_at": "binance",
+                    "sell_at": "upbit",
+                    "base": 0.25,
+                    "buy_usd": 22_500.0,
+                    "sell_usd": 22_530.0,
+                    "profit_usd": 30.0,
+                    "gate": "open",
+                }
+            ],
             is_actionable=True,
             observed_at=now,
             **common,

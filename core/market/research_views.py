@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from core.market.scan_tables import MarketBurst, MarketOnchain
@@ -69,7 +70,7 @@ def onchain(session: Session, asset_id: int, limit: int) -> Sequence[MarketOncha
     query = (
         select(MarketOnchain)
         .where(MarketOnchain.asset_id == asset_id)
-        .distinct(MarketOnchain.chain)
+        .ext(distinct_on(MarketOnchain.chain))
         .order_by(MarketOnchain.chain, MarketOnchain.day.desc())
     )
     return session.scalars(query.limit(limit)).all()

@@ -28,7 +28,7 @@ class BoardQuery(Command):
     offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
 
 
-class Board(AnswerBody):
+class BoardPage(AnswerBody):
     """Listings by volume, the largest first."""
 
     rows: list[BoardRow]

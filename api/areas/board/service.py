@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from api.areas.board.schemas import (
-    Board,
+    BoardPage,
     BoardQuery,
     BoardWarnings,
     CrisisWarning,
@@ -47,7 +47,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[Board]:
+def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[BoardPage]:
     """A page of the board. Errors: InvalidParameterError."""
     exchange = exchange_or_none(command.exchange)
     prefix = None if command.q is None else symbol_prefix(command.q)
@@ -55,7 +55,7 @@ def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[Board]:
     shown = found[: command.limit]
     is_whole = exchange is None and prefix is None
     return Answer(
-        Board(
+        BoardPage(
             rows=rows_of(call, shown),
             limit=command.limit,
             offset=command.offset,

@@ -6,6 +6,7 @@ from typing import Any
 from api.areas.stats.schemas import (
     MOST_WATCHED,
     ArbGap,
+    ArbLegBody,
     ArbReel,
     ArbSnapshotBody,
     ArbSnapshotPro,
@@ -101,7 +102,18 @@ def arbitrage_pro(
             dispersion=one.dispersion,
             size_usd=one.size_usd,
             profit_usd=one.profit_usd,
-            legs=list(one.legs),
+            legs=[
+                ArbLegBody(
+                    buy_exchange=leg["buy_at"],
+                    sell_exchange=leg["sell_at"],
+                    base=leg["base"],
+                    buy_usd=leg["buy_usd"],
+                    sell_usd=leg["sell_usd"],
+                    profit_usd=leg["profit_usd"],
+                    transfer=leg["gate"],
+                )
+                for leg in one.legs
+            ],
             actionable=one.is_actionable,
             observed_at=instant_text(one.observed_at),
         )

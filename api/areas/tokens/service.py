@@ -240,7 +240,16 @@ def _asset(asset: MarketAssetState) -> TokenAsset:
         exchanges=list(asset.exchanges),
         contracts=[ShownContract(**one) for one in asset.contracts],
         groups=[IdentityNode(**one) for one in asset.groups],
-        links=[IdentityEdge(**one) for one in asset.links],
+        links=[
+            IdentityEdge(
+                one=link["one"],
+                other=link["other"],
+                exchanges=link["exchanges"],
+                weak=link["is_weak"],
+                refused=link["is_refused"],
+            )
+            for link in asset.links
+        ],
     )
 
 

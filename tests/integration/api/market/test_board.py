@@ -200,3 +200,28 @@ def test_a_row_that_changed__has_another_tag(
     again = client.get("/board", headers={"If-None-Match": first.headers["etag"]})
     assert again.status_code == 200
     assert again.json()["rows"][1]["price"] == 1
+
+
+def test_within_max_age__everybody_gets_the_same_bytes_with_their_age(
+    market: MarketIds, client: TestClient, database: Database, clock: Clock
+) -> None:
+    first = client.get("/board?limit=3")
+    with database.write() as session:
+        session.get_one(MarketListingState, market.listings["upbit_btc_krw"]).mid = 1.0
+    clock.pass_(seconds=4)
+    again = client.get("/board?limit=3")
+
+    assert again.content == first.content
+    assert (again.headers["age"], again.headers["etag"]) == ("4", first.headers["etag"])
+    assert again.headers["cache-control"] == "public, max-age=5"
+    assert again.headers["x-request-id"] != first.headers["x-request-id"]
+    same = client.get("/board?limit=3", headers={"If-None-Match": first.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    clock.pass_(seconds=1)
+    assert client.get("/board?limit=3").json()["rows"][1]["price"] == 1
+
+
+def test_a_refusal__is_not_kept(market: MarketIds, client: TestClient) -> None:
+    first, again = (client.get("/board?limit=0") for _ in range(2))
+    assert (first.status_code, again.status_code) == (400, 400)
+    assert "age" not in again.headers
