@@ -103,7 +103,6 @@ def ingest(database: Database, batch: samples.SampleBatch, minute: datetime) -> 
     """Rows a second: shown, and by a bare COPY of the same bytes; medians of alternating rounds."""
     names = ", ".join(f'"{name}"' for name in samples.columns_of(batch))
     with database.write() as session:
-        parts.ensure_ahead(session, now_utc())
         session.execute(text("create table bare (like snap_1m including all)"))
     shown, bare = list[float](), list[float]()
     for number in range(ROUNDS):
@@ -134,6 +133,8 @@ def _at(batch: samples.SampleBatch, minute: datetime) -> samples.SampleBatch:
 
 def books(database: Database, minute: datetime) -> tuple[float, samples.SampleBatch]:
     """Books a second, end to end, and all of them as one batch."""
+    with database.write() as session:
+        parts.ensure_ahead(session, now_utc())
     store, of = ScannerStore(database, lambda session: None), world()
     listings = dict[str, dict[str, ScannedListing]]()
     for venue in venues_of(of):

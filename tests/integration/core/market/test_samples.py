@@ -1,0 +1,119 @@
+"""Samples as they are written, shown, rolled up, graded and let go."""
+
+from datetime import timedelta
+
+import numpy as np
+import psycopg
+import pytest
+from sqlalchemy import select, text
+
+from core.db.engine import Database
+from core.market import copying, grading, parts, rollups, samples
+from core.market.tables import MarketGrade, MarketListingState, MarketRollup, MarketSample
+from tests.integration.core.market.conftest import NOON, Listed, batch
+
+
+def test_sample__written__is_read_as_it_was_and_shown(database: Database, listed: Listed) -> None:
+    with database.write() as session:
+        assert samples.write(session, batch(listed.ids, NOON), NOON, NOON) == 2
+    with database.read() as session:
+        row = session.scalars(
+            select(MarketSample).where(MarketSample.listing_id == listed.ids[0])
+        ).one()
+        state = session.get_one(MarketListingState, listed.ids[0])
+    assert (row.mid, row.ask_2_usd, row.slip_buy_10k_bps) == (100.0, 100_000.0, 12.5)
+    assert (row.ts, row.fx_source, row.is_truncated) == (NOON, "par", False)
+    assert (row.can_deposit, row.can_withdraw) == (True, None)
+    assert (state.price_usd, state.sampled_at, state.order_usd) == (100.0, NOON, 5e6)
+
+
+def test_fault__written__keeps_the_last_measures_and_says_why(
+    database: Database, listed: Listed
+) -> None:
+    later = NOON + timedelta(minutes=1)
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, later, fault="crossed"), later, later)
+    with database.read() as session:
+        state = session.get_one(MarketListingState, listed.ids[0])
+        faulty = session.scalars(select(MarketSample.mid).where(MarketSample.ts == later)).all()
+    assert faulty == [None, None]
+    assert (state.fault, state.fault_at, state.mid) == ("crossed", later, 100.0)
+
+
+def test_minute__written_twice__is_refused(database: Database, listed: Listed) -> None:
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+    with pytest.raises(psycopg.errors.UniqueViolation), database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+
+
+def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) -> None:
+    with database.write() as session:
+        samples.write(session, batch(listed.ids[:1], NOON), NOON, NOON)
+    with database.read() as session:
+        assert samples.sampled_in(session, NOON) == {listed.ids[0]}
+        assert samples.sampled_in(session, NOON + timedelta(minutes=1)) == frozenset()
+
+
+def test_infinite_number__is_no_column() -> None:
+    with pytest.raises(ValueError, match="infinite"):
+        copying.floats(np.array([np.inf]))
+
+
+def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
+    database: Database, listed: Listed
+) -> None:
+    with database.write() as session:
+        for minute in range(10):
+            at = NOON + timedelta(minutes=minute)
+            samples.write(session, batch(listed.ids, at), at, at)
+        assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2
+        assert rollups.roll(session, NOON, NOON + timedelta(hours=2)) == 2
+    with database.read() as session:
+        row = session.get_one(MarketRollup, (listed.ids[0], NOON))
+    assert (row.n, row.expected, row.rejected, row.gaps) == (10, 120, 0, 0)
+    assert (row.open, row.close, row.depth_2_usd, row.slip_10k_bps) == (100.0, 100.0, 1e5, 12.5)
+    assert (row.rv, row.deposit_share, row.withdraw_share) == (0.0, 1.0, None)
+    assert row.coverage == pytest.approx(10 / 120)
+    assert row.skew_ms == 120
+
+
+def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
+    database: Database, listed: Listed
+) -> None:
+    hour = NOON + timedelta(hours=7)
+    with database.write() as session:
+        for minute in range(0, 420, 1):
+            at = NOON + timedelta(minutes=minute)
+            samples.copy_samples(session, batch(listed.ids[:1], at))
+        assert grading.grade_hour(session, hour, hour) == 2
+        assert grading.grade_hour(session, hour, hour) == 0
+    with database.read() as session:
+        state = session.get_one(MarketListingState, listed.ids[0])
+        other = session.get_one(MarketListingState, listed.ids[1])
+        row = session.get_one(MarketGrade, (listed.ids[0], hour))
+    # 100 (0.4 * 2/3 + 0.2 (1 - log 5 / log 250) + 0.2 (1 - log 2.5 / log 200) + 0.1 log 500 / 4 + 0.1)
+    assert state.score == pytest.approx(74.126, abs=0.001)
+    assert (state.grade, row.letter, state.is_provisional) == ("B", "B", True)
+    assert (state.in_uptime, state.in_hours, state.in_spread_bps) == (1.0, 7.0, 10.0)
+    assert (other.grade, other.score, other.gates) == (None, None, [])
+
+
+def test_partitions__past_their_days__are_thinned_to_targets_and_then_dropped(
+    database: Database, listed: Listed
+) -> None:
+    with database.write() as session:
+        samples.copy_samples(session, batch(listed.ids, NOON))
+    later = NOON + timedelta(days=9)
+    with database.write() as session:
+        assert parts.thin_past(session, 7, listed.ids[:1], later) >= 1
+        assert parts.thin_past(session, 7, listed.ids[:1], later) == 0
+        assert session.scalars(select(MarketSample.listing_id)).all() == [listed.ids[0]]
+        assert parts.drop_past(session, {parts.SAMPLES: 90}, NOON + timedelta(days=92)) >= 1
+        assert session.scalars(select(MarketSample.listing_id)).all() == []
+
+
+def test_partitions__of_another_table__are_refused(database: Database) -> None:
+    with pytest.raises(Exception, match="has no partitions"), database.write() as session:
+        session.execute(text("select market_drop_parts('account', now())"))

@@ -1,0 +1,262 @@
+"""Venues that misbehave, each in its own way, beside one that does not."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.market import parts
+from core.market.facts import Book, Market, Source, Ticker
+from core.market.scans import VenueHealth, venues
+from core.market.tables import MarketListing, MarketSample, MarketScanRun, MarketVenueState
+from indexer.venues import scan_venue
+from indexer.venues.port import Parsed, VenueError, VenueErrorReason
+from indexer.venues.scan_venue import VenueScan
+from indexer.venues.scanner import ScannerStore
+from indexer.venues.sim.cast import EXCHANGES
+from tests.integration.core.market.conftest import NOON, market
+
+BASES = ("BTC", "ETH", "SOL", "XRP", "ADA")
+CAPABILITIES = replace(EXCHANGES["kucoin"].capabilities, notices=False, currencies=False)
+
+
+class StandIn:
+    """A venue whose answers are as a test sets them."""
+
+    source = Source.SIMULATED
+
+    def __init__(
+        self, exchange: str, now: Callable[[], datetime], bases: Sequence[str] = BASES
+    ) -> None:
+        self.exchange, self.capabilities = exchange, CAPABILITIES
+        self.now, self.bases = now, bases
+        self.book_at: Callable[[], datetime | None] = now
+        self.error: VenueErrorReason | None = None
+        self.stalls = False
+
+    async def markets(self) -> Parsed[Market]:
+        self._fail()
+        return Parsed(tuple(market(self.exchange, base) for base in self.bases))
+
+    async def networks(self) -> None:
+        return None
+
+    async def notices(self, since: datetime) -> None:
+        return None
+
+    async def tickers(self) -> Parsed[Ticker]:
+        self._fail()
+        return Parsed(())
+
+    async def book(self, native_id: str, levels: int) -> Book:
+        found = await self.books((native_id,), levels)
+        return found.values[0]
+
+    async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
+        self._fail()
+        if self.stalls:
+            await asyncio.sleep(3_600)
+        now = self.now()
+        return Parsed(
+            tuple(
+                Book(
+                    self.exchange, one, ((99.0, 1e4),), ((101.0, 1e4),), self.book_at(), now, False
+                )
+                for one in native_ids
+            )
+        )
+
+    def _fail(self) -> None:
+        if self.error is not None:
+            raise VenueError(self.error, self.exchange, "<html>")
+
+
+class Hands:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.at = NOON
+
+    def now(self) -> datetime:
+        return self.at
+
+
+@pytest.fixture
+def store(database: Database) -> ScannerStore:
+    with database.write() as session:
+        parts.ensure_ahead(session, NOON)
+    return ScannerStore(database, lambda session: None)
+
+
+def scan_of(venue: StandIn, store: ScannerStore) -> VenueScan:
+    return VenueScan(venue, store, venue.now, frozenset)  # type: ignore[arg-type]  # what a scan calls of a venue
+
+
+def health(database: Database, exchange: str) -> tuple[str, str | None]:
+    with database.read() as session:
+        row = session.get_one(MarketVenueState, exchange)
+        return row.state, row.reason
+
+
+def test_venue__that_answers__has_each_of_its_pairs_once_a_minute(
+    database: Database, store: ScannerStore
+) -> None:
+    scan = scan_of(StandIn("kucoin", Hands().now), store)
+
+    run = asyncio.run(scan.minute(NOON))
+    again = asyncio.run(scan.minute(NOON))
+
+    assert (run.planned, run.measured, run.rejected) == (5, 5, 0)
+    assert again.measured == 0
+    assert health(database, "kucoin") == ("ok", None)
+    with database.read() as session:
+        assert len(session.scalars(select(MarketSample.listing_id)).all()) == 5
+
+
+def test_venue__that_stalls__never_delays_another(
+    database: Database, store: ScannerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan_venue, "CALL_S", 1.0)
+    stalled, sound = StandIn("gate", Hands().now), StandIn("kucoin", Hands().now)
+    stalled.stalls = True
+    ended = list[str]()
+
+    async def minute(venue: StandIn) -> None:
+        await scan_of(venue, store).minute(NOON)
+        ended.append(venue.exchange)
+
+    async def both() -> None:
+        await asyncio.gather(minute(stalled), minute(sound))
+
+    asyncio.run(both())
+
+    assert ended == ["kucoin", "gate"]
+    assert health(database, "kucoin") == ("ok", None)
+    assert health(database, "gate") == ("degraded", "timeout")
+
+
+def test_venue__that_answers_with_html__is_down_and_says_why(
+    database: Database, store: ScannerStore
+) -> None:
+    venue = StandIn("kucoin", Hands().now)
+    venue.error = VenueErrorReason.NOT_UNDERSTOOD
+
+    run = asyncio.run(scan_of(venue, store).minute(NOON))
+
+    assert run.measured == 0
+    assert health(database, "kucoin") == (VenueHealth.DOWN, "not_understood")
+
+
+def test_venue__that_sends_half_its_markets__is_degraded_and_loses_none(
+    database: Database, store: ScannerStore
+) -> None:
+    hands = Hands()
+    venue = StandIn("kucoin", hands.now)
+    scan = scan_of(venue, store)
+    asyncio.run(scan.minute(NOON))
+    venue.bases = BASES[:2]
+    hands.at = NOON + timedelta(minutes=11)
+
+    asyncio.run(scan.minute(hands.at))
+
+    assert health(database, "kucoin") == ("degraded", "half_markets")
+    with database.read() as session:
+        gone = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
+        assert session.scalars(gone).all() == []
+
+
+def test_venue__that_lists_one_pair_less__has_it_delisted(
+    database: Database, store: ScannerStore
+) -> None:
+    hands = Hands()
+    venue = StandIn("kucoin", hands.now)
+    scan = scan_of(venue, store)
+    asyncio.run(scan.minute(NOON))
+    venue.bases = BASES[:4]
+    hands.at = NOON + timedelta(minutes=11)
+
+    run = asyncio.run(scan.minute(hands.at))
+
+    assert run.planned == 4
+    with database.read() as session:
+        gone = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
+        assert session.scalars(gone).all() == ["ADA"]
+
+
+def test_venue__an_hour_off_its_clock__is_degraded_and_not_measured(
+    database: Database, store: ScannerStore
+) -> None:
+    venue = StandIn("kucoin", Hands().now)
+    venue.book_at = lambda: NOON + timedelta(hours=1)
+
+    run = asyncio.run(scan_of(venue, store).minute(NOON))
+
+    assert (run.measured, run.rejected) == (0, 5)
+    assert health(database, "kucoin") == ("degraded", "clock_skew")
+
+
+def test_venue__that_repeats_a_book__is_degraded(database: Database, store: ScannerStore) -> None:
+    hands = Hands()
+    venue = StandIn("kucoin", hands.now)
+    venue.book_at = lambda: NOON
+    scan = scan_of(venue, store)
+    asyncio.run(scan.minute(NOON))
+    hands.at = NOON + timedelta(minutes=1)
+
+    run = asyncio.run(scan.minute(hands.at))
+
+    assert (run.measured, run.rejected) == (0, 5)
+    assert health(database, "kucoin") == ("degraded", "repeated")
+
+
+def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_scanned(
+    database: Database, store: ScannerStore
+) -> None:
+    hands = Hands()
+    venue = StandIn("kucoin", hands.now)
+    scan = scan_of(venue, store)
+    asyncio.run(scan.minute(NOON))
+    renamed = [market("kucoin", base) for base in BASES[:4]]
+    renamed.append(market("kucoin", "ADAX", native_id="ADAUSDT"))
+    hands.at = NOON + timedelta(minutes=11)
+    store.learn_markets("kucoin", renamed, Source.SIMULATED, hands.at)
+
+    with database.read() as session:
+        found = session.execute(
+            select(MarketListing.base, MarketListing.delisted_at.is_(None)).order_by(
+                MarketListing.base
+            )
+        ).all()
+    assert [tuple(row) for row in found] == [
+        ("ADA", False),
+        ("ADAX", True),
+        ("BTC", True),
+        ("ETH", True),
+        ("SOL", True),
+        ("XRP", True),
+    ]
+
+
+def test_spare__that_takes_over_in_a_minute__adds_what_it_lacks(
+    database: Database, database_url: str, store: ScannerStore
+) -> None:
+    first = StandIn("kucoin", Hands().now, BASES[:3])
+    asyncio.run(scan_of(first, store).minute(NOON))
+    spare = Leadership(database_url, "scanner", "spare")
+    assert spare.try_take(NOON)
+    try:
+        other = ScannerStore(database, spare.fence_beside)
+        asyncio.run(scan_of(StandIn("kucoin", Hands().now), other).minute(NOON))
+    finally:
+        spare.release()
+
+    with database.read() as session:
+        assert len(session.scalars(select(MarketSample.listing_id)).all()) == 5
+        run = session.get_one(MarketScanRun, ("kucoin", NOON))
+        assert run.measured == 5
+        assert [one.exchange for one in venues(session)] == ["kucoin"]
