@@ -162,6 +162,161 @@ class AgentsConfirmed(TypedDict):
     wallet_payable_at: str  # from when the agent's starter wallet pays it
 
 
+class BoardBoardRow(TypedDict):
+    token_id: str
+    token: str  # the asset's ticker; several coins may share one
+    exchange: str
+    exchange_code: str  # two letters, as screens show it
+    symbol: str
+    status: str | None  # trading, halted or delisted
+    asset_class: str | None
+    price: float | None  # the mid, in the quote currency
+    price_usd: float | None
+    spread_bps: float | None
+    bid_2_usd: float | None  # what bids within 2 % of the mid would pay
+    ask_2_usd: float | None
+    slip_10k_bps: float | None  # of 10,000 dollars, on the worse side
+    volume_24h_usd: float | None
+    is_truncated: bool | None  # true: the venue gives no deeper book, and depth is at least this
+    grade: Literal["A", "B", "C", "D", "F"] | None  # of liquidity; null: not enough was seen
+    score: float | None  # 0 to 100
+    provisional: bool | None
+    grade_inputs: BoardShownGradeInputs
+    graded_at: str | None
+    deposit: Literal["open", "closed", "unknown"]
+    withdraw: Literal["open", "closed", "unknown"]
+    has_st_tag: bool | None
+    has_caution: bool | None
+    warnings: list[BoardOpenWarning]
+    sampled_at: str | None  # the minute of the book that is shown
+    stale: bool  # no book was measured for three looks, at least three minutes
+    fault: str | None  # why the last look measured nothing
+    source: str
+    simulated: NotRequired[Literal[True] | None]
+
+
+class BoardOpenWarning(TypedDict):
+    type: str
+    severity: str
+    issued_at: str
+    exchange: str
+
+
+class BoardShownGradeInputs(TypedDict):
+    depth_usd: float | None  # the smaller of bid and ask depth within 2 % of the mid
+    spread_bps: float | None
+    slip_10k_bps: float | None  # of 10,000 dollars on the worse side; null: the book ends before
+    volume_24h_usd: float | None
+    volume_30d_usd: float | None  # the mean of 30 days
+    uptime: float | None  # looks with a valid book, of those expected; 0 to 1
+    hours: float | None  # of history
+    coverage: float | None  # 0 to 1
+
+
+class BoardBoardPage(TypedDict):
+    rows: list[BoardBoardRow]
+    limit: int
+    offset: int
+    next_offset: int | None  # of the page after; null: there is none
+    total: int | None  # listings of all pages; null with exchange or q
+    simulated: NotRequired[Literal[True] | None]
+
+
+BoardWarningSeverity: TypeAlias = "Literal['notice', 'warning', 'critical']"
+
+BoardWarningType: TypeAlias = "Literal['transfer_halt', 'depth_collapse', 'spread_blowout', 'grade_drop', 'volume_dryup', 'price_floor', 'st_tag', 'caution_designation', 'delist_notice', 'suspend_notice', 'identity_collision', 'venue_risk', 'onchain_supply', 'cross_exchange_flag']"
+
+
+class BoardCrisisWarning(TypedDict):
+    seq: int  # its row in the ledger of warnings
+    type: str
+    severity: str
+    predictive: bool  # whether it can foresee an outcome; others are outcomes
+    token: str
+    exchange: str
+    exchange_code: str
+    token_id: str | None  # the listing; null: it is about all of them
+    issued_at: str  # when its row was committed
+    cleared_at: str | None
+    evidence: dict[str, Any]  # the figures that it was issued for
+
+
+class BoardOutcomeFigure(TypedDict):
+    type: str
+    units: int
+    hits: int
+
+
+class BoardWarningStatistics(TypedDict):
+    wci_rate: float | None
+    wci_definition_version: str
+    wci_definition_since: str
+    precision_90d: float | None
+    wci_b3: BoardWciReport | None
+    wci_b31: BoardWciReport | None
+
+
+class BoardWciReport(TypedDict):
+    version: str
+    wci_definition: str
+    day: str
+    headline: BoardWciWindow  # 90 days
+    second: BoardWciWindow  # 60 days
+    xflag_credit: int  # of the headline
+
+
+class BoardWciWindow(TypedDict):
+    days: int
+    rate: float | None  # hits / units; null without units
+    units: int
+    hits: int
+    by_type: list[BoardOutcomeFigure]
+    warnings_issued: int
+    precision: (
+        float | None
+    )  # of the pairs warned of in the window, the share with an outcome; null: none
+    xflag_credit: int  # units that cross_exchange_flag alone foresaw
+    xflag_any: int  # units that it foresaw too
+
+
+class BoardBoardWarnings(TypedDict):
+    warnings: list[BoardCrisisWarning]
+    next_cursor: str | None
+    stats: BoardWarningStatistics
+    simulated: NotRequired[Literal[True] | None]
+
+
+class BoardTimelineEntry(TypedDict):
+    at: str
+    kind: Literal[
+        "warning_issued",
+        "warning_cleared",
+        "warning_reopened",
+        "outcome",
+        "transfer",
+        "listed",
+        "delisted",
+    ]
+    exchange: str
+    exchange_code: str
+    type: str | None  # of a warning or an outcome
+    severity: str | None  # of a warning
+    evidence: dict[str, Any] | None  # of a warning
+    direction: Literal["deposit", "withdraw"] | None  # of a transfer
+    chain: str | None  # of a transfer, as CAIP-2 writes it
+    state: Literal["open", "closed", "unknown"] | None  # of a transfer
+    symbol: str | None  # of a listing
+    title: str | None  # of the notice that declared an outcome
+    url: str | None  # of that notice
+
+
+class BoardTokenTimeline(TypedDict):
+    token: str
+    rows: list[BoardTimelineEntry]  # the newest first
+    next_cursor: str | None
+    simulated: NotRequired[Literal[True] | None]
+
+
 class CreditsCreditBalance(TypedDict):
     welcome: int
     earned: int
@@ -2436,6 +2591,137 @@ class RecordsRecordStrips(TypedDict):
     paper_note: str
 
 
+ReportsReportFailure: TypeAlias = "Literal['no_data', 'library_missing', 'gave_up']"
+
+ReportsReportState: TypeAlias = "Literal['queued', 'rendering', 'ready', 'failed']"
+
+
+class ReportsReportEntry(TypedDict):
+    report_id: int
+    exchange: str
+    symbol: str
+    version: Literal["v1", "v2"]
+    lang: Literal["en", "ko"]
+    state: ReportsReportState
+    failure: ReportsReportFailure | None  # why there is no PDF; null: it did not fail
+    bucket: str  # the two hours that it is of, their begin
+    requested_at: str
+    ready_at: str | None
+    grade: str | None
+    score: int | None  # 0 to 100; null: unknown, as in the figures beside it
+    probability: float | None  # of a bad outcome within 90 days
+    coverage: float | None  # share of the risk's factors that are known
+    sha256: str | None  # of the PDF
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+
+
+class ReportsReportPage(TypedDict):
+    reports: list[ReportsReportEntry]
+    next_cursor: str | None
+
+
+class ResearchKpiBucket(TypedDict):
+    at: str
+    n: int  # samples that were measured
+    open: float | None  # of the mid, in the quote currency
+    high: float | None
+    low: float | None
+    close: float | None
+    spread_p5_bps: float | None
+    spread_p50_bps: float | None
+    spread_p95_bps: float | None
+    depth_1_usd: float | None  # the median of the smaller side within 1 %
+    depth_2_usd: float | None
+    slip_1k_bps: float | None
+    slip_10k_bps: float | None
+    volume_24h_usd: float | None
+    rv: float | None  # root of the sum of squared log returns
+    deposit_open_share: float | None  # of the samples that know it; 0 to 1
+    withdraw_open_share: float | None
+    coverage: float | None
+
+
+class ResearchMicroburst(TypedDict):
+    trigger: str
+    began_at: str
+    ended_at: str
+    samples: int
+    max_move_bps: float | None
+    max_spread_bps: float | None
+    min_depth_usd: float | None
+    recovery_s: float | None  # null: not within the capture
+
+
+class ResearchMicrobursts(TypedDict):
+    captures: list[ResearchMicroburst]  # the newest 50 of the window
+    quota_per_day: int  # microburst_hf_captures of your target
+    used_today: int
+
+
+class ResearchOnchainChain(TypedDict):
+    chain: str
+    day: str
+    supply: float | None
+    holders: int | None
+    top10_share: float | None
+    transfers_24h: int | None
+
+
+class ResearchOnchainFigures(TypedDict):
+    chains: list[ResearchOnchainChain]
+    reason: str | None  # why there are none
+
+
+class ResearchPercentileOf(TypedDict):
+    value: float | None
+    own: float | None  # among this pair's own values of the window
+    peers: float | None  # among the pairs of its exchange now
+    peers_n: int
+
+
+class ResearchPercentiles(TypedDict):
+    spread_bps: ResearchPercentileOf
+    depth_2_usd: ResearchPercentileOf
+    slip_10k_bps: ResearchPercentileOf
+    volume_24h_usd: ResearchPercentileOf
+
+
+class ResearchResearchHealth(TypedDict):
+    status: Literal["ok", "degraded", "stale", "no_data"]
+    expected: int  # samples, of the window
+    received: int
+    rejected: int  # crossed, empty, stale or out of line
+    coverage: float | None
+    gaps: int  # times of three minutes, or three looks, without a sample
+    staleness_s: int | None
+    clock_skew_ms: int | None
+
+
+class ResearchResearchMeta(TypedDict):
+    version: Literal["research_v1"]
+    token_id: str
+    token: str
+    exchange: str
+    symbol: str
+    days: int
+    since: str
+    until: str
+    bucket_s: int
+    usd_per_quote: float | None
+    target_state: str
+    source: str
+
+
+class ResearchResearchPair(TypedDict):
+    meta: ResearchResearchMeta
+    kpi_2h: list[ResearchKpiBucket]  # in the order of time
+    percentiles: ResearchPercentiles
+    microburst: ResearchMicrobursts
+    onchain: ResearchOnchainFigures
+    data_health: ResearchResearchHealth
+    simulated: NotRequired[Literal[True] | None]
+
+
 class RoomsHiveRoom(TypedDict):
     id: int
     token_id: str
@@ -2573,12 +2859,130 @@ class SafetyDefense(TypedDict):
     levels: list[SafetyDefenseLevel]
 
 
+class StatsVenueCoverage(TypedDict):
+    exchange: str
+    exchange_code: str
+    state: Literal["ok", "degraded", "down"]
+    reason: str | None  # why it is not ok
+    since: str
+    listings: int
+    books_per_minute: int
+    lag_s: float | None  # from its time to a row that can be read; the 99th percentile
+    skew_ms: int | None  # how far its clock is from ours
+    answered_at: str | None
+    unknowable: list[str]  # what it does not tell, so that it stays unknown
+    source: str
+
+
+class StatsStatsSummary(TypedDict):
+    listings: int
+    assets: int
+    exchanges: list[StatsVenueCoverage]
+    figures: dict[str, Any] | None  # counted about once a minute
+    computed_at: str | None
+    grade_version: str
+    wci_definition_version: str
+    data_source: list[str]  # live, replay, simulated
+    simulated: NotRequired[Literal[True] | None]
+
+
+class StatsWatchedToken(TypedDict):
+    token: str
+    gpa_7d: float | None  # 0 to 4, the mean over venues of seven days
+    grade: Literal["A", "B", "C", "D", "F"] | None  # of the best venue
+    grade_worst: Literal["A", "B", "C", "D", "F"] | None
+    graded_venues: int
+    exchanges: list[str]
+    identity: str | None
+    transfer: str | None
+    graded_at: str | None
+    simulated: NotRequired[Literal[True] | None]
+
+
+class StatsCriticalWatchlist(TypedDict):
+    tokens: list[StatsWatchedToken]
+    percent: int
+    graded: int  # tokens with a grade, of which the percentage is taken
+    unknown: int  # tokens without one, which are not listed
+    most: int  # as many are listed at most
+
+
+class StatsArbGap(TypedDict):
+    token: str
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: float | None
+    net_1k_bps: float | None  # for 1,000 dollars; null: the book ends before
+    net_5k_bps: float | None
+    net_10k_bps: float | None
+    transfer: str  # open, closed or unverified on a common chain
+    chains: list[str]
+    actionable: bool  # it earns, and can be transferred
+    suspect: str | None  # why the gap is likely none
+    fx_source: str  # how quotes were turned into dollars
+    buy_at: str  # of the book, as sell_at
+    sell_at: str
+    observed_at: str
+
+
+class StatsArbSnapshotBody(TypedDict):
+    gaps: list[StatsArbGap]
+    simulated: NotRequired[Literal[True] | None]
+
+
+class StatsReelChange(TypedDict):
+    token: str
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: float | None
+    was_bps: float | None  # null: the gap is new
+    net_1k_bps: float | None
+    at: str
+
+
+class StatsArbReel(TypedDict):
+    changes: list[StatsReelChange]  # the newest first, of seven days
+    next_cursor: str | None
+    simulated: NotRequired[Literal[True] | None]
+
+
+class StatsArbLegBody(TypedDict):
+    buy_exchange: str
+    sell_exchange: str
+    base: float | None
+    buy_usd: float | None
+    sell_usd: float | None
+    profit_usd: float | None  # after both fees and the withdrawal; null: unknown
+    transfer: str
+
+
+class StatsArbSpread(TypedDict):
+    token: str
+    venues: int
+    dispersion: float | None  # highest mid less lowest, by the median
+    size_usd: float | None  # up to where the next unit earns nothing
+    profit_usd: float | None
+    legs: list[StatsArbLegBody]
+    actionable: bool
+    observed_at: str
+
+
+class StatsArbSnapshotPro(TypedDict):
+    spreads: list[StatsArbSpread]  # of three exchanges and more, the best first
+    simulated: NotRequired[Literal[True] | None]
+
+
 class SubscriptionsNextTier(TypedDict):
     tier: Literal[0, 1, 2]
     starts_at: str
 
 
 SubscriptionsPurchaseKind: TypeAlias = "Literal['new', 'renewal', 'upgrade', 'downgrade']"
+
+
+class SubscriptionsReportUsage(TypedDict):
+    today: int  # PDF reports ordered this UTC day, each counted once
+    limit: int
 
 
 class SubscriptionsTargetUsage(TypedDict):
@@ -2604,6 +3008,7 @@ class SubscriptionsSubscriptionAccount(TypedDict):
     next: SubscriptionsNextTier | None  # the tier after this one, where one was bought
     calls_per_day: int
     targets: SubscriptionsTargetUsage
+    reports: SubscriptionsReportUsage
     purchases: list[SubscriptionsTierPeriod]  # the newest first, at most 20
 
 
@@ -2653,7 +3058,20 @@ class TargetsTargetEntry(TypedDict):
     microburst_hf_captures: int
     captures_used_today: int
     added_at: str
+    scan: TargetsTargetScanned | None  # null: the pair was never looked at
     simulated: NotRequired[Literal[True]]  # true: the listing is simulated; left out otherwise
+
+
+class TargetsTargetScanned(TypedDict):
+    sampled_at: str | None  # the minute of the last sample; null: none yet
+    fault: str | None  # why the last look measured nothing; null: it did
+    price_usd: float | None
+    grade: str | None
+    is_provisional: bool | None
+    gpa_7d: float | None
+    outlook: Literal[
+        "clear", "notice", "warning", "critical"
+    ]  # the worst of the pair's open warnings
 
 
 TargetsTargetState: TypeAlias = "Literal['active', 'paused']"
@@ -2798,6 +3216,231 @@ class TasksGoldValue(TypedDict):
     field_name: str
     field_value: str
     evidence_url: str
+
+
+class TokensBoardRow(TypedDict):
+    token_id: str
+    token: str  # the asset's ticker; several coins may share one
+    exchange: str
+    exchange_code: str  # two letters, as screens show it
+    symbol: str
+    status: str | None  # trading, halted or delisted
+    asset_class: str | None
+    price: float | None  # the mid, in the quote currency
+    price_usd: float | None
+    spread_bps: float | None
+    bid_2_usd: float | None  # what bids within 2 % of the mid would pay
+    ask_2_usd: float | None
+    slip_10k_bps: float | None  # of 10,000 dollars, on the worse side
+    volume_24h_usd: float | None
+    is_truncated: bool | None  # true: the venue gives no deeper book, and depth is at least this
+    grade: Literal["A", "B", "C", "D", "F"] | None  # of liquidity; null: not enough was seen
+    score: float | None  # 0 to 100
+    provisional: bool | None
+    grade_inputs: TokensShownGradeInputs
+    graded_at: str | None
+    deposit: Literal["open", "closed", "unknown"]
+    withdraw: Literal["open", "closed", "unknown"]
+    has_st_tag: bool | None
+    has_caution: bool | None
+    warnings: list[TokensOpenWarning]
+    sampled_at: str | None  # the minute of the book that is shown
+    stale: bool  # no book was measured for three looks, at least three minutes
+    fault: str | None  # why the last look measured nothing
+    source: str
+    simulated: NotRequired[Literal[True] | None]
+
+
+class TokensOpenWarning(TypedDict):
+    type: str
+    severity: str
+    issued_at: str
+    exchange: str
+
+
+class TokensShownGradeInputs(TypedDict):
+    depth_usd: float | None  # the smaller of bid and ask depth within 2 % of the mid
+    spread_bps: float | None
+    slip_10k_bps: float | None  # of 10,000 dollars on the worse side; null: the book ends before
+    volume_24h_usd: float | None
+    volume_30d_usd: float | None  # the mean of 30 days
+    uptime: float | None  # looks with a valid book, of those expected; 0 to 1
+    hours: float | None  # of history
+    coverage: float | None  # 0 to 1
+
+
+class TokensFoundTokens(TypedDict):
+    rows: list[TokensBoardRow]
+    next_offset: int | None
+    simulated: NotRequired[Literal[True] | None]
+
+
+class TokensGradeParts(TypedDict):
+    depth: float | None
+    spread: float | None
+    slippage: float | None
+    volume: float | None
+    uptime: float | None
+
+
+class TokensGradeWeights(TypedDict):
+    depth: float
+    spread: float
+    slippage: float
+    volume: float
+    uptime: float
+
+
+class TokensIdentityEdge(TypedDict):
+    one: str
+    other: str
+    exchanges: list[str]  # who lists both; none: curated
+    weak: bool  # one exchange alone says so
+    refused: bool  # weak, and would have joined what others stand behind
+
+
+class TokensIdentityNode(TypedDict):
+    id: str  # its smallest contract: chain:address
+    coins: list[str]  # exchange:ticker there
+
+
+class TokensShownContract(TypedDict):
+    chain: str  # as CAIP-2 writes it
+    address: str  # normalised; native: the chain's own coin
+    exchanges: list[str]
+
+
+class TokensTokenAsset(TypedDict):
+    token: str
+    grade: Literal["A", "B", "C", "D", "F"] | None  # of the best venue
+    grade_worst: Literal["A", "B", "C", "D", "F"] | None
+    gpa_7d: float | None
+    graded_venues: int
+    identity: str | None
+    transfer: str | None
+    exchanges: list[str]
+    contracts: list[TokensShownContract]
+    groups: list[TokensIdentityNode]
+    links: list[TokensIdentityEdge]
+
+
+class TokensTokenBook(TypedDict):
+    bid_05_usd: float | None  # within 0.5 % of the mid; 1 and 2 are percent too
+    ask_05_usd: float | None
+    bid_1_usd: float | None
+    ask_1_usd: float | None
+    bid_2_usd: float | None
+    ask_2_usd: float | None
+    slip_buy_1k_bps: float | None
+    slip_sell_1k_bps: float | None
+    slip_buy_10k_bps: float | None
+    slip_sell_10k_bps: float | None
+    imbalance: float | None  # -1 to 1: bids less asks within 2 %, by their sum
+    is_truncated: bool | None
+
+
+class TokensTokenGap(TypedDict):
+    buy_exchange: str
+    sell_exchange: str
+    gross_bps: float | None
+    net_1k_bps: float | None
+    transfer: str
+    actionable: bool
+    suspect: str | None
+    observed_at: str
+
+
+class TokensTokenGrade(TypedDict):
+    letter: Literal["A", "B", "C", "D", "F"] | None
+    score: float | None
+    provisional: bool | None
+    parts: TokensGradeParts
+    weights: TokensGradeWeights
+    gates: list[str]  # what caps the letter at D
+    gpa_7d: float | None  # 0 to 4
+    graded_at: str | None
+    version: str | None
+
+
+class TokensTokenNetwork(TypedDict):
+    exchange: str
+    exchange_code: str
+    ticker: str  # as the exchange writes it
+    chain: str
+    deposit: Literal["open", "closed", "unknown"]
+    deposit_since: str
+    withdraw: Literal["open", "closed", "unknown"]
+    withdraw_since: str
+    contract: str | None
+    native: bool
+    withdraw_fee: float | None
+    seen_at: str
+
+
+class TokensTokenDetail(TypedDict):
+    listing: TokensBoardRow
+    grade: TokensTokenGrade
+    book: TokensTokenBook
+    asset: TokensTokenAsset | None
+    venues: list[TokensBoardRow]  # the asset's listings, this one too, by volume
+    networks: list[TokensTokenNetwork]
+    warnings: list[TokensOpenWarning]  # open ones of the asset, everywhere
+    gaps: list[TokensTokenGap]  # between its venues, the best first
+    listed_since: str
+    simulated: NotRequired[Literal[True] | None]
+
+
+class TokensTokenPrice(TypedDict):
+    token_id: str
+    token: str
+    exchange: str
+    symbol: str
+    price: float | None  # the mid of the book, in the quote currency
+    price_usd: float | None
+    usd_per_quote: float | None
+    fx_source: str | None  # how the quote was turned into dollars
+    spread_bps: float | None
+    sampled_at: str | None
+    age_s: int | None
+    stale: bool
+    source: str
+    simulated: NotRequired[Literal[True] | None]
+
+
+class TokensSeriesPoint(TypedDict):
+    at: str
+    open: float | None
+    high: float | None
+    low: float | None
+    close: float | None
+    spread_bps: float | None  # the median
+    depth_1_usd: float | None
+    depth_2_usd: float | None
+    volume_24h_usd: float | None
+    coverage: float | None
+
+
+class TokensTokenPriceStats(TypedDict):
+    token_id: str
+    days: int
+    since: str
+    buckets: int  # of two hours, with a price
+    expected: int
+    coverage: float | None  # of the samples that were expected; 0 to 1
+    open: float | None
+    high: float | None
+    low: float | None
+    close: float | None
+    change_bps: float | None
+    volatility_bps: float | None  # root of the summed squared returns, per day
+    spread_bps: float | None  # the median of medians, as depth and slippage
+    depth_2_usd: float | None
+    slip_10k_bps: float | None
+    volume_24h_usd: float | None  # the mean
+    quote: str
+    series: list[TokensSeriesPoint] | None  # with series=1
+    source: str
+    simulated: NotRequired[Literal[True] | None]
 
 
 class TransfersBalance(TypedDict):
@@ -3004,6 +3647,84 @@ class AgentsCalls(Calls):
                 "/agents/{id}/wallet/confirm",
                 "owner",
                 {"id": id, "wallet_address": wallet_address},
+            ),
+        )
+
+
+class BoardCalls(Calls):
+    """The calls board.* of the catalogue."""
+
+    def rows(
+        self,
+        *,
+        exchange: str | None = None,
+        q: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> BoardBoardPage:
+        """List what exchanges trade, the largest volume first.
+
+        GET /board; credential: none.
+        """
+        return cast(
+            "BoardBoardPage",
+            self._send(
+                "GET", "/board", "none", given(exchange=exchange, q=q, limit=limit, offset=offset)
+            ),
+        )
+
+    def warnings(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        exchange: str | None = None,
+        token: str | None = None,
+        type: BoardWarningType | None = None,
+        severity: BoardWarningSeverity | None = None,
+        all: bool | None = None,
+    ) -> BoardBoardWarnings:
+        """List open crisis warnings, the newest first, and how many outcomes warnings foresaw.
+
+        GET /board/warnings; credential: none.
+        """
+        return cast(
+            "BoardBoardWarnings",
+            self._send(
+                "GET",
+                "/board/warnings",
+                "none",
+                given(
+                    cursor=cursor,
+                    limit=limit,
+                    exchange=exchange,
+                    token=token,
+                    type=type,
+                    severity=severity,
+                    all=all,
+                ),
+            ),
+        )
+
+    def timeline(
+        self,
+        *,
+        token: str,
+        cursor: str | None = None,
+        limit: int | None = None,
+        exchange: str | None = None,
+    ) -> BoardTokenTimeline:
+        """Read what happened to a token: warnings, outcomes, transfers, listings.
+
+        GET /board/token/timeline; credential: none.
+        """
+        return cast(
+            "BoardTokenTimeline",
+            self._send(
+                "GET",
+                "/board/token/timeline",
+                "none",
+                {"token": token} | given(cursor=cursor, limit=limit, exchange=exchange),
             ),
         )
 
@@ -4602,6 +5323,96 @@ class RecordsCalls(Calls):
         )
 
 
+class ReportsCalls(Calls):
+    """The calls reports.* of the catalogue."""
+
+    def order(
+        self,
+        *,
+        exchange: str,
+        symbol: str,
+        lang: Literal["en", "ko"] | None = None,
+        version: Literal["v1", "v2"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> ReportsReportEntry:
+        """Order a pair's report; of the same two hours it is the one that there is.
+
+        POST /reports/pair_pdf; credential: key.
+        """
+        return cast(
+            "ReportsReportEntry",
+            self._send(
+                "POST",
+                "/reports/pair_pdf",
+                "key",
+                {"exchange": exchange, "symbol": symbol} | given(lang=lang, version=version),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def list(
+        self, *, exchange: str, symbol: str, cursor: str | None = None, limit: int | None = None
+    ) -> ReportsReportPage:
+        """List the reports of a pair that you ordered, the newest first.
+
+        GET /reports; credential: key.
+        """
+        return cast(
+            "ReportsReportPage",
+            self._send(
+                "GET",
+                "/reports",
+                "key",
+                {"exchange": exchange, "symbol": symbol} | given(cursor=cursor, limit=limit),
+            ),
+        )
+
+    def download(self, report_id: int) -> ReportsReportEntry:
+        """Download a report that you ordered.
+
+        GET /reports/{report_id}; credential: key.
+        """
+        return cast(
+            "ReportsReportEntry",
+            self._send("GET", "/reports/{report_id}", "key", {"report_id": report_id}),
+        )
+
+
+class ResearchCalls(Calls):
+    """The calls research.* of the catalogue."""
+
+    def read(self, exchange: str, symbol: str, *, days: int | None = None) -> ResearchResearchPair:
+        """Read the research of a priority target of yours, 1 to 90 days.
+
+        GET /agent/research/{exchange}/{symbol}; credential: key.
+        """
+        return cast(
+            "ResearchResearchPair",
+            self._send(
+                "GET",
+                "/agent/research/{exchange}/{symbol}",
+                "key",
+                {"exchange": exchange, "symbol": symbol} | given(days=days),
+            ),
+        )
+
+    def pair(self, *, exchange: str, symbol: str, days: int | None = None) -> ResearchResearchPair:
+        """Read the same, with exchange and symbol in the query.
+
+        GET /research/pair; credential: key.
+        """
+        return cast(
+            "ResearchResearchPair",
+            self._send(
+                "GET",
+                "/research/pair",
+                "key",
+                {"exchange": exchange, "symbol": symbol} | given(days=days),
+            ),
+        )
+
+
 class RoomsCalls(Calls):
     """The calls rooms.* of the catalogue."""
 
@@ -4762,6 +5573,64 @@ class SafetyCalls(Calls):
         """
         return cast(
             "SafetyCase", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id})
+        )
+
+
+class StatsCalls(Calls):
+    """The calls stats.* of the catalogue."""
+
+    def summary(self) -> StatsStatsSummary:
+        """Read what is covered: exchanges with their state and lag, listings, assets.
+
+        GET /stats/summary; credential: none.
+        """
+        return cast("StatsStatsSummary", self._send("GET", "/stats/summary", "none", {}))
+
+    def watchlist(self, *, percent: int | None = None) -> StatsCriticalWatchlist:
+        """List the tokens with the lowest liquidity grades.
+
+        GET /stats/critical_watchlist; credential: none.
+        """
+        return cast(
+            "StatsCriticalWatchlist",
+            self._send("GET", "/stats/critical_watchlist", "none", given(percent=percent)),
+        )
+
+    def arbitrage(
+        self, *, actionable: bool | None = None, limit: int | None = None
+    ) -> StatsArbSnapshotBody:
+        """List gaps between two exchanges, net of fees, the best first.
+
+        GET /stats/arbitrage_snapshot; credential: none.
+        """
+        return cast(
+            "StatsArbSnapshotBody",
+            self._send(
+                "GET",
+                "/stats/arbitrage_snapshot",
+                "none",
+                given(actionable=actionable, limit=limit),
+            ),
+        )
+
+    def arb_reel(self, *, cursor: str | None = None, limit: int | None = None) -> StatsArbReel:
+        """Page through changes of gaps, the newest first.
+
+        GET /stats/arb_reel; credential: none.
+        """
+        return cast(
+            "StatsArbReel",
+            self._send("GET", "/stats/arb_reel", "none", given(cursor=cursor, limit=limit)),
+        )
+
+    def arbitrage_pro(self, *, limit: int | None = None) -> StatsArbSnapshotPro:
+        """List spreads over three exchanges and more, with legs and best size; Tier 2.
+
+        GET /stats/arbitrage_snapshot_pro; credential: key.
+        """
+        return cast(
+            "StatsArbSnapshotPro",
+            self._send("GET", "/stats/arbitrage_snapshot_pro", "key", given(limit=limit)),
         )
 
 
@@ -5003,6 +5872,61 @@ class TasksCalls(Calls):
         )
 
 
+class TokensCalls(Calls):
+    """The calls tokens.* of the catalogue."""
+
+    def search(
+        self, *, q: str, limit: int | None = None, offset: int | None = None
+    ) -> TokensFoundTokens:
+        """Find listings by how their symbols begin, over all exchanges.
+
+        GET /tokens/search; credential: none.
+        """
+        return cast(
+            "TokensFoundTokens",
+            self._send(
+                "GET", "/tokens/search", "none", {"q": q} | given(limit=limit, offset=offset)
+            ),
+        )
+
+    def read(self, token_id: str) -> TokensTokenDetail:
+        """Read all that is known of a listing: grade with its parts, book, venues, identity, transfers, warnings.
+
+        GET /tokens/{token_id}; credential: none.
+        """
+        return cast(
+            "TokensTokenDetail",
+            self._send("GET", "/tokens/{token_id}", "none", {"token_id": token_id}),
+        )
+
+    def price(self, token_id: str) -> TokensTokenPrice:
+        """Read a listing's price, and how old it is.
+
+        GET /tokens/{token_id}/price; credential: none.
+        """
+        return cast(
+            "TokensTokenPrice",
+            self._send("GET", "/tokens/{token_id}/price", "none", {"token_id": token_id}),
+        )
+
+    def price_stats(
+        self, token_id: str, *, days: int | None = None, series: bool | None = None
+    ) -> TokensTokenPriceStats:
+        """Read a listing's price, spread and depth over up to 90 days.
+
+        GET /tokens/{token_id}/price/stats; credential: none.
+        """
+        return cast(
+            "TokensTokenPriceStats",
+            self._send(
+                "GET",
+                "/tokens/{token_id}/price/stats",
+                "none",
+                {"token_id": token_id} | given(days=days, series=series),
+            ),
+        )
+
+
 class TransfersCalls(Calls):
     """The calls transfers.* of the catalogue."""
 
@@ -5054,6 +5978,7 @@ class Areas:
 
     def __init__(self, send: Send, follow: Follow) -> None:
         self.agents = AgentsCalls(send, follow)
+        self.board = BoardCalls(send, follow)
         self.credits = CreditsCalls(send, follow)
         self.custody = CustodyCalls(send, follow)
         self.discovery = DiscoveryCalls(send, follow)
@@ -5068,9 +5993,13 @@ class Areas:
         self.playbooks = PlaybooksCalls(send, follow)
         self.queue = QueueCalls(send, follow)
         self.records = RecordsCalls(send, follow)
+        self.reports = ReportsCalls(send, follow)
+        self.research = ResearchCalls(send, follow)
         self.rooms = RoomsCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.stats = StatsCalls(send, follow)
         self.subscriptions = SubscriptionsCalls(send, follow)
         self.targets = TargetsCalls(send, follow)
         self.tasks = TasksCalls(send, follow)
+        self.tokens = TokensCalls(send, follow)
         self.transfers = TransfersCalls(send, follow)

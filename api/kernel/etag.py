@@ -19,6 +19,7 @@ from api.kernel.credentials import KEY_HEADER, Credentials
 from api.kernel.operation import Operation
 
 NOT_MODIFIED = 304
+ETAG = "ETag"
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
@@ -36,8 +37,13 @@ def kept(
         tag, operation.max_age_s, is_public=credentials.key is None and credentials.bearer is None
     )
     answer.headers.update(headers)
+    return not_modified(answer, tag, if_none_match) or answer
+
+
+def not_modified(answer: Response, tag: str, if_none_match: str | None) -> Response | None:
+    """The 304 that stands for an answer with this tag; None: whoever asks has another one."""
     if if_none_match is None or not _names(if_none_match, tag):
-        return answer
+        return None
     same = {
         name: value
         for name, value in answer.headers.items()
@@ -52,7 +58,7 @@ def etag_of(body: bytes) -> str:
 
 def _headers(tag: str, max_age_s: int, *, is_public: bool) -> Mapping[str, str]:
     control = f"public, max-age={max_age_s}" if is_public else "private, no-cache"
-    return {"ETag": tag, "Cache-Control": control, "Vary": f"{KEY_HEADER}, Authorization"}
+    return {ETAG: tag, "Cache-Control": control, "Vary": f"{KEY_HEADER}, Authorization"}
 
 
 def _names(if_none_match: str, tag: str) -> bool:

@@ -36,6 +36,7 @@ from api.kernel.credentials import KEY_HEADER, Credentials, sent
 from api.kernel.etag import kept
 from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
+from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
@@ -99,26 +100,33 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     paths = sorted(
         by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")]
     )
+    answers = KeptAnswers()
     return [
-        Route(route_path(path), _endpoint(by_path[path], deps), methods=list(by_path[path]))
+        Route(
+            route_path(path), _endpoint(by_path[path], deps, answers), methods=list(by_path[path])
+        )
         for path in paths
     ]
 
 
-def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
+def _endpoint(by_method: Mapping[str, Operation], deps: Deps, answers: KeptAnswers) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
+        place = place_of(request, operation)
+        began_at = deps.clock()
+        if place is not None and (known := answers.find(place, began_at)) is not None:
+            return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
         outcome = await enter(request, operation, read, deps, payment)
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, operation, deps)
-        return kept(
-            response_of(outcome),
-            operation,
-            credentials_of(request, deps),
-            request.headers.get("if-none-match"),
-        )
+        answer = response_of(outcome)
+        sent_tag = request.headers.get("if-none-match")
+        answered = kept(answer, operation, credentials_of(request, deps), sent_tag)
+        if place is not None and outcome.status == operation.status:
+            answers.keep(place, answer, operation.max_age_s or 0, began_at)
+        return answered
 
     return endpoint
 

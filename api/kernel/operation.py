@@ -268,9 +268,7 @@ BodyT = TypeVar("BodyT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
-    """One call.
-
-    `path` has {names} that are fields of the command; {path} stands for several segments.
+    """One call. `path` has {names} that are fields of the command; {path} stands for several segments.
 
     `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the
     kernel refuses follows from the operation (api.kernel.reasons). A reason that an answer names
@@ -287,8 +285,8 @@ class Operation:
     gets again for a while. `body_is_secret`: nobody but the caller can send its body, which holds a
     secret or a signature; without it a caller without credential is told by its network address.
     `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone
-    may keep an answer that no credential was sent for; None: not at all. `more`: what the summary
-    has no room for, in OpenAPI.
+    may keep an answer that no credential was sent for; None: not at all. `keeps`: we do too
+    (kept_answers.py). `more`: what the summary has no room for, in OpenAPI.
     `in_turn`: calls of one network address are served one by one, since they wait for one lock.
     """
 
@@ -314,6 +312,7 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     max_age_s: int | None = None
+    keeps: bool = False
     tool: Tool | None = None
     more: str | None = None
     refuses: tuple[str, ...] = ()

@@ -12,13 +12,12 @@ from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session
 
 from core.market.facts import Source
+from core.market.scan_tables import MarketSummary, MarketVenueState
 from core.market.tables import (
     MarketAssetState,
     MarketCount,
     MarketListingState,
     MarketNetwork,
-    MarketSummary,
-    MarketVenueState,
     MarketWarningStanding,
 )
 
@@ -108,7 +107,7 @@ def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int,
     query = select(MarketListingState.listing_id, MarketListingState.token_id).where(
         MarketListingState.listing_id.in_(listing_ids)
     )
-    return dict(session.execute(query).tuples().all())
+    return dict(session.execute(query).all())
 
 
 def is_simulated(session: Session) -> bool:

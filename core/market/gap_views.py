@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.market.tables import MarketGap, MarketGapChange, MarketSpread
+from core.market.scan_tables import MarketGap, MarketGapChange, MarketSpread
 
 
 def gaps(session: Session, *, is_actionable: bool, limit: int) -> Sequence[MarketGap]:

@@ -6,15 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
-from core.market.tables import (
-    MarketBurst,
-    MarketListingState,
-    MarketOnchain,
-    MarketRollup,
-    MarketSample,
-)
+from core.market.scan_tables import MarketBurst, MarketOnchain
+from core.market.tables import MarketListingState, MarketRollup, MarketSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +49,11 @@ def peers(session: Session, exchange: str) -> PeerFigures:
         MarketListingState.in_volume_24h_usd,
     )
     rows = session.execute(select(*columns).where(MarketListingState.exchange == exchange)).all()
-    figures = [[row[place] for row in rows if row[place] is not None] for place in range(4)]
-    return PeerFigures(*figures)
+
+    def known(place: int) -> Sequence[float]:
+        return [value for row in rows if (value := row[place]) is not None]
+
+    return PeerFigures(known(0), known(1), known(2), known(3))
 
 
 def bursts(session: Session, listing_id: int, since: datetime, limit: int) -> Sequence[Any]:
@@ -71,7 +70,7 @@ def onchain(session: Session, asset_id: int, limit: int) -> Sequence[MarketOncha
     query = (
         select(MarketOnchain)
         .where(MarketOnchain.asset_id == asset_id)
-        .distinct(MarketOnchain.chain)
+        .ext(distinct_on(MarketOnchain.chain))
         .order_by(MarketOnchain.chain, MarketOnchain.day.desc())
     )
     return session.scalars(query.limit(limit)).all()

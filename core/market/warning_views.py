@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from core.market.scan_tables import MarketWci
 from core.market.tables import (
     MarketListing,
     MarketNotice,
@@ -16,13 +17,13 @@ from core.market.tables import (
     MarketTransferEvent,
     MarketWarning,
     MarketWarningStanding,
-    MarketWci,
 )
 
 
 class TimelineKind(StrEnum):
     WARNING_ISSUED = "warning_issued"
     WARNING_CLEARED = "warning_cleared"
+    WARNING_REOPENED = "warning_reopened"
     OUTCOME = "outcome"
     TRANSFER = "transfer"
     LISTED = "listed"
@@ -80,11 +81,16 @@ def issued_warnings(
     if before is not None:
         query = query.where(MarketWarning.seq < before)
     rows = session.scalars(query.order_by(MarketWarning.seq.desc()).limit(limit)).all()
-    cleared = select(MarketWarning.clears_seq, MarketWarning.at).where(
-        MarketWarning.clears_seq.in_([row.seq for row in rows])
+    seqs = [row.seq for row in rows]
+    cleared = (
+        select(MarketWarning.clears_seq, MarketWarning.at)
+        .where(MarketWarning.clears_seq.in_(seqs))
+        .order_by(MarketWarning.seq)
     )
     ended = {row.clears_seq: row.at for row in session.execute(cleared)}
-    return [(row, ended.get(row.seq)) for row in rows]
+    standing = select(MarketWarningStanding.seq).where(MarketWarningStanding.seq.in_(seqs))
+    is_open = set(session.scalars(standing))
+    return [(row, None if row.seq in is_open else ended.get(row.seq)) for row in rows]
 
 
 def newest_statistics(session: Session) -> Sequence[MarketWci]:
@@ -134,7 +140,7 @@ def _warnings(
         query = query.where(MarketWarning.exchange == exchange)
     if until is not None:
         query = query.where(MarketWarning.at <= until)
-    ordered = query.order_by(MarketWarning.at.desc(), MarketWarning.seq.desc()).limit(limit)
+    ordered = query.order_by(MarketWarning.seq.desc()).limit(limit)  # of their times too
     return [
         TimelineRow(
             at=row.at,

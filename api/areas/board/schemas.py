@@ -28,7 +28,7 @@ class BoardQuery(Command):
     offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
 
 
-class Board(AnswerBody):
+class BoardPage(AnswerBody):
     """Listings by volume, the largest first."""
 
     rows: list[BoardRow]
@@ -121,7 +121,15 @@ class TimelineEntry(AnswerBody):
     """What is not of its kind is null."""
 
     at: str
-    kind: Literal["warning_issued", "warning_cleared", "outcome", "transfer", "listed", "delisted"]
+    kind: Literal[
+        "warning_issued",
+        "warning_cleared",
+        "warning_reopened",
+        "outcome",
+        "transfer",
+        "listed",
+        "delisted",
+    ]
     exchange: str
     exchange_code: str
     type: str | None = Field(description="of a warning or an outcome")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from api.areas.board.schemas import (
-    Board,
+    BoardPage,
     BoardQuery,
     BoardWarnings,
     CrisisWarning,
@@ -34,7 +34,8 @@ from core.market import board_views, warning_views
 from core.market.rules import wci_figures
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
-from core.market.tables import MarketWarning, MarketWarningStanding, MarketWci
+from core.market.scan_tables import MarketWci
+from core.market.tables import MarketWarning, MarketWarningStanding
 from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
 
@@ -46,7 +47,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[Board]:
+def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[BoardPage]:
     """A page of the board. Errors: InvalidParameterError."""
     exchange = exchange_or_none(command.exchange)
     prefix = None if command.q is None else symbol_prefix(command.q)
@@ -54,7 +55,7 @@ def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[Board]:
     shown = found[: command.limit]
     is_whole = exchange is None and prefix is None
     return Answer(
-        Board(
+        BoardPage(
             rows=rows_of(call, shown),
             limit=command.limit,
             offset=command.offset,
@@ -74,6 +75,7 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
         command.type,
         command.severity,
     )
+    listed: list[tuple[MarketWarning | MarketWarningStanding, datetime, datetime | None]]
     if command.all:
         issued = warning_views.issued_warnings(call.db, chosen, page.before, page.limit + 1)
         shown, next_cursor = page.cut(issued, lambda one: one[0].seq)

@@ -1,7 +1,7 @@
 """The operations of the area stats: figures over all exchanges, and gaps between them."""
 
 from api.areas.stats import schemas, service
-from api.kernel.auth import ANYBODY
+from api.kernel.auth import ANYBODY, BY_KEY
 from api.kernel.operation import Area, NoInput, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -19,8 +19,8 @@ AREA = Area(
             command=NoInput,
             answer=schemas.StatsSummary,
             handler=service.summary,
-            block=False,
             max_age_s=SUMMARY_KEPT_S,
+            keeps=True,
             tool=Tool("get_stats", "Read coverage", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -31,8 +31,8 @@ AREA = Area(
             command=schemas.WatchlistQuery,
             answer=schemas.CriticalWatchlist,
             handler=service.watchlist,
-            block=False,
             max_age_s=WATCHLIST_KEPT_S,
+            keeps=True,
         ),
         Read(
             key="stats.arbitrage",
@@ -42,8 +42,8 @@ AREA = Area(
             command=schemas.GapsQuery,
             answer=schemas.ArbSnapshotBody,
             handler=service.arbitrage,
-            block=False,
             max_age_s=GAPS_KEPT_S,
+            keeps=True,
         ),
         Read(
             key="stats.arb_reel",
@@ -53,8 +53,19 @@ AREA = Area(
             command=schemas.ReelQuery,
             answer=schemas.ArbReel,
             handler=service.reel,
-            block=False,
             max_age_s=GAPS_KEPT_S,
+            keeps=True,
+        ),
+        Read(
+            key="stats.arbitrage_pro",
+            path="/stats/arbitrage_snapshot_pro",
+            auth=BY_KEY,
+            scope="read",
+            summary="List spreads over three exchanges and more, with legs and best size; Tier 2.",
+            command=schemas.SpreadsQuery,
+            answer=schemas.ArbSnapshotPro,
+            handler=service.arbitrage_pro,
+            refuses=("tier_required",),
         ),
     ),
     capabilities=("market_statistics",),

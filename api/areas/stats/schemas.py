@@ -130,13 +130,25 @@ class ArbReel(AnswerBody):
     simulated: Literal[True] | None = None
 
 
+class ArbLegBody(AnswerBody):
+    """All that is bought at one exchange to be sold at one other."""
+
+    buy_exchange: str
+    sell_exchange: str
+    base: Figure
+    buy_usd: Figure
+    sell_usd: Figure
+    profit_usd: Figure = Field(description="after both fees and the withdrawal; null: unknown")
+    transfer: str
+
+
 class ArbSpread(AnswerBody):
     token: str
     venues: int
     dispersion: Figure = Field(description="highest mid less lowest, by the median")
     size_usd: Figure = Field(description="up to where the next unit earns nothing")
     profit_usd: Figure
-    legs: list[dict[str, Any]]
+    legs: list[ArbLegBody]
     actionable: bool
     observed_at: str
 

@@ -6,25 +6,32 @@ from typing import Any
 from api.areas.stats.schemas import (
     MOST_WATCHED,
     ArbGap,
+    ArbLegBody,
     ArbReel,
     ArbSnapshotBody,
+    ArbSnapshotPro,
+    ArbSpread,
     CriticalWatchlist,
     GapsQuery,
     ReelChange,
     ReelQuery,
+    SpreadsQuery,
     StatsSummary,
     VenueCoverage,
     WatchedToken,
     WatchlistQuery,
 )
 from api.kernel.board_row import as_letter, exchange_code, simulated
-from api.kernel.caller import Nobody
+from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
+from api.kernel.tiers import require_tier
 from core.market import board_views, gap_views
 from core.market.rules.grade import GRADE_VERSION
 from core.market.rules.wci import VERSION
-from core.market.tables import MarketAssetState, MarketGap, MarketVenueState
+from core.market.scan_tables import MarketGap, MarketVenueState
+from core.market.tables import MarketAssetState
+from core.subscriptions.rules import Tier
 from core.times import instant_text, instant_text_or_none
 
 
@@ -81,6 +88,38 @@ def reel(call: ReadCall, caller: Nobody, command: ReelQuery) -> Answer[ArbReel]:
         for one in shown
     ]
     return Answer(ArbReel(changes=changes, next_cursor=next_cursor, **_simulated(call)))
+
+
+def arbitrage_pro(
+    call: ReadCall, caller: AgentCaller, command: SpreadsQuery
+) -> Answer[ArbSnapshotPro]:
+    """Errors: Refusal tier_required."""
+    require_tier(call, caller, Tier.TIER_2, "The snapshot of three exchanges and more")
+    spreads = [
+        ArbSpread(
+            token=one.token,
+            venues=one.venues,
+            dispersion=one.dispersion,
+            size_usd=one.size_usd,
+            profit_usd=one.profit_usd,
+            legs=[
+                ArbLegBody(
+                    buy_exchange=leg["buy_at"],
+                    sell_exchange=leg["sell_at"],
+                    base=leg["base"],
+                    buy_usd=leg["buy_usd"],
+                    sell_usd=leg["sell_usd"],
+                    profit_usd=leg["profit_usd"],
+                    transfer=leg["gate"],
+                )
+                for leg in one.legs
+            ],
+            actionable=one.is_actionable,
+            observed_at=instant_text(one.observed_at),
+        )
+        for one in gap_views.spreads(call.db, command.limit)
+    ]
+    return Answer(ArbSnapshotPro(spreads=spreads, **_simulated(call)))
 
 
 def _simulated(call: ReadCall) -> Mapping[str, Any]:

@@ -161,8 +161,7 @@ class ShownContract(AnswerBody):
 class IdentityNode(AnswerBody):
     """What is one asset by its contracts."""
 
-    id: str
-    keys: list[str]
+    id: str = Field(description="its smallest contract: chain:address")
     coins: list[str] = Field(description="exchange:ticker there")
 
 

@@ -41,12 +41,8 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
-from core.market.tables import (
-    MarketAssetState,
-    MarketGap,
-    MarketListingState,
-    MarketNetwork,
-)
+from core.market.scan_tables import MarketGap
+from core.market.tables import MarketAssetState, MarketListingState, MarketNetwork
 from core.times import instant_text, instant_text_or_none
 
 MOST_VENUES: Final = 50
@@ -244,7 +240,16 @@ def _asset(asset: MarketAssetState) -> TokenAsset:
         exchanges=list(asset.exchanges),
         contracts=[ShownContract(**one) for one in asset.contracts],
         groups=[IdentityNode(**one) for one in asset.groups],
-        links=[IdentityEdge(**one) for one in asset.links],
+        links=[
+            IdentityEdge(
+                one=link["one"],
+                other=link["other"],
+                exchanges=link["exchanges"],
+                weak=link["is_weak"],
+                refused=link["is_refused"],
+            )
+            for link in asset.links
+        ],
     )
 
 

@@ -10,22 +10,7 @@ import { createChart, createSeriesMarkers, LineSeries } from "../vendor/charts.j
  * @returns {() => void} takes it away
  */
 export function drawWorth(box, { points, markers, mandate }) {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  const chart = createChart(box, {
-    autoSize: true,
-    layout: {
-      background: { color: "transparent" },
-      textColor: colour("--ink-2"),
-      fontFamily: style.fontFamily,
-      attributionLogo: false,
-    },
-    grid: { vertLines: { visible: false }, horzLines: { color: colour("--line") } },
-    rightPriceScale: { borderVisible: false },
-    timeScale: { borderVisible: false, timeVisible: true },
-    handleScroll: { vertTouchDrag: false },
-    handleScale: { mouseWheel: false },
-  });
+  const { chart, of: colour } = chartIn(box);
   const line = chart.addSeries(LineSeries, {
     color: colour("--ink"),
     lineWidth: 2,
@@ -75,6 +60,49 @@ export function drawWorth(box, { points, markers, mandate }) {
   );
   chart.timeScale().fitContent();
   return () => chart.remove();
+}
+
+/**
+ * One line of figures of a market.
+ * @param {HTMLElement} box
+ * @param {readonly {at: string, value: number}[]} points in the order of time
+ * @param {string} colour the name of a token of tokens.css
+ * @returns {() => void} takes it away
+ */
+export function drawSeries(box, points, colour) {
+  const { chart, of } = chartIn(box);
+  const most = Math.max(...points.map((one) => Math.abs(one.value)));
+  const precision = most >= 100 ? 2 : Math.min(8, 3 - Math.floor(Math.log10(most || 1)) + 2);
+  const line = chart.addSeries(LineSeries, {
+    color: of(colour),
+    lineWidth: 2,
+    priceLineVisible: false,
+    priceFormat: { type: "price", precision, minMove: 10 ** -precision },
+  });
+  line.setData(/** @type {any} */ (points.map(({ at, value }) => ({ time: seconds(at), value }))));
+  chart.timeScale().fitContent();
+  return () => chart.remove();
+}
+
+/** An empty chart in the page's colours. @param {HTMLElement} box */
+function chartIn(box) {
+  const style = getComputedStyle(document.documentElement);
+  const of = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  const chart = createChart(box, {
+    autoSize: true,
+    layout: {
+      background: { color: "transparent" },
+      textColor: of("--ink-2"),
+      fontFamily: style.fontFamily,
+      attributionLogo: false,
+    },
+    grid: { vertLines: { visible: false }, horzLines: { color: of("--line") } },
+    rightPriceScale: { borderVisible: false },
+    timeScale: { borderVisible: false, timeVisible: true },
+    handleScroll: { vertTouchDrag: false },
+    handleScale: { mouseWheel: false },
+  });
+  return { chart, of };
 }
 
 /** @param {string} at */

@@ -36,6 +36,8 @@ const PAGES = {
   new: { load: () => import("../pages/new_mandate.js") },
   agents: { load: () => import("../pages/agents.js"), label: "Agents", isPublic: true },
   gallery: { load: () => import("../pages/gallery.js"), label: "Gallery", isPublic: true },
+  board: { load: () => import("../pages/board.js"), label: "Board", isPublic: true },
+  token: { load: () => import("../pages/token.js"), isPublic: true },
   earn: { load: () => import("../pages/earn.js"), label: "Earn", isPublic: true },
   tasks: { load: () => import("../pages/tasks.js"), label: "Tasks", isPublic: true },
   rooms: { load: () => import("../pages/rooms.js"), label: "Rooms", isPublic: true },
@@ -161,7 +163,7 @@ function Rail({ current }) {
     <a class="brand" href=${link("mandates")}><${Mark} />Mandate Wallet</a>
     ${items.map(
       ([name, page]) =>
-        html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") ? "page" : undefined}>${page.label}</a>`,
+        html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") || (name === "board" && current === "token") ? "page" : undefined}>${page.label}</a>`,
     )}
     <span class="spacer"></span>
     <a class="item" href="/exit.html">Exit</a>

@@ -1,0 +1,133 @@
+"""Commands and answers of research (docs/board.md#research)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.kernel.board_row import Figure
+from api.kernel.fields import WHOLE
+from api.kernel.operation import AnswerBody, Command
+
+DEFAULT_DAYS, MOST_DAYS = 21, 90
+
+Days = Annotated[int, Field(ge=1, le=MOST_DAYS), WHOLE]
+
+
+class ResearchPath(Command):
+    exchange: str
+    symbol: str = Field(description="<BASE>_<QUOTE>")
+    days: Days = DEFAULT_DAYS
+
+
+class ResearchQuery(Command):
+    exchange: str
+    symbol: str = Field(description="<BASE>/<QUOTE>")
+    days: Days = DEFAULT_DAYS
+
+
+class ResearchMeta(AnswerBody):
+    version: Literal["research_v1"]
+    token_id: str
+    token: str
+    exchange: str
+    symbol: str
+    days: int
+    since: str
+    until: str
+    bucket_s: int
+    usd_per_quote: Figure
+    target_state: str
+    source: str
+
+
+class KpiBucket(AnswerBody):
+    """Two hours from `at` on; null: not known in any sample of them."""
+
+    at: str
+    n: int = Field(description="samples that were measured")
+    open: Figure = Field(description="of the mid, in the quote currency")
+    high: Figure
+    low: Figure
+    close: Figure
+    spread_p5_bps: Figure
+    spread_p50_bps: Figure
+    spread_p95_bps: Figure
+    depth_1_usd: Figure = Field(description="the median of the smaller side within 1 %")
+    depth_2_usd: Figure
+    slip_1k_bps: Figure
+    slip_10k_bps: Figure
+    volume_24h_usd: Figure
+    rv: Figure = Field(description="root of the sum of squared log returns")
+    deposit_open_share: Figure = Field(description="of the samples that know it; 0 to 1")
+    withdraw_open_share: Figure
+    coverage: Figure
+
+
+class PercentileOf(AnswerBody):
+    """Of the newest value, 0 to 100; null: nothing to compare with."""
+
+    value: Figure
+    own: Figure = Field(description="among this pair's own values of the window")
+    peers: Figure = Field(description="among the pairs of its exchange now")
+    peers_n: int
+
+
+class Percentiles(AnswerBody):
+    spread_bps: PercentileOf
+    depth_2_usd: PercentileOf
+    slip_10k_bps: PercentileOf
+    volume_24h_usd: PercentileOf
+
+
+class Microburst(AnswerBody):
+    """A minute at 1 Hz after something unusual."""
+
+    trigger: str
+    began_at: str
+    ended_at: str
+    samples: int
+    max_move_bps: Figure
+    max_spread_bps: Figure
+    min_depth_usd: Figure
+    recovery_s: Figure = Field(description="null: not within the capture")
+
+
+class Microbursts(AnswerBody):
+    captures: list[Microburst] = Field(description="the newest 50 of the window")
+    quota_per_day: int = Field(description="microburst_hf_captures of your target")
+    used_today: int
+
+
+class OnchainChain(AnswerBody):
+    chain: str
+    day: str
+    supply: Figure
+    holders: int | None
+    top10_share: Figure
+    transfers_24h: int | None
+
+
+class OnchainFigures(AnswerBody):
+    chains: list[OnchainChain]
+    reason: str | None = Field(description="why there are none")
+
+
+class ResearchHealth(AnswerBody):
+    status: Literal["ok", "degraded", "stale", "no_data"]
+    expected: int = Field(description="samples, of the window")
+    received: int
+    rejected: int = Field(description="crossed, empty, stale or out of line")
+    coverage: Figure
+    gaps: int = Field(description="times of three minutes, or three looks, without a sample")
+    staleness_s: int | None
+    clock_skew_ms: int | None
+
+
+class ResearchPair(AnswerBody):
+    meta: ResearchMeta
+    kpi_2h: list[KpiBucket] = Field(description="in the order of time")
+    percentiles: Percentiles
+    microburst: Microbursts
+    onchain: OnchainFigures
+    data_health: ResearchHealth
+    simulated: Literal[True] | None = None

@@ -1,0 +1,239 @@
+"""Research of a pair (docs/board.md#research)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from api.areas.research.schemas import (
+    KpiBucket,
+    Microburst,
+    Microbursts,
+    OnchainChain,
+    OnchainFigures,
+    PercentileOf,
+    Percentiles,
+    ResearchHealth,
+    ResearchMeta,
+    ResearchPair,
+    ResearchPath,
+    ResearchQuery,
+)
+from api.kernel.board_row import simulated
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
+from core.listings.queries import find_listing
+from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
+from core.market import board_views, research_views
+from core.market.research_views import PeerFigures
+from core.market.rules.research import FeedStatus, percentiles
+from core.market.tables import MarketListingState
+from core.targets import views as targets
+from core.targets.rules import TargetLimits
+from core.targets.views import ShownTarget
+from core.times import instant_text
+
+BUCKET: Final = timedelta(hours=2)
+BUCKET_S: Final = 7_200
+MOST_BURSTS: Final = 50
+MOST_CHAINS: Final = 20
+STALE_AFTER: Final = timedelta(minutes=3)
+LEAST_COVERAGE, MOST_REJECTED, MOST_SKEW_MS = 0.8, 0.05, 5_000
+NO_ONCHAIN: Final = "no_source"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    state: MarketListingState
+    target: ShownTarget
+    since: datetime
+    days: int
+
+
+def read(call: ReadCall, caller: AgentCaller, command: ResearchPath) -> Answer[ResearchPair]:
+    """Errors: InvalidParameterError; Refusal not_found, target_required."""
+    symbol = symbol_in_path("symbol", command.symbol)
+    return _research(call, caller, command.exchange, symbol, command.days)
+
+
+def read_pair(call: ReadCall, caller: AgentCaller, command: ResearchQuery) -> Answer[ResearchPair]:
+    """Errors: InvalidParameterError; Refusal not_found, target_required."""
+    symbol = symbol_in_body("symbol", command.symbol)
+    return _research(call, caller, command.exchange, symbol, command.days)
+
+
+def _research(
+    call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int
+) -> Answer[ResearchPair]:
+    pair = _pair(call, caller, exchange_of("exchange", exchange).id, symbol, days)
+    rows = research_views.rollups(call.db, pair.state.listing_id, pair.since)
+    peers = research_views.peers(call.db, pair.state.exchange)
+    return Answer(
+        ResearchPair(
+            meta=_meta(call, pair),
+            kpi_2h=[_bucket(row) for row in rows],
+            percentiles=_percentiles(rows, peers),
+            microburst=_bursts(call, pair),
+            onchain=_onchain(call, pair.state.asset_id),
+            data_health=_health(rows, pair.state, call.now),
+            **simulated(pair.state.is_simulated),
+        )
+    )
+
+
+def _pair(call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int) -> _Pair:
+    """Errors: Refusal not_found, target_required."""
+    listing = find_listing(call.db, exchange, symbol)
+    if listing is None:
+        raise Refusal(
+            "not_found",
+            f"{exchange} lists no {symbol.in_body}; look the pair up on the board.",
+            next_calls=("board.rows",),
+        )
+    limits = TargetLimits.of(call.deps.limits)
+    own = targets.targets_of(call.db, caller.account_id, call.now, limits)
+    target = next((one for one in own if one.listing_id == listing.id), None)
+    if target is None:
+        raise Refusal(
+            "target_required",
+            f"{exchange} {symbol.in_body} is not a priority target of yours; add it first.",
+            next_calls=(
+                NextCall("targets.add", body={"exchange": exchange, "symbol": symbol.in_body}),
+                "targets.list",
+            ),
+        )
+    state = board_views.find_state(call.db, listing.token_id)
+    if state is None:
+        raise Refusal(
+            "not_found",
+            f"Nothing was seen of {exchange} {symbol.in_body} yet; read again in a few minutes.",
+            next_calls=("board.rows",),
+        )
+    return _Pair(state, target, call.now - timedelta(days=days), days)
+
+
+def _meta(call: ReadCall, pair: _Pair) -> ResearchMeta:
+    state = pair.state
+    return ResearchMeta(
+        version="research_v1",
+        token_id=state.token_id,
+        token=state.token,
+        exchange=state.exchange,
+        symbol=state.symbol,
+        days=pair.days,
+        since=instant_text(pair.since),
+        until=instant_text(call.now),
+        bucket_s=BUCKET_S,
+        usd_per_quote=state.usd_per_quote,
+        target_state=pair.target.state.value,
+        source=state.source,
+    )
+
+
+def _bucket(row: Any) -> KpiBucket:
+    return KpiBucket(
+        at=instant_text(row.bucket),
+        n=row.n,
+        open=row.open,
+        high=row.high,
+        low=row.low,
+        close=row.close,
+        spread_p5_bps=row.spread_p5_bps,
+        spread_p50_bps=row.spread_p50_bps,
+        spread_p95_bps=row.spread_p95_bps,
+        depth_1_usd=row.depth_1_usd,
+        depth_2_usd=row.depth_2_usd,
+        slip_1k_bps=row.slip_1k_bps,
+        slip_10k_bps=row.slip_10k_bps,
+        volume_24h_usd=row.volume_24h_usd,
+        rv=row.rv,
+        deposit_open_share=row.deposit_share,
+        withdraw_open_share=row.withdraw_share,
+        coverage=row.coverage,
+    )
+
+
+def _percentiles(rows: Sequence[Any], peers: PeerFigures) -> Percentiles:
+    return Percentiles(
+        spread_bps=_percentile(rows, "spread_p50_bps", peers.spread_bps),
+        depth_2_usd=_percentile(rows, "depth_2_usd", peers.depth_usd),
+        slip_10k_bps=_percentile(rows, "slip_10k_bps", peers.slip_10k_bps),
+        volume_24h_usd=_percentile(rows, "volume_24h_usd", peers.volume_24h_usd),
+    )
+
+
+def _percentile(rows: Sequence[Any], name: str, peers: Sequence[float]) -> PercentileOf:
+    history = [value for row in rows if (value := getattr(row, name)) is not None]
+    if not history:
+        return PercentileOf(value=None, own=None, peers=None, peers_n=len(peers))
+    ranks = percentiles(history[-1], history, peers)
+    return PercentileOf(value=history[-1], own=ranks.own, peers=ranks.peers, peers_n=len(peers))
+
+
+def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
+    found = research_views.bursts(call.db, pair.state.listing_id, pair.since, MOST_BURSTS)
+    return Microbursts(
+        captures=[
+            Microburst(
+                trigger=one.trigger,
+                began_at=instant_text(one.began_at),
+                ended_at=instant_text(one.ended_at),
+                samples=one.count,
+                max_move_bps=one.max_move_bps,
+                max_spread_bps=one.max_spread_bps,
+                min_depth_usd=one.min_depth_usd,
+                recovery_s=one.recovery_s,
+            )
+            for one in found
+        ],
+        quota_per_day=pair.target.microburst_hf_captures,
+        used_today=pair.target.captures_used,
+    )
+
+
+def _onchain(call: ReadCall, asset_id: int) -> OnchainFigures:
+    chains = [
+        OnchainChain(
+            chain=one.chain,
+            day=one.day.isoformat(),
+            supply=one.supply,
+            holders=one.holders,
+            top10_share=one.top10_share,
+            transfers_24h=one.transfers_24h,
+        )
+        for one in research_views.onchain(call.db, asset_id, MOST_CHAINS)
+    ]
+    return OnchainFigures(chains=chains, reason=None if chains else NO_ONCHAIN)
+
+
+def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> ResearchHealth:
+    """Of the two-hour rows; a window that began before the pair was listed expects none of it."""
+    expected, received = sum(row.expected for row in rows), sum(row.n for row in rows)
+    rejected = sum(row.rejected for row in rows)
+    coverage = min(received / expected, 1.0) if expected else None
+    skews = [row.skew_ms for row in rows if row.skew_ms is not None]
+    skew_ms = skews[-1] if skews else None
+    staleness = None if state.sampled_at is None else now - state.sampled_at
+    least = max(STALE_AFTER, timedelta(seconds=3 * (state.every_s or 0)))
+    if not received:
+        status = FeedStatus.NO_DATA
+    elif staleness is None or staleness >= least:
+        status = FeedStatus.STALE
+    elif (
+        (coverage is not None and coverage < LEAST_COVERAGE)
+        or rejected > MOST_REJECTED * (received + rejected)
+        or (skew_ms is not None and abs(skew_ms) > MOST_SKEW_MS)
+    ):
+        status = FeedStatus.DEGRADED
+    else:
+        status = FeedStatus.OK
+    return ResearchHealth(
+        status=status.value,
+        expected=expected,
+        received=received,
+        rejected=rejected,
+        coverage=coverage,
+        gaps=sum(row.gaps for row in rows),
+        staleness_s=None if staleness is None else max(int(staleness.total_seconds()), 0),
+        clock_skew_ms=skew_ms,
+    )

@@ -1,0 +1,111 @@
+"""Answers that this process keeps, so that what everybody asks for is read and written once.
+
+    GET /board    no credential, asked within max_age_s before    the same bytes, with their Age
+                  else                                            the pipeline, and kept from then on
+
+Laws
+- Only what anybody may read and keep (`max_age_s`) is kept, and only where the operation says
+  `keeps`; a call with a credential goes through the pipeline, which counts it.
+- An answer is as old as its Age says, so that nobody's copy outlives `max_age_s`
+  (docs/rules.md#cached-answers).
+- It is bounded: the answer that was not asked for longest goes first. The event loop alone uses it.
+Source: RFC 9111 4.2.3, 5.1.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.kernel.credentials import KEY_HEADER
+from api.kernel.etag import ETAG, not_modified
+from api.kernel.operation import Deps, Operation
+
+MOST_ANSWERS: Final = 512
+MOST_BYTES: Final = 32 * 1024 * 1024
+MOST_PLACE: Final = 256  # characters of path and query: a longer one is nobody else's
+
+log = structlog.get_logger("api")
+
+Place = tuple[str, str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """`headers`: those of the answer, but for its Age."""
+
+    body: bytes
+    headers: dict[str, str]
+    kept_at: datetime
+    max_age_s: int
+
+
+class KeptAnswers:
+    def __init__(self, most: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES) -> None:
+        self._answers: OrderedDict[Place, KeptAnswer] = OrderedDict()
+        self._most, self._most_bytes, self._bytes = most, most_bytes, 0
+
+    def find(self, place: Place, now: datetime) -> KeptAnswer | None:
+        """None: there is none, or it is too old; or younger than now, when a clock was set back."""
+        found = self._answers.get(place)
+        if found is None:
+            return None
+        if not 0 <= (now - found.kept_at).total_seconds() < found.max_age_s:
+            self._drop(place)
+            return None
+        self._answers.move_to_end(place)
+        return found
+
+    def keep(self, place: Place, answer: Response, max_age_s: int, now: datetime) -> None:
+        body = bytes(answer.body)
+        if len(body) > self._most_bytes:
+            return
+        headers = {
+            name: value for name, value in answer.headers.items() if name != "content-length"
+        }
+        self._drop(place)
+        self._answers[place] = KeptAnswer(body, headers, now, max_age_s)
+        self._bytes += len(body)
+        while len(self._answers) > self._most or self._bytes > self._most_bytes:
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, place: Place) -> None:
+        gone = self._answers.pop(place, None)
+        if gone is not None:
+            self._bytes -= len(gone.body)
+
+
+def place_of(request: Request, operation: Operation) -> Place | None:
+    """Where the answer to this call is kept; None: it is not."""
+    if not operation.keeps or KEY_HEADER in request.headers or "authorization" in request.headers:
+        return None
+    path, query = request.scope["path"], request.scope["query_string"]
+    if len(path) + len(query) > MOST_PLACE:
+        return None
+    return operation.key, path, query
+
+
+def answered_again(
+    request: Request, operation: Operation, known: KeptAnswer, deps: Deps
+) -> Response:
+    """The kept answer as it is sent, or 304 in its place; counted and logged like any call."""
+    with deps.metrics.serving(operation.key) as served:
+        age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
+        whole = Response(known.body, headers={**known.headers, **age})
+        sent_tag = request.headers.get("if-none-match")
+        answer = not_modified(whole, known.headers[ETAG.lower()], sent_tag) or whole
+        served.answered(answer.status_code, {})
+    log.info(
+        "call",
+        operation=operation.key,
+        status=answer.status_code,
+        reason=None,
+        agent_id=None,
+        request_id=request.state.request_id,
+        ms=round(served.seconds * 1000, 1),
+    )
+    return answer

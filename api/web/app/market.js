@@ -1,0 +1,120 @@
+// What the board and the pages of tokens show alike: figures of markets, grades, transfers, warnings.
+//
+// Figures of markets are numbers, never money; unknown stays a word with its reason.
+
+import { cut, words } from "./format.js";
+import { link } from "./router.js";
+import { Badge, html, Time, Unknown } from "./ui.js";
+
+/**
+ * @typedef {import("./answers.js").BoardRow} BoardRow
+ * @typedef {import("./answers.js").OpenWarning} OpenWarning
+ */
+
+/** @param {number | null | undefined} value @param {number} [digits] */
+export function figure(value, digits = 5) {
+  if (value === null || value === undefined) return null;
+  return value.toLocaleString("en-US", { maximumSignificantDigits: digits });
+}
+
+/** Dollars in few characters: 1,234,567 is "1.23 M". @param {number | null | undefined} value */
+export function dollars(value) {
+  if (value === null || value === undefined) return null;
+  return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 3 });
+}
+
+/** @param {number | null | undefined} bps */
+export function bps(bps) {
+  return bps === null || bps === undefined ? null : `${figure(bps, 3)} bps`;
+}
+
+/** A part of a whole as a percentage. @param {number | null | undefined} share */
+export function share(share) {
+  return share === null || share === undefined ? null : `${figure(share * 100, 3)} %`;
+}
+
+/** @param {{text: string | null, why?: string}} props */
+export function Known({ text, why }) {
+  return text === null ? html`<${Unknown} why=${why} />` : text;
+}
+
+const LETTER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
+  A: "settled",
+  B: "settled",
+  C: "",
+  D: "attention",
+  F: "loss",
+});
+
+/** @param {{letter: string | null, provisional?: boolean | null}} props */
+export function Letter({ letter, provisional = false }) {
+  if (letter === null) return html`<${Unknown} why="Not enough was seen of it to grade it." />`;
+  return html`<${Badge} tone=${LETTER_TONES[letter] ?? ""}>${letter}${provisional ? html` <span title="Less than a day was seen, or not all of it">provisional</span>` : null}<//>`;
+}
+
+const TRANSFER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
+  open: "settled",
+  closed: "loss",
+});
+const WHY_UNKNOWN =
+  "This exchange does not tell, or has not been asked yet; it may be open or closed.";
+
+/** @param {{name: string, state: string}} props */
+export function Transfer({ name, state }) {
+  if (state === "unknown")
+    return html`<span class="quiet" title=${WHY_UNKNOWN}>${name} unknown</span>`;
+  return html`<${Badge} tone=${TRANSFER_TONES[state] ?? ""}>${name} ${state}<//>`;
+}
+
+/** Both ways in one sign. @param {{row: BoardRow}} props */
+export function Transfers({ row: { deposit, withdraw } }) {
+  const both = `deposit ${deposit}, withdraw ${withdraw}`;
+  if (deposit === withdraw)
+    return html`<span title=${both}><${Transfer} name="" state=${deposit} /></span>`;
+  const isClosed = deposit === "closed" || withdraw === "closed";
+  return html`<span title=${both}><${Badge} tone=${isClosed ? "attention" : ""}>${deposit === "open" ? "deposit only" : withdraw === "open" ? "withdraw only" : "partly unknown"}<//></span>`;
+}
+
+const SEVERITY_TONES = /** @type {Readonly<Record<string, string>>} */ ({
+  critical: "loss",
+  warning: "attention",
+});
+
+/** The newest, and how many more. @param {{warnings: readonly OpenWarning[]}} props */
+export function Warnings({ warnings: [first, ...more] }) {
+  if (first === undefined) return html`<span class="quiet">none</span>`;
+  const rest = more.map((one) => words(one.type)).join(", ");
+  return html`<span class="row"><${Warned} one=${first} />${more.length > 0 ? html`<span class="quiet" title=${rest}>and ${more.length} more</span>` : null}</span>`;
+}
+
+/** @param {{one: {type: string | null, severity: string | null, issued_at?: string}}} props */
+export function Warned({ one }) {
+  return html`<${Badge} tone=${SEVERITY_TONES[one.severity ?? ""] ?? ""}>${words(one.type)}<//>${one.issued_at ? html`<span class="quiet"><${Time} at=${one.issued_at} /></span>` : null}`;
+}
+
+/** @param {BoardRow} row @returns {number | null} what is within 2 % of the mid on the smaller side */
+export function depthOf(row) {
+  return row.bid_2_usd === null || row.ask_2_usd === null
+    ? null
+    : Math.min(row.bid_2_usd, row.ask_2_usd);
+}
+
+/** @param {{row: BoardRow}} props a depth that the book's end cut short is at least that */
+export function Depth({ row }) {
+  const text = dollars(depthOf(row));
+  if (text === null) return html`<${Unknown} />`;
+  return row.is_truncated
+    ? html`<span title="The exchange shows no deeper book: it is at least this.">≥ ${text}</span>`
+    : text;
+}
+
+/** @param {{row: BoardRow}} props */
+export function Pair({ row }) {
+  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <${Badge}>simulated<//>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
+}
+
+/** @param {{row: {sampled_at: string | null, stale: boolean}}} props */
+export function Age({ row }) {
+  if (row.sampled_at === null) return html`<${Unknown} why="Its book was never measured." />`;
+  return html`<span class=${row.stale ? "attention" : "quiet"}>${row.stale ? "▲ " : ""}<${Time} at=${row.sampled_at} /></span>`;
+}

@@ -1,0 +1,160 @@
+// What is each token worth trading? Every listing with its grade, spread, depth, transfers and warnings.
+
+import { get } from "../app/api.js";
+import { integer, words } from "../app/format.js";
+import {
+  Age,
+  bps,
+  Depth,
+  depthOf,
+  dollars,
+  figure,
+  Known,
+  Letter,
+  Pair,
+  share,
+  Transfers,
+  Warnings,
+} from "../app/market.js";
+import { Read } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { place, setQuery } from "../app/router.js";
+import { Table } from "../app/table.js";
+import { Empty, Figure, html, Notice, PageHead } from "../app/ui.js";
+
+/**
+ * @typedef {import("../app/answers.js").BoardPage} BoardPage
+ * @typedef {import("../app/answers.js").BoardRow} BoardRow
+ * @typedef {import("../app/answers.js").StatsSummary} StatsSummary
+ * @typedef {import("../app/answers.js").BoardWarnings} BoardWarnings
+ */
+
+const MOST_ROWS = 1_000;
+const EVERY_S = 30;
+const ORDER = "ABCDF";
+
+export default function Board() {
+  const exchange = place.value.query.get("exchange");
+  const found = useResource(
+    (stop) => get("/board", { exchange, limit: MOST_ROWS }, stop),
+    [exchange],
+    { everyS: EVERY_S },
+  );
+  const coverage = useResource((stop) => get("/stats/summary", undefined, stop), [], {
+    everyS: EVERY_S,
+  });
+  const warned = useResource((stop) => get("/board/warnings", { limit: 1 }, stop), [], {
+    everyS: 60,
+  });
+  return html`<${PageHead} title="Board" lead="What exchanges trade, the largest volume first. A grade is of liquidity alone, and stands beside what it was computed from." />
+    <${Overview} coverage=${coverage.data} warned=${warned.data} />
+    <${Read} of=${found} what="the board">${(/** @type {BoardPage} */ data) => html`<${Grid} data=${data} exchange=${exchange} coverage=${coverage.data} />`}<//>`;
+}
+
+/** @param {{coverage: StatsSummary | null, warned: BoardWarnings | null}} props */
+function Overview({ coverage, warned }) {
+  const troubled = coverage?.exchanges.filter((one) => one.state !== "ok") ?? [];
+  const rate = warned?.stats.wci_b31?.headline;
+  return html`${coverage?.simulated ? html`<${Notice} title="Simulated market"><p>No exchange is watched: prices, grades and warnings are of a simulated world.</p><//>` : null}
+    ${troubled.map((one) => html`<${Notice} key=${one.exchange} tone="attention" title=${`${one.exchange} is ${one.state}`}><p>${one.reason ? `${words(one.reason)}; ` : ""}what is shown of it may be old.</p><//>`)}
+    <section class="card figures" aria-label="Coverage">
+      <${Figure} label="Listings"><${Known} text=${integer(coverage?.listings)} /><//>
+      <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
+      <${Figure} label="Exchanges" note=${troubled.length ? `${troubled.length} not ok` : "all answer"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
+      <${Figure} label="Foreseen, 90 days" note=${rate ? `${rate.hits} of ${rate.units} declared outcomes` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
+      <${Figure} label="Precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
+    </section>`;
+}
+
+/** @param {{data: BoardPage, exchange: string | null, coverage: StatsSummary | null}} props */
+function Grid({ data, exchange, coverage }) {
+  if (data.rows.length === 0 && exchange === null)
+    return html`<${Empty} title="Nothing was scanned yet"><p class="quiet">Listings appear within a minute of the scanner's start.</p><//>`;
+  const names = coverage?.exchanges.map((one) => one.exchange) ?? (exchange ? [exchange] : []);
+  return html`<${Table} name="board" label="listings" columns=${COLUMNS} rows=${data.rows} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} sort="-volume">
+      <label class="row">Exchange <select value=${exchange ?? ""} onChange=${(/** @type {import("../app/ui.js").InputOf} */ event) => setQuery({ exchange: event.currentTarget.value || null })}>
+        <option value="">all</option>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label><//>
+    ${data.next_offset === null ? null : html`<p class="quiet">The first ${integer(data.rows.length)}${data.total === null ? "" : ` of ${integer(data.total)}`} listings by volume; choose an exchange to see its others.</p>`}`;
+}
+
+/** @type {import("../app/table.js").Column<BoardRow>[]} */
+const COLUMNS = [
+  {
+    key: "symbol",
+    label: "Pair",
+    isName: true,
+    text: (row) => row.symbol,
+    sortBy: (row) => row.symbol,
+    show: (row) => html`<${Pair} row=${row} />`,
+  },
+  {
+    key: "exchange",
+    label: "At",
+    text: (row) => row.exchange,
+    sortBy: (row) => row.exchange,
+    show: (row) => html`<abbr title=${row.exchange}>${row.exchange_code}</abbr>`,
+  },
+  {
+    key: "grade",
+    label: "Grade",
+    hint: "Of liquidity: depth, spread, slippage, volume, uptime",
+    text: (row) => row.grade,
+    sortBy: (row) => (row.grade === null ? null : ORDER.indexOf(row.grade)),
+    show: (row) => html`<${Letter} letter=${row.grade} provisional=${row.provisional} />`,
+  },
+  {
+    key: "price",
+    label: "Price, USD",
+    isNumber: true,
+    text: (row) => figure(row.price_usd),
+    sortBy: (row) => row.price_usd,
+    show: (row) =>
+      html`<${Known} text=${figure(row.price_usd)} why="Its book was never measured." />`,
+  },
+  {
+    key: "spread",
+    label: "Spread",
+    isNumber: true,
+    text: (row) => bps(row.spread_bps),
+    sortBy: (row) => row.spread_bps,
+    show: (row) => html`<${Known} text=${bps(row.spread_bps)} />`,
+  },
+  {
+    key: "depth",
+    label: "Depth, USD",
+    isNumber: true,
+    hint: "Within 2 % of the mid, on the smaller side",
+    text: (row) => dollars(depthOf(row)),
+    sortBy: (row) => depthOf(row),
+    show: (row) => html`<${Depth} row=${row} />`,
+  },
+  {
+    key: "volume",
+    label: "Volume, 24 h",
+    isNumber: true,
+    text: (row) => dollars(row.volume_24h_usd),
+    sortBy: (row) => row.volume_24h_usd,
+    show: (row) => html`<${Known} text=${dollars(row.volume_24h_usd)} />`,
+  },
+  {
+    key: "transfer",
+    label: "Transfers",
+    text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
+    sortBy: (row) => `${row.deposit} ${row.withdraw}`,
+    show: (row) => html`<${Transfers} row=${row} />`,
+  },
+  {
+    key: "warnings",
+    label: "Warnings",
+    text: (row) => row.warnings.map((one) => words(one.type)).join(", "),
+    sortBy: (row) => row.warnings.length,
+    show: (row) => html`<${Warnings} warnings=${row.warnings} />`,
+  },
+  {
+    key: "age",
+    label: "Seen",
+    text: (row) => row.sampled_at,
+    sortBy: (row) => row.sampled_at,
+    show: (row) => html`<${Age} row=${row} />`,
+  },
+];

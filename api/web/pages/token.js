@@ -1,0 +1,227 @@
+// What is this token worth trading? One listing beside the others of its asset, and why its grade is what it is.
+
+import { get } from "../app/api.js";
+import { clock, cut, integer, words } from "../app/format.js";
+import {
+  Age,
+  bps,
+  Depth,
+  depthOf,
+  dollars,
+  figure,
+  Known,
+  Letter,
+  Pair,
+  share,
+  Transfer,
+  Transfers,
+  Warned,
+} from "../app/market.js";
+import { Read } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { link } from "../app/router.js";
+import { Table } from "../app/table.js";
+import { Badge, Empty, Figure, html, Notice, PageHead, Time, Unknown } from "../app/ui.js";
+import { Charts } from "./token_charts.js";
+import { Identity } from "./token_identity.js";
+import { Timeline } from "./token_timeline.js";
+
+/**
+ * @typedef {import("../app/answers.js").BoardRow} BoardRow
+ * @typedef {import("../app/answers.js").TokenDetail} TokenDetail
+ * @typedef {import("../app/answers.js").TokenBook} TokenBook
+ * @typedef {import("../app/answers.js").TokenGap} TokenGap
+ * @typedef {import("../app/answers.js").TokenNetwork} TokenNetwork
+ */
+
+const EVERY_S = 30;
+
+/** @param {{path: string[]}} props */
+export default function Token({ path: [id = ""] }) {
+  const found = useResource(
+    (stop) => get(`/tokens/${encodeURIComponent(id)}`, undefined, stop),
+    [id],
+    {
+      everyS: EVERY_S,
+    },
+  );
+  if (id === "")
+    return html`<${Empty} title="Which token?"><p class="quiet">Choose one from the board.</p><div class="row"><a class="button" href=${link("board")}>Open the board</a></div><//>`;
+  return html`<${Read} of=${found} what="the token">${(/** @type {TokenDetail} */ data) => html`<${Shown} key=${id} data=${data} />`}<//>`;
+}
+
+/** @param {{data: TokenDetail}} props */
+function Shown({ data }) {
+  const { listing, asset } = data;
+  return html`<${PageHead} title=${listing.symbol} lead=${html`At ${listing.exchange}, listed ${clock(data.listed_since)} or before`}>
+      ${listing.simulated ? html`<${Badge}>simulated<//>` : null}<a class="button" href=${link("board")}>Board</a><//>
+    ${listing.stale ? html`<${Notice} tone="attention" title="These figures are old"><p>${listing.fault ? `Its last book was not usable: ${words(listing.fault)}.` : "No book was measured for three looks."}</p><//>` : null}
+    ${asset?.identity === "collision" ? html`<${Notice} tone="loss" title="Several coins share this ticker"><p>Exchanges list different contracts as ${asset.token}; see its identity below before you compare or transfer.</p><//>` : null}
+    <section class="card figures" aria-label="Now">
+      <${Figure} label="Grade" note=${listing.score === null ? "not enough seen" : `${figure(listing.score, 3)} of 100`}><${Letter} letter=${listing.grade} provisional=${listing.provisional} /><//>
+      <${Figure} label="Price, USD" note=${html`<${Age} row=${listing} />`}><${Known} text=${figure(listing.price_usd, 6)} why="Its book was never measured." /><//>
+      <${Figure} label="Spread"><${Known} text=${bps(listing.spread_bps)} /><//>
+      <${Figure} label="Depth within 2 %, USD"><${Depth} row=${listing} /><//>
+      <${Figure} label="Volume, 24 h"><${Known} text=${dollars(listing.volume_24h_usd)} /><//>
+      <${Figure} label="Transfers"><span class="row"><${Transfer} name="deposit" state=${listing.deposit} /><${Transfer} name="withdraw" state=${listing.withdraw} /></span><//>
+    </section>
+    ${data.warnings.length === 0 ? null : html`<section class="card" aria-labelledby="open-warnings"><h2 id="open-warnings">Open warnings</h2><ul class="list">${data.warnings.map((one) => html`<li class="row"><${Warned} one=${one} /><span class="quiet">at ${one.exchange}</span></li>`)}</ul></section>`}
+    <${Charts} id=${listing.token_id} symbol=${listing.symbol} />
+    <div class="two"><${Grade} data=${data} /><${Book} book=${data.book} /></div>
+    <${Venues} data=${data} />
+    ${asset === null ? null : html`<${Identity} asset=${asset} networks=${data.networks} />`}
+    <${Networks} rows=${data.networks} />
+    <${Gaps} rows=${data.gaps} />
+    <${Timeline} token=${listing.token} />`;
+}
+
+const PARTS = /** @type {const} */ (["depth", "spread", "slippage", "volume", "uptime"]);
+
+/** @param {{data: TokenDetail}} props the letter's inputs, and what each gave */
+function Grade({ data: { grade, listing } }) {
+  const inputs = listing.grade_inputs;
+  const shown = {
+    depth: dollars(inputs.depth_usd),
+    spread: bps(inputs.spread_bps),
+    slippage: bps(inputs.slip_10k_bps),
+    volume: dollars(inputs.volume_24h_usd),
+    uptime: share(inputs.uptime),
+  };
+  return html`<section class="card" aria-labelledby="grade"><h2 id="grade">Why this grade</h2>
+    ${
+      grade.score === null
+        ? html`<p class="quiet">Not enough was seen in the last 24 hours: a grade needs six hours and half of the samples.</p>`
+        : html`<div class="table" tabindex="0"><table><thead><tr><th scope="col">Part</th><th scope="col" class="number">24 h median</th><th scope="col" class="number">Part, 0 to 1</th><th scope="col" class="number">Weight</th><th scope="col" class="number">Points</th></tr></thead>
+      <tbody>${PARTS.map((name) => {
+        const part = grade.parts[name];
+        return html`<tr><th scope="row">${name}</th><td class="number"><${Known} text=${shown[name]} /></td><td class="number"><${Known} text=${figure(part, 3)} why="Not known, so it is left out with its weight." /></td><td class="number">${figure(grade.weights[name])}</td><td class="number"><${Known} text=${part === null ? null : figure(100 * part * grade.weights[name], 3)} /></td></tr>`;
+      })}</tbody></table></div>
+      ${grade.gates.length > 0 ? html`<p>At most D: ${grade.gates.map((one) => html`<${Badge} tone="attention">${words(one)}<//> `)}</p>` : null}
+      <p class="quiet">Formula ${grade.version ?? "unknown"}; 7-day mean ${figure(grade.gpa_7d, 3) ?? "unknown"} of 4; graded <${Time} at=${grade.graded_at} />. Transfers never move it.</p>`
+    }</section>`;
+}
+
+const WITHIN = /** @type {const} */ ([
+  ["0.5 %", "bid_05_usd", "ask_05_usd"],
+  ["1 %", "bid_1_usd", "ask_1_usd"],
+  ["2 %", "bid_2_usd", "ask_2_usd"],
+]);
+const SLIPS = /** @type {const} */ ([
+  ["1,000", "slip_buy_1k_bps", "slip_sell_1k_bps"],
+  ["10,000", "slip_buy_10k_bps", "slip_sell_10k_bps"],
+]);
+
+/** @param {{book: TokenBook}} props */
+function Book({ book }) {
+  const most = Math.max(book.bid_2_usd ?? 0, book.ask_2_usd ?? 0);
+  const bar = (/** @type {number | null} */ value, /** @type {string} */ tone) =>
+    html`<meter class=${`depth ${tone}`} min="0" max=${most || 1} value=${value ?? 0} aria-hidden="true"></meter>`;
+  return html`<section class="card" aria-labelledby="book"><h2 id="book">The book</h2>
+    <div class="table" tabindex="0"><table><thead><tr><th scope="col">Within</th><th scope="col" class="number">Bids, USD</th><th scope="col"></th><th scope="col" class="number">Asks, USD</th><th scope="col"></th></tr></thead>
+      <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} /></td><td>${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} /></td><td>${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
+    <div class="table" tabindex="0"><table><thead><tr><th scope="col">To trade, USD</th><th scope="col" class="number">Buying costs</th><th scope="col" class="number">Selling costs</th></tr></thead>
+      <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The book ends before." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The book ends before." /></td></tr>`)}</tbody></table></div>
+    ${book.is_truncated ? html`<p class="quiet">The exchange shows no deeper book: depth is at least this.</p>` : null}</section>`;
+}
+
+/** @param {{data: TokenDetail}} props */
+function Venues({ data }) {
+  const own = data.listing.token_id;
+  /** @type {import("../app/table.js").Column<BoardRow>[]} */
+  const columns = [
+    {
+      key: "symbol",
+      label: "Pair",
+      isName: true,
+      text: (row) => row.symbol,
+      sortBy: (row) => row.symbol,
+      show: (row) =>
+        row.token_id === own
+          ? html`<strong>${row.symbol}</strong> <span class="quiet">this page</span>`
+          : html`<${Pair} row=${row} />`,
+    },
+    { key: "at", label: "Exchange", text: (row) => row.exchange, sortBy: (row) => row.exchange },
+    {
+      key: "grade",
+      label: "Grade",
+      text: (row) => row.grade,
+      sortBy: (row) => row.grade,
+      show: (row) => html`<${Letter} letter=${row.grade} provisional=${row.provisional} />`,
+    },
+    {
+      key: "price",
+      label: "Price, USD",
+      isNumber: true,
+      text: (row) => figure(row.price_usd, 6),
+      sortBy: (row) => row.price_usd,
+      show: (row) => html`<${Known} text=${figure(row.price_usd, 6)} />`,
+    },
+    {
+      key: "spread",
+      label: "Spread",
+      isNumber: true,
+      text: (row) => bps(row.spread_bps),
+      sortBy: (row) => row.spread_bps,
+      show: (row) => html`<${Known} text=${bps(row.spread_bps)} />`,
+    },
+    {
+      key: "depth",
+      label: "Depth, USD",
+      isNumber: true,
+      text: (row) => dollars(depthOf(row)),
+      sortBy: (row) => depthOf(row),
+      show: (row) => html`<${Depth} row=${row} />`,
+    },
+    {
+      key: "volume",
+      label: "Volume, 24 h",
+      isNumber: true,
+      text: (row) => dollars(row.volume_24h_usd),
+      sortBy: (row) => row.volume_24h_usd,
+      show: (row) => html`<${Known} text=${dollars(row.volume_24h_usd)} />`,
+    },
+    {
+      key: "transfers",
+      label: "Transfers",
+      text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
+      show: (row) => html`<${Transfers} row=${row} />`,
+    },
+    {
+      key: "seen",
+      label: "Seen",
+      text: (row) => row.sampled_at,
+      show: (row) => html`<${Age} row=${row} />`,
+    },
+  ];
+  return html`<section class="card stack" aria-labelledby="venues"><h2 id="venues">Venues side by side</h2>
+    <${Table} name="venues" label="venues" columns=${columns} rows=${data.venues} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} filter=${false} /></section>`;
+}
+
+/** @param {{rows: readonly TokenNetwork[]}} props */
+function Networks({ rows }) {
+  return html`<section class="card" aria-labelledby="networks"><h2 id="networks">Deposits and withdrawals</h2>${
+    rows.length === 0
+      ? html`<p class="quiet">No exchange that lists it tells of its networks: they are unknown, neither open nor closed.</p>`
+      : html`<div class="table" tabindex="0" role="region" aria-label="Networks"><table><thead><tr><th scope="col">Exchange</th><th scope="col">Chain</th><th scope="col">Deposits</th><th scope="col">Withdrawals</th><th scope="col">Contract</th></tr></thead>
+        <tbody>${rows.map(
+          (one) => html`<tr><td>${one.exchange}</td><td><code>${cut(one.chain, 40)}</code></td>
+          <td><${Transfer} name="" state=${one.deposit} /> <span class="quiet">since <${Time} at=${one.deposit_since} /></span></td>
+          <td><${Transfer} name="" state=${one.withdraw} /> <span class="quiet">since <${Time} at=${one.withdraw_since} /></span></td>
+          <td>${one.native ? "the chain's own coin" : one.contract ? html`<code>${cut(one.contract, 60)}</code>` : html`<${Unknown} why="The exchange does not tell." />`}</td></tr>`,
+        )}</tbody></table></div>`
+  }</section>`;
+}
+
+/** @param {{rows: readonly TokenGap[]}} props */
+function Gaps({ rows }) {
+  if (rows.length === 0) return null;
+  return html`<section class="card" aria-labelledby="gaps"><h2 id="gaps">Gaps between its venues</h2><div class="table" tabindex="0"><table>
+    <thead><tr><th scope="col">Buy at</th><th scope="col">Sell at</th><th scope="col" class="number">Gross</th><th scope="col" class="number">Net of fees, for 1,000</th><th scope="col">Transfer</th><th scope="col">Seen</th></tr></thead>
+    <tbody>${rows.map(
+      (
+        one,
+      ) => html`<tr><td>${one.buy_exchange}</td><td>${one.sell_exchange}</td><td class="number"><${Known} text=${bps(one.gross_bps)} /></td><td class="number"><${Known} text=${bps(one.net_1k_bps)} /></td>
+      <td>${one.suspect ? html`<${Badge} tone="attention">${words(one.suspect)}<//>` : html`<${Transfer} name="" state=${one.transfer} />`}${one.actionable ? html` <${Badge} tone="settled">actionable<//>` : null}</td><td class="quiet"><${Time} at=${one.observed_at} /></td></tr>`,
+    )}</tbody></table></div>
+    <p class="quiet">${integer(rows.length)} of its best.</p></section>`;
+}

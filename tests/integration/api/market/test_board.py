@@ -1,0 +1,227 @@
+"""The board over HTTP: rows in their order, filters, bounds, what is unknown."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from core.db.engine import Database
+from core.market.tables import MarketListingState
+from tests.integration.api.conftest import Clock
+from tests.integration.api.market.conftest import ReadJson
+from tests.market_rows import MarketIds
+
+BY_VOLUME = [
+    "binance_btc_usdt", "upbit_btc_krw", "kraken_btc_usd", "binance_link_usdt",
+    "bithumb_link_krw", "mexc_dust_usdt",
+]  # fmt: skip
+
+
+def ids(body: Any) -> list[str]:
+    return [row["token_id"] for row in body["rows"]]
+
+
+def row(read: ReadJson, token_id: str) -> Any:
+    return next(one for one in read("/board")["rows"] if one["token_id"] == token_id)
+
+
+def test_before_anything_was_scanned__the_board_is_empty(read: ReadJson) -> None:
+    assert read("/board") == {
+        "rows": [],
+        "limit": 200,
+        "offset": 0,
+        "next_offset": None,
+        "total": 0,
+    }
+
+
+def test_rows__come_by_volume__with_the_total(market: MarketIds, read: ReadJson) -> None:
+    board = read("/board")
+
+    assert ids(board) == BY_VOLUME
+    assert (board["total"], board["limit"], board["next_offset"]) == (6, 200, None)
+    assert board["simulated"] is True
+
+
+def test_pages__are_the_board_in_its_order(market: MarketIds, read: ReadJson) -> None:
+    found, offset = [], 0
+    while offset is not None:
+        page = read(f"/board?limit=4&offset={offset}")
+        found += ids(page)
+        offset = page["next_offset"]
+    assert found == BY_VOLUME
+
+
+def test_an_offset_past_the_end__is_an_empty_page(market: MarketIds, read: ReadJson) -> None:
+    page = read("/board?offset=6")
+    assert (page["rows"], page["next_offset"], page["total"]) == ([], None, 6)
+
+
+def test_a_graded_row__shows_the_letter_beside_its_inputs(
+    market: MarketIds, read: ReadJson
+) -> None:
+    one = row(read, "upbit_btc_krw")
+
+    assert (one["grade"], one["score"], one["provisional"]) == ("A", 88, False)
+    assert one["grade_inputs"] == {
+        "depth_usd": 200_000,
+        "spread_bps": 4,
+        "slip_10k_bps": 9,
+        "volume_24h_usd": 200_000_000,
+        "volume_30d_usd": 200_000_000,
+        "uptime": 1,
+        "hours": 24,
+        "coverage": 1,
+    }
+    assert (one["exchange_code"], one["symbol"], one["token"]) == ("UP", "BTC/KRW", "BTC")
+    assert one["price_usd"] == pytest.approx(126_000_000 / 1_395, rel=1e-7)
+    assert one["simulated"] is True
+
+
+def test_what_is_unknown__is_null_or_unknown__never_closed_or_f(
+    market: MarketIds, read: ReadJson
+) -> None:
+    one = row(read, "bithumb_link_krw")
+
+    assert (one["grade"], one["score"], one["provisional"]) == (None, None, None)
+    assert set(one["grade_inputs"].values()) == {None}
+    assert (one["deposit"], one["withdraw"]) == ("unknown", "unknown")
+    assert one["has_st_tag"] is None
+
+
+def test_a_closed_wallet__is_closed__and_an_exhausted_book_has_no_slippage(
+    market: MarketIds, read: ReadJson
+) -> None:
+    one = row(read, "mexc_dust_usdt")
+
+    assert (one["deposit"], one["withdraw"], one["status"]) == ("closed", "closed", "halted")
+    assert one["slip_10k_bps"] is None
+
+
+def test_a_row__carries_the_open_warnings_of_its_exchange(
+    market: MarketIds, read: ReadJson
+) -> None:
+    types = [one["type"] for one in row(read, "mexc_dust_usdt")["warnings"]]
+
+    assert types == ["delist_notice", "depth_collapse"]
+    assert [one["type"] for one in row(read, "upbit_btc_krw")["warnings"]] == ["transfer_halt"]
+    assert row(read, "binance_btc_usdt")["warnings"] == []
+
+
+def test_a_row__is_stale_after_three_minutes(
+    market: MarketIds, read: ReadJson, clock: Clock
+) -> None:
+    clock.pass_(seconds=180)
+    assert row(read, "binance_btc_usdt")["stale"] is False
+    clock.pass_(seconds=10)
+    assert row(read, "binance_btc_usdt")["stale"] is True
+
+
+def test_a_listing_that_was_never_measured__is_stale_without_a_price(
+    market: MarketIds, read: ReadJson, database: Database
+) -> None:
+    with database.write() as session:
+        state = session.get_one(MarketListingState, market.listings["binance_link_usdt"])
+        state.mid = state.price_usd = state.sampled_at = None
+        state.fault = "crossed"
+
+    one = row(read, "binance_link_usdt")
+    assert (one["price"], one["price_usd"], one["sampled_at"]) == (None, None, None)
+    assert (one["stale"], one["fault"]) == (True, "crossed")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("exchange=binance", ["binance_btc_usdt", "binance_link_usdt"]),
+        ("q=btc", ["binance_btc_usdt", "upbit_btc_krw", "kraken_btc_usd"]),
+        ("q=BTC/K", ["upbit_btc_krw"]),
+        ("q=btc_usd", ["binance_btc_usdt", "kraken_btc_usd"]),
+        ("q=LINK&exchange=bithumb", ["bithumb_link_krw"]),
+        ("q=%25", []),
+        ("q=%25TC", []),
+        ("q=_", []),
+        ("q=B_C", []),
+        ("q=%5C", []),
+        ("q='; drop table listing; --", []),
+        ("q=NOSUCH", []),
+    ],
+)
+def test_q_and_exchange__choose_rows__and_wildcards_are_letters(
+    market: MarketIds, read: ReadJson, query: str, found: list[str]
+) -> None:
+    board = read(f"/board?{query}")
+    assert (ids(board), board["total"]) == (found, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("limit=ten", "limit"),
+        ("offset=-1", "offset"),
+        ("offset=100001", "offset"),
+        ("q=", "q"),
+        ("q=" + "A" * 42, "q"),
+        ("exchange=Binance", "exchange"),
+        ("exchange=nowhere", "exchange"),
+        ("sort=price", "sort"),
+    ],
+)
+def test_what_is_out_of_bounds__is_refused_by_name(
+    market: MarketIds, client: TestClient, query: str, field: str
+) -> None:
+    answer = client.get(f"/board?{query}")
+    assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (400, field)
+
+
+def test_the_highest_limit__is_taken(market: MarketIds, read: ReadJson) -> None:
+    assert read("/board?limit=1000&offset=100000")["rows"] == []
+
+
+def test_an_answer_that_is_unchanged__is_not_sent_again(
+    market: MarketIds, client: TestClient, clock: Clock
+) -> None:
+    first = client.get("/board")
+    assert first.headers["cache-control"] == "public, max-age=5"
+    clock.pass_(seconds=20)
+    again = client.get("/board", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_row_that_changed__has_another_tag(
+    market: MarketIds, client: TestClient, database: Database, clock: Clock
+) -> None:
+    first = client.get("/board")
+    with database.write() as session:
+        session.get_one(MarketListingState, market.listings["upbit_btc_krw"]).mid = 1.0
+    clock.pass_(seconds=20)
+    again = client.get("/board", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 200
+    assert again.json()["rows"][1]["price"] == 1
+
+
+def test_within_max_age__everybody_gets_the_same_bytes_with_their_age(
+    market: MarketIds, client: TestClient, database: Database, clock: Clock
+) -> None:
+    first = client.get("/board?limit=3")
+    with database.write() as session:
+        session.get_one(MarketListingState, market.listings["upbit_btc_krw"]).mid = 1.0
+    clock.pass_(seconds=4)
+    again = client.get("/board?limit=3")
+
+    assert again.content == first.content
+    assert (again.headers["age"], again.headers["etag"]) == ("4", first.headers["etag"])
+    assert again.headers["cache-control"] == "public, max-age=5"
+    assert again.headers["x-request-id"] != first.headers["x-request-id"]
+    same = client.get("/board?limit=3", headers={"If-None-Match": first.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    clock.pass_(seconds=1)
+    assert client.get("/board?limit=3").json()["rows"][1]["price"] == 1
+
+
+def test_a_refusal__is_not_kept(market: MarketIds, client: TestClient) -> None:
+    first, again = (client.get("/board?limit=0") for _ in range(2))
+    assert (first.status_code, again.status_code) == (400, 400)
+    assert "age" not in again.headers

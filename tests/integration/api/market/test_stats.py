@@ -1,0 +1,133 @@
+"""Coverage, the watchlist, gaps, the reel and the snapshot of Tier 2 over HTTP."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from starlette.testclient import TestClient
+
+from core.db.engine import Database
+from core.subscriptions.tables import Subscription
+from tests.integration.api.conftest import KEY, connect, reason
+from tests.integration.api.market.conftest import ReadJson
+from tests.market_rows import ListedPair, MarketIds, add_pairs
+
+PRO = "/stats/arbitrage_snapshot_pro"
+
+
+def test_before_anything_was_scanned__coverage_is_nothing(read: ReadJson) -> None:
+    body = read("/stats/summary")
+    assert (body["listings"], body["assets"], body["exchanges"]) == (0, 0, [])
+    assert (body["figures"], body["computed_at"], body["data_source"]) == (None, None, [])
+    assert "simulated" not in body
+
+
+def test_coverage__names_each_exchange_with_state_and_what_it_cannot_tell(
+    market: MarketIds, read: ReadJson
+) -> None:
+    body = read("/stats/summary")
+
+    assert (body["listings"], body["assets"]) == (6, 3)
+    by_name = {one["exchange"]: one for one in body["exchanges"]}
+    assert (by_name["mexc"]["state"], by_name["mexc"]["reason"]) == ("down", "timeout")
+    assert by_name["upbit"]["unknowable"] == ["contracts"]
+    assert by_name["binance"]["unknowable"] == []
+    assert (body["data_source"], body["simulated"]) == (["simulated"], True)
+    assert body["grade_version"] == "grade_v1"
+
+
+def test_the_watchlist__has_the_lowest_of_the_graded__rounded_up(
+    market: MarketIds, read: ReadJson
+) -> None:
+    body = read("/stats/critical_watchlist")
+
+    assert (body["percent"], body["graded"], body["unknown"]) == (5, 3, 0)
+    assert [one["token"] for one in body["tokens"]] == ["DUST"]
+    half = read("/stats/critical_watchlist?percent=50")
+    assert [one["token"] for one in half["tokens"]] == ["DUST", "LINK"]
+
+
+def test_tokens_without_a_grade__are_counted_and_not_listed(
+    database: Database, now: datetime, read: ReadJson
+) -> None:
+    pairs = [
+        ListedPair("binance", "AAA", "USDT", 1.0, 1e6, None),
+        ListedPair("binance", "BBB", "USDT", 1.0, 1e6, "B"),
+    ]
+    with database.write() as session:
+        add_pairs(session, pairs, now)
+    body = read("/stats/critical_watchlist?percent=50")
+    assert (body["graded"], body["unknown"]) == (1, 1)
+    assert [one["token"] for one in body["tokens"]] == ["BBB"]
+
+
+@pytest.mark.parametrize("percent", ["0", "51", "x"])
+def test_a_percentage_out_of_bounds__is_refused(client: TestClient, percent: str) -> None:
+    assert client.get(f"/stats/critical_watchlist?percent={percent}").status_code == 400
+
+
+def test_gaps__come_by_what_they_earn(market: MarketIds, read: ReadJson) -> None:
+    gaps = read("/stats/arbitrage_snapshot")["gaps"]
+
+    assert [(one["buy_exchange"], one["net_1k_bps"]) for one in gaps] == [
+        ("binance", 12.25),
+        ("upbit", -60),
+    ]
+    assert (gaps[0]["gross_bps"], gaps[0]["net_10k_bps"]) == (35.5, None)
+    assert (gaps[0]["transfer"], gaps[0]["actionable"]) == ("open", True)
+    only = read("/stats/arbitrage_snapshot?actionable=1")["gaps"]
+    assert [one["buy_exchange"] for one in only] == ["binance"]
+
+
+@pytest.mark.parametrize("limit", ["0", "201"])
+def test_as_many_gaps_as_nobody_may_ask_for__are_refused(client: TestClient, limit: str) -> None:
+    assert client.get(f"/stats/arbitrage_snapshot?limit={limit}").status_code == 400
+
+
+def test_the_reel__pages_through_changes_newest_first(market: MarketIds, read: ReadJson) -> None:
+    first = read("/stats/arb_reel?limit=2")
+    second = read(f"/stats/arb_reel?limit=2&cursor={first['next_cursor']}")
+
+    assert [one["gross_bps"] for one in first["changes"] + second["changes"]] == [32, 31, 30]
+    assert (second["changes"][0]["was_bps"], second["next_cursor"]) == (None, None)
+
+
+def test_the_pro_snapshot__needs_tier_2(
+    market: MarketIds, client: TestClient, database: Database, now: datetime
+) -> None:
+    assert reason(client.get(PRO)) == (401, "auth_required")
+    made = connect(client)
+    headers = {KEY: made["api_key"]}
+    refused = client.get(PRO, headers=headers)
+    assert reason(refused) == (403, "tier_required")
+    calls = [one["path"] for one in refused.json()["service"]["next"]]
+    assert "/subscriptions/credits/subscribe" in calls
+
+    with database.write() as session:
+        session.merge(
+            Subscription(
+                account_id=made["user_id"],
+                until=now + timedelta(days=1),
+                tier_2_until=None,
+                purchases=1,
+            )
+        )
+    assert reason(client.get(PRO, headers=headers)) == (403, "tier_required")
+
+    with database.write() as session:
+        row = session.get_one(Subscription, made["user_id"])
+        row.tier_2_until = now + timedelta(days=1)
+    answer = client.get(PRO, headers=headers)
+    assert answer.status_code == 200
+    [spread] = answer.json()["spreads"]
+    assert (spread["token"], spread["venues"], spread["profit_usd"]) == ("BTC", 3, 30)
+    assert spread["legs"] == [
+        {
+            "buy_exchange": "binance",
+            "sell_exchange": "upbit",
+            "base": 0.25,
+            "buy_usd": 22_500,
+            "sell_usd": 22_530,
+            "profit_usd": 30,
+            "transfer": "open",
+        }
+    ]
