@@ -1,9 +1,9 @@
 """Notices and what they declare, kept once and decided once. Nothing here commits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -37,8 +37,19 @@ class _Base:
     is_trading: bool
 
 
-def learn_notices(session: WriteSession, found: Sequence[Notice], now: datetime) -> int:
-    """Those that are new, with what they declare of the coins that they name; how many outcomes."""
+SightingsOf: TypeAlias = Callable[[str, datetime], tuple[TagSighting, ...]]
+
+
+def learn_notices(
+    session: WriteSession,
+    found: Sequence[Notice],
+    now: datetime,
+    sightings_of: SightingsOf | None = None,
+) -> int:
+    """Those that are new, with what they declare of the coins that they name; how many outcomes.
+
+    `sightings_of`: of tags, by native base and time; None: those that scans have kept.
+    """
     if not found:
         return 0
     rows = [
@@ -66,7 +77,7 @@ def learn_notices(session: WriteSession, found: Sequence[Notice], now: datetime)
     outcomes = [
         outcome
         for row_id, exchange, notice_id in added
-        for outcome in _declared(session, by_key[exchange, notice_id], row_id, now)
+        for outcome in _declared(session, by_key[exchange, notice_id], row_id, now, sightings_of)
     ]
     return add_outcomes(session, outcomes)
 
@@ -121,12 +132,22 @@ def learn_tags(session: WriteSession, exchange: str, now: datetime) -> int:
     return add_outcomes(session, found)
 
 
-def _declared(session: Session, notice: Notice, row_id: int, now: datetime) -> Iterable[NewOutcome]:
+def _declared(
+    session: Session,
+    notice: Notice,
+    row_id: int,
+    now: datetime,
+    sightings_of: SightingsOf | None,
+) -> Iterable[NewOutcome]:
     for base in notice.native_bases:
         here = _base(session, notice.exchange, base)
         if here is None:
             continue
-        sightings = queries.tag_sightings(session, notice.exchange, base, now)
+        sightings = (
+            queries.tag_sightings(session, notice.exchange, base, now)
+            if sightings_of is None
+            else sightings_of(base, notice.published_at)
+        )
         reading = rules.read(notice, here.asset_class, here.is_trading, sightings)
         yield NewOutcome(notice.exchange, here.asset_id, reading, notice.published_at, row_id)
 
