@@ -20,7 +20,7 @@ from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
 from core.market import parts
 from core.market.copying import copy_columns, floats, integers, times
-from core.market.facts import MarketStatus, Source
+from core.market.facts import DataSource, MarketStatus
 from core.market.ledger.writer import NewWarning, PastWarning, import_history
 from core.market.rules import wci_figures
 from core.market.rules.notices import OutcomeKind
@@ -185,7 +185,7 @@ def _state(
         token=pair.base,
         symbol=f"{pair.base}/{pair.quote}",
         token_id=token_id,
-        source=Source.SIMULATED,
+        source=DataSource.SIMULATED,
         is_simulated=True,
         status=pair.status,
         asset_class="crypto",
@@ -451,7 +451,7 @@ def add_venues(session: WriteSession, exchanges: Iterable[str], now: datetime) -
         session.add(
             MarketVenueState(
                 exchange=exchange,
-                source=Source.SIMULATED,
+                source=DataSource.SIMULATED,
                 state="down" if is_down else "ok",
                 reason="timeout" if is_down else None,
                 since=now - timedelta(hours=1),

@@ -33,7 +33,7 @@ class FeedKey(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedKind:
+class DataFeedKind:
     """`fields`: name -> what it is, of each row's data. `cadence_s`: how often there is something
     new. `sample`: one row's data.
     """
@@ -55,7 +55,7 @@ _A_LISTING: Final = {
     "token": "BTC",
 }
 _FEEDS: Final = (
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.BOARD,
         title="Listings whose price, spread, depth or transfers were looked at again",
         cadence_s=60,
@@ -86,7 +86,7 @@ _FEEDS: Final = (
             "is_simulated": True,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.GRADES,
         title="Grades of listings, each hour",
         cadence_s=3_600,
@@ -107,7 +107,7 @@ _FEEDS: Final = (
             "is_simulated": True,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.WARNINGS,
         title="Crisis warnings that were issued, cleared or reopened",
         cadence_s=60,
@@ -134,7 +134,7 @@ _FEEDS: Final = (
             "row_hash": "5f" * 32,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.ARB2,
         title="Changes of gaps between two venues, seven days of them",
         cadence_s=60,
@@ -155,7 +155,7 @@ _FEEDS: Final = (
             "net_1k_bps": 12.2,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.ARB3,
         title="Opportunities over three and more venues",
         cadence_s=60,
@@ -179,7 +179,7 @@ _FEEDS: Final = (
             "legs": [],
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.TRANSFERS,
         title="Deposits and withdrawals that opened, closed or became unknown",
         cadence_s=300,
@@ -200,7 +200,7 @@ _FEEDS: Final = (
             "is_open": False,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.DESIGNATIONS,
         title="What exchanges declared of tokens: tags, cautions, delistings, suspensions",
         cadence_s=300,
@@ -219,7 +219,7 @@ _FEEDS: Final = (
             "is_genuine": True,
         },
     ),
-    FeedKind(
+    DataFeedKind(
         key=FeedKey.TIMELINE,
         title="Notices of exchanges, as they were received",
         cadence_s=300,
@@ -245,4 +245,4 @@ _FEEDS: Final = (
         },
     ),
 )
-FEEDS: Final[Mapping[str, FeedKind]] = {one.key.value: one for one in _FEEDS}
+FEEDS: Final[Mapping[str, DataFeedKind]] = {one.key.value: one for one in _FEEDS}

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from core.feeds.rules import SETTLED_AFTER, FeedKey
-from core.market.facts import Source as MarketSource
+from core.market.facts import DataSource as MarketSource
 from core.market.tables import (
     MarketAsset,
     MarketGapChange,
@@ -51,7 +51,7 @@ class FeedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedRow:
+class DataFeedRow:
     """`at`: when it was written, or declared."""
 
     place: FeedPlace
@@ -80,7 +80,7 @@ def fields_of(key: FeedKey) -> tuple[str, ...]:
 
 def page(
     session: Session, key: FeedKey, after: FeedPlace | None, limit: int, now: datetime
-) -> Sequence[FeedRow]:
+) -> Sequence[DataFeedRow]:
     """At most `limit` rows behind that place (exclusive; None: from the first that is kept)."""
     source = _SOURCES[key]
     query = _settled(source, now)
@@ -123,11 +123,11 @@ def _behind(source: _Source, after: FeedPlace) -> ColumnElement[bool]:
     return tuple_(source.at, source.id) > tuple_(literal(at), literal(after.id))
 
 
-def _row(source: _Source, row: Row[Any]) -> FeedRow:
+def _row(source: _Source, row: Row[Any]) -> DataFeedRow:
     found = dict(row._mapping)
     id_, at = found.pop("feed_id"), found.pop("feed_at")
     place = FeedPlace((at - _EPOCH) // _MICROSECOND if source.is_state else 0, id_)
-    return FeedRow(place, at, {name: _plain(value) for name, value in found.items()})
+    return DataFeedRow(place, at, {name: _plain(value) for name, value in found.items()})
 
 
 def _plain(value: Any) -> Any:

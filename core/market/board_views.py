@@ -11,7 +11,7 @@ from math import ceil
 from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session
 
-from core.market.facts import Source
+from core.market.facts import DataSource
 from core.market.scan_tables import MarketSummary, MarketVenueState
 from core.market.tables import (
     MarketAssetState,
@@ -112,7 +112,7 @@ def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int,
 
 def is_simulated(session: Session) -> bool:
     """Whether any venue that is watched is simulated."""
-    query = select(exists().where(MarketVenueState.source == Source.SIMULATED))
+    query = select(exists().where(MarketVenueState.source == DataSource.SIMULATED))
     return bool(session.scalar(query))
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class Source(StrEnum):
+class DataSource(StrEnum):
     """Where a value comes from; simulated data says so wherever it is shown."""
 
     LIVE = "live"
@@ -48,7 +48,7 @@ class NoticeScope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class VenueMarket:
     """A spot pair as a venue lists it. `native_*`: exactly as the venue writes it; base and quote:
     the tickers that this service uses (core.listings.rules.Symbol), of the native ones, never of
     names. `asset_class`: crypto, stablecoin, tokenised_equity; None: unknown.
@@ -124,7 +124,7 @@ class Candle:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class VenueNotice:
     """`id`: the venue's own, or a hash of what it said. `native_bases`: those it names."""
 
     exchange: str

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market import queries
-from core.market.facts import MarketStatus, Notice
+from core.market.facts import MarketStatus, VenueNotice
 from core.market.rules import notices as rules
 from core.market.rules.notices import NoticeReading, OutcomeKind, TagSighting
 from core.market.tables import MarketListing, MarketNotice, MarketOutcome, MarketTag
@@ -42,7 +42,7 @@ SightingsOf: TypeAlias = Callable[[str, datetime], tuple[TagSighting, ...]]
 
 def learn_notices(
     session: WriteSession,
-    found: Sequence[Notice],
+    found: Sequence[VenueNotice],
     now: datetime,
     sightings_of: SightingsOf | None = None,
 ) -> int:
@@ -134,7 +134,7 @@ def learn_tags(session: WriteSession, exchange: str, now: datetime) -> int:
 
 def _declared(
     session: Session,
-    notice: Notice,
+    notice: VenueNotice,
     row_id: int,
     now: datetime,
     sightings_of: SightingsOf | None,

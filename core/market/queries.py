@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.listings import queries as listings
 from core.listings.rules import TICKER_PATTERN, Symbol, token_id
-from core.market.facts import Market, MarketStatus, Source
+from core.market.facts import DataSource, MarketStatus, VenueMarket
 from core.market.rules.notices import TagSighting
 from core.market.tables import (
     MarketAsset,
@@ -79,11 +79,15 @@ def assets_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, in
 
 
 def learn_markets(
-    session: WriteSession, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+    session: WriteSession,
+    exchange: str,
+    markets: Sequence[VenueMarket],
+    source: DataSource,
+    now: datetime,
 ) -> MarketsLearned:
     """Bring what is known of the exchange's pairs in line with its whole list of them."""
     taken, refused = _ours(exchange, markets)
-    is_simulated = source is Source.SIMULATED
+    is_simulated = source is DataSource.SIMULATED
     symbols = [Symbol(one.base, one.quote) for one in taken.values()]
     listings.add_listings(session, exchange, symbols, is_simulated=is_simulated, now=now)
     ids = listings.ids_of(session, list(taken))
@@ -160,9 +164,11 @@ def tag_sightings(
     )
 
 
-def _ours(exchange: str, markets: Sequence[Market]) -> tuple[dict[str, Market], list[str]]:
+def _ours(
+    exchange: str, markets: Sequence[VenueMarket]
+) -> tuple[dict[str, VenueMarket], list[str]]:
     """Those whose tickers are ours, by token id, each once; and the native ids of the others."""
-    taken, refused = dict[str, Market](), list[str]()
+    taken, refused = dict[str, VenueMarket](), list[str]()
     for one in markets:
         name = token_id(exchange, one.base, one.quote)
         is_ours = _TICKER.fullmatch(one.base) and _TICKER.fullmatch(one.quote)
@@ -173,7 +179,7 @@ def _ours(exchange: str, markets: Sequence[Market]) -> tuple[dict[str, Market], 
     return taken, refused
 
 
-def _row(listing_id: int, asset_id: int, one: Market, now: datetime) -> dict[str, Any]:
+def _row(listing_id: int, asset_id: int, one: VenueMarket, now: datetime) -> dict[str, Any]:
     return {
         "listing_id": listing_id,
         "asset_id": asset_id,
@@ -241,8 +247,8 @@ def _write_listings(
 def _show(
     session: WriteSession,
     rows: Sequence[Mapping[str, Any]],
-    taken: Mapping[str, Market],
-    source: Source,
+    taken: Mapping[str, VenueMarket],
+    source: DataSource,
     now: datetime,
 ) -> None:
     """Their rows of the board."""
@@ -258,7 +264,7 @@ def _show(
             "symbol": f"{row['base']}/{row['quote']}",
             "token_id": names[row["base"], row["quote"]],
             "source": source,
-            "is_simulated": source is Source.SIMULATED,
+            "is_simulated": source is DataSource.SIMULATED,
             "status": row["status"],
             "asset_class": row["asset_class"],
             "has_st_tag": row["has_st_tag"],
@@ -295,7 +301,7 @@ def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> No
 
 
 def see_tags(
-    session: WriteSession, exchange: str, markets: Iterable[Market], now: datetime
+    session: WriteSession, exchange: str, markets: Iterable[VenueMarket], now: datetime
 ) -> None:
     """A base has the tag if one of its pairs has it."""
     has = dict[str, bool]()

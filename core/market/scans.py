@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.market.facts import Source
+from core.market.facts import DataSource
 from core.market.tables import MarketScanRun, MarketVenueState
 
 
@@ -40,7 +40,7 @@ class VenueReport:
     """How a venue answered in a minute; times are None where it was not asked or did not answer."""
 
     exchange: str
-    source: Source
+    source: DataSource
     state: VenueHealth
     reason: str | None
     lag_s: float | None

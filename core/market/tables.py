@@ -28,7 +28,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, LOG, Base, Hash32, sql_list
-from core.market.facts import MarketStatus, NoticeKind, NoticeScope, Source
+from core.market.facts import DataSource, MarketStatus, NoticeKind, NoticeScope
 from core.market.scan_tables import MarketBurst as MarketBurst
 from core.market.scan_tables import MarketGap as MarketGap
 from core.market.scan_tables import MarketGapChange as MarketGapChange
@@ -231,7 +231,7 @@ class MarketListingState(_Measured, Base):
         Index("ix_listing_state_symbol", "symbol", postgresql_ops={"symbol": "text_pattern_ops"}),
         Index("ix_listing_state_asset_id", "asset_id"),
         CheckConstraint(f"grade {LETTERS}", name="grade"),
-        CheckConstraint(f"source in {sql_list(Source)}", name="source"),
+        CheckConstraint(f"source in {sql_list(DataSource)}", name="source"),
     )
 
     listing_id: Mapped[int] = mapped_column(

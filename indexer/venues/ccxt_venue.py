@@ -27,12 +27,12 @@ from core.listings.rules import TICKER_PATTERN
 from core.market.facts import (
     Book,
     Candle,
-    Market,
+    DataSource,
     NetworkStatus,
-    Notice,
-    Source,
     Ticker,
     VenueFault,
+    VenueMarket,
+    VenueNotice,
 )
 from indexer.venues.chains import chain_of, is_own_coin
 from indexer.venues.parsing import (
@@ -71,7 +71,7 @@ from indexer.venues.reading import (
     shortened,
     time_of_ms,
 )
-from indexer.venues.transport import Transport, client_class
+from indexer.venues.transport import VenueTransport, client_class
 
 CALL_S: Final = 20.0  # a call with all its requests
 WATCH_S: Final = 90.0  # without a change: a thin book may be quiet for as long
@@ -95,19 +95,19 @@ class CcxtVenue:
     def __init__(
         self,
         exchange: str,
-        transport: Transport,
+        transport: VenueTransport,
         now: Callable[[], datetime],
         *,
-        source: Source = Source.LIVE,
+        source: DataSource = DataSource.LIVE,
         keys: VenueKeys | None = None,
     ) -> None:
         self.exchange, self.source = exchange, source
         self._quirks = QUIRKS[exchange]
         told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
         # A recording holds requests: a websocket would leave the machine.
-        self.capabilities = replace(told, websocket=source is Source.LIVE)
+        self.capabilities = replace(told, websocket=source is DataSource.LIVE)
         self._transport, self._now = transport, now
-        is_paced = source is Source.LIVE
+        is_paced = source is DataSource.LIVE
         # The key goes to the calls alone that need one.
         self._keys = keys
         self._client = _client(exchange, transport, now, self._quirks.options, None, is_paced)
@@ -117,7 +117,7 @@ class CcxtVenue:
         self._ids: dict[str, str] = {}
         self._bases: frozenset[str] = frozenset()
 
-    async def markets(self) -> Parsed[Market]:
+    async def markets(self) -> Parsed[VenueMarket]:
         fetch = getattr(self._client, self._quirks.market_method)
         found = await self._call(fetch(dict(self._quirks.market_params)))
         rows = self._listed(found, MAX_MARKETS * 4)
@@ -188,12 +188,12 @@ class CcxtVenue:
         )
         return Parsed(tuple(sorted(answer.values, key=lambda one: one.at)), answer.faults)
 
-    async def notices(self, since: datetime) -> Parsed[Notice] | None:
+    async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
         if not self.capabilities.notices:
             return None
         await self._needed()
         now = self._now()
-        values: dict[str, Notice] = {}
+        values: dict[str, VenueNotice] = {}
         faults: list[VenueFault] = []
         for wanted in self._quirks.notices:
             if wanted.call.needs_key and self._keys is None:
@@ -307,14 +307,14 @@ class CcxtVenue:
         source = row_of(row.get("info")) if self._quirks.native_keys else row
         return needed_text(source, base), needed_text(source, quote)
 
-    def _market(self, value: object) -> Market:
+    def _market(self, value: object) -> VenueMarket:
         row = row_of(value)
         info = row.get("info")
         flags = self._quirks.flags(info if isinstance(info, dict) else {})
         native_base, native_quote = self._natives(row)
         base, quote = self._ticker_of(native_base), self._ticker_of(native_quote)
         is_stable = base in STABLECOINS
-        return Market(
+        return VenueMarket(
             exchange=self.exchange,
             native_id=self._native_id(row),
             native_base=native_base,
@@ -382,7 +382,7 @@ class CcxtVenue:
             is_truncated=max(len(bids), len(asks)) >= most,
         )
 
-    def _notice(self, read: NoticeRow) -> Notice:
+    def _notice(self, read: NoticeRow) -> VenueNotice:
         title = shortened(read.title, MAX_TITLE)
         told = (
             read.id
@@ -390,7 +390,7 @@ class CcxtVenue:
                 f"{read.published_at.isoformat()}\x1f{read.title}".encode()
             ).hexdigest()
         )
-        return Notice(
+        return VenueNotice(
             exchange=self.exchange,
             id=told[:80],
             kind=read.kind or kind_of(title),
@@ -405,7 +405,7 @@ class CcxtVenue:
 
 def _client(
     name: str,
-    transport: Transport,
+    transport: VenueTransport,
     now: Callable[[], datetime],
     options: Mapping[str, Any],
     keys: VenueKeys | None,

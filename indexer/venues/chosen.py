@@ -12,7 +12,7 @@ from core.errors import InvalidParameterError
 from core.market import history
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
-from indexer.venues.port import Venue
+from indexer.venues.port import MarketVenue
 from indexer.venues.quirks.registry import QUIRKS
 from indexer.venues.scanner import ScannerStore
 from indexer.venues.sim.venue import SimVenue
@@ -39,7 +39,7 @@ def require_venues(names: Sequence[str]) -> None:
 
 def made(
     names: Sequence[str], size: int, store: ScannerStore, now: Callable[[], datetime]
-) -> Sequence[Venue]:
+) -> Sequence[MarketVenue]:
     """Errors: as `require_venues`; the database's."""
     require_venues(names)
     if list(names) != [SIM]:

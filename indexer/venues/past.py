@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.db.engine import WriteSession
 from core.market import copying, history, networks, outcomes, parts, queries, samples
-from core.market.facts import Market, MarketStatus, NetworkStatus, Source
+from core.market.facts import DataSource, MarketStatus, NetworkStatus, VenueMarket
 from core.market.rules.book import MeasureGrid
 from core.market.rules.notices import TagSighting
 from core.market.tables import MarketGrade, MarketRollup
@@ -96,7 +96,7 @@ def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDAr
         told = {one.native_id: one for one in asyncio.run(venue.markets()).values}
         here = [world.listings[int(row)] for row in rows]
         listed = [told.get(one.native_id) or _past_market(one) for one in here]
-        queries.learn_markets(session, exchange, listed, Source.SIMULATED, begins)
+        queries.learn_markets(session, exchange, listed, DataSource.SIMULATED, begins)
         known = {one.native_id: one for one in queries.known_listings(session, exchange)}
         for one in here:
             ids[one.row] = known[one.native_id].listing_id
@@ -108,9 +108,9 @@ def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDAr
     return ids
 
 
-def _past_market(one: SimListing) -> Market:
+def _past_market(one: SimListing) -> VenueMarket:
     """A pair that its exchange does not list any more, or not yet."""
-    return Market(
+    return VenueMarket(
         exchange=one.exchange,
         native_id=one.native_id,
         native_base=one.native_base,

@@ -20,12 +20,12 @@ from typing import Final, Generic, Protocol, TypeVar
 from core.market.facts import (
     Book,
     Candle,
-    Market,
+    DataSource,
     NetworkStatus,
-    Notice,
-    Source,
     Ticker,
     VenueFault,
+    VenueMarket,
+    VenueNotice,
 )
 
 T = TypeVar("T")
@@ -95,19 +95,19 @@ class Parsed(Generic[T]):
     faults: tuple[VenueFault, ...] = ()
 
 
-class Venue(Protocol):
+class MarketVenue(Protocol):
     """Every call but `watch_book` raises VenueError and nothing else, and ends within its time."""
 
     @property
     def exchange(self) -> str: ...
 
     @property
-    def source(self) -> Source: ...
+    def source(self) -> DataSource: ...
 
     @property
     def capabilities(self) -> Capabilities: ...
 
-    async def markets(self) -> Parsed[Market]:
+    async def markets(self) -> Parsed[VenueMarket]:
         """The spot pairs that the venue lists, also halted ones."""
         ...
 
@@ -131,7 +131,7 @@ class Venue(Protocol):
         """Of a minute each, ascending. None: the venue cannot tell."""
         ...
 
-    async def notices(self, since: datetime) -> Parsed[Notice] | None:
+    async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
         """Published at or after `since`, ascending. None: the venue cannot tell."""
         ...
 

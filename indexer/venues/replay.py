@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from ccxt.base.errors import BadResponse
 
 from indexer.venues.port import MAX_ANSWER_BYTES
-from indexer.venues.transport import Transport, VenueAnswer, VenueRequest
+from indexer.venues.transport import VenueAnswer, VenueRequest, VenueTransport
 
 _EACH_TIME: Final = frozenset(
     ("timestamp", "signature", "recvwindow", "nonce", "_", "sign", "api_key", "apikey", "tonce")
@@ -44,7 +44,7 @@ def _file_of(folder: Path, name: str) -> Path:
 class RecordingTransport:
     """The newest answer to a request takes the place of the one before it."""
 
-    def __init__(self, behind: Transport, folder: Path) -> None:
+    def __init__(self, behind: VenueTransport, folder: Path) -> None:
         self._behind, self._folder = behind, folder
         folder.mkdir(parents=True, exist_ok=True)
 

@@ -20,13 +20,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
-from core.market.facts import Book, Market, NetworkStatus, Notice, Source, Ticker
+from core.market.facts import Book, DataSource, NetworkStatus, Ticker, VenueMarket, VenueNotice
 from core.market.rules.transfer import any_open
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
 from indexer.venues import scan_books
 from indexer.venues.fx import PricedPair, rates_of
-from indexer.venues.port import Parsed, Venue, VenueError, VenueErrorReason
+from indexer.venues.port import MarketVenue, Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_books import BesideBooks, LastBook, ScannedListing
 from indexer.venues.scan_plan import DueBooks, due
 
@@ -50,7 +50,7 @@ class ScanStore(Protocol):
     """What the scan of a venue wants written and told; each call is one transaction."""
 
     def learn_markets(
-        self, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+        self, exchange: str, markets: Sequence[VenueMarket], source: DataSource, now: datetime
     ) -> bool:
         """Whether the answer was whole."""
         ...
@@ -59,7 +59,7 @@ class ScanStore(Protocol):
         self, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
     ) -> bool: ...
 
-    def learn_notices(self, notices: Sequence[Notice], now: datetime) -> None: ...
+    def learn_notices(self, notices: Sequence[VenueNotice], now: datetime) -> None: ...
 
     def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
         """By native id."""
@@ -96,7 +96,7 @@ class VenueScan:
 
     def __init__(
         self,
-        venue: Venue,
+        venue: MarketVenue,
         store: ScanStore,
         now: Callable[[], datetime],
         targets: Callable[[], Collection[int]],
@@ -140,7 +140,7 @@ class VenueScan:
             if news is not None and news.values:
                 await self._written(state, self._store.learn_notices, news.values, now)
 
-    async def _took_markets(self, found: Parsed[Market], state: _Minute) -> None:
+    async def _took_markets(self, found: Parsed[VenueMarket], state: _Minute) -> None:
         now = self._now()
         is_whole = await self._written(
             state, self._store.learn_markets, self.exchange, found.values, self.venue.source, now

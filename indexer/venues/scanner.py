@@ -37,12 +37,12 @@ from core.market import (
     samples,
     scans,
 )
-from core.market.facts import Market, NetworkStatus, Notice, Source
+from core.market.facts import DataSource, NetworkStatus, VenueMarket, VenueNotice
 from core.market.identity import CoinGraph
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueReport
 from core.watchdog import Watchdog
-from indexer.venues.port import Venue
+from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import ScannedListing
 from indexer.venues.scan_gaps import GapScan
 from indexer.venues.scan_venue import VenueScan
@@ -67,7 +67,7 @@ class ScannerStore:
     fence: Callable[[Session], None]
 
     def learn_markets(
-        self, exchange: str, markets: Sequence[Market], source: Source, now: datetime
+        self, exchange: str, markets: Sequence[VenueMarket], source: DataSource, now: datetime
     ) -> bool:
         with self.database.write() as session:
             self.fence(session)
@@ -85,7 +85,7 @@ class ScannerStore:
             self.fence(session)
             return not networks.learn_networks(session, exchange, statuses, now).is_partial
 
-    def learn_notices(self, notices: Sequence[Notice], now: datetime) -> None:
+    def learn_notices(self, notices: Sequence[VenueNotice], now: datetime) -> None:
         with self.database.write() as session:
             self.fence(session)
             outcomes.learn_notices(session, notices, now)
@@ -148,7 +148,7 @@ class Scanner:
     leadership: Leadership
     watchdog: Watchdog
     clock: Callable[[], datetime]
-    venues: Callable[[ScannerStore], Sequence[Venue]]
+    venues: Callable[[ScannerStore], Sequence[MarketVenue]]
     targets: Callable[[Session, datetime], frozenset[int]] = lambda session, now: frozenset()
     exit_code: int = 0
     _ended: asyncio.Event = field(default_factory=asyncio.Event)

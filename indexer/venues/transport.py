@@ -39,7 +39,7 @@ class VenueAnswer:
     headers: Mapping[str, str]
 
 
-class Transport(Protocol):
+class VenueTransport(Protocol):
     async def send(self, request: VenueRequest) -> VenueAnswer: ...
 
     async def close(self) -> None: ...
@@ -89,7 +89,9 @@ class LiveTransport:
         return b"".join(parts).decode("utf-8", "replace")
 
 
-def client_class(base: type[Any], transport: Transport, now: Callable[[], datetime]) -> type[Any]:
+def client_class(
+    base: type[Any], transport: VenueTransport, now: Callable[[], datetime]
+) -> type[Any]:
     """A ccxt exchange whose requests go through the transport. It opens no session of its own but
     for a websocket, and its time is `now`.
     """

@@ -22,11 +22,11 @@ from sqlalchemy import text
 from core.db.engine import Database, driver_of
 from core.db.leadership import Leadership
 from core.market import copying, parts, queries, samples, statistics
-from core.market.facts import Source
+from core.market.facts import DataSource
 from core.watchdog import Watchdog
 from indexer.venues import scan_books
 from indexer.venues.fx import QuoteRate
-from indexer.venues.port import Venue
+from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import BesideBooks, ScannedListing
 from indexer.venues.scanner import Scanner, ScannerStore
 from indexer.venues.sim.venue import SimVenue
@@ -60,7 +60,7 @@ def world() -> SimWorld:
     return world_of(24, now_utc().replace(minute=0, second=0, microsecond=0), LISTINGS)
 
 
-def venues_of(of: SimWorld) -> list[Venue]:
+def venues_of(of: SimWorld) -> list[MarketVenue]:
     return [SimVenue(name, of, now_utc) for name, rows in of.rows_at.items() if rows.size]
 
 
@@ -140,7 +140,7 @@ def books(database: Database, minute: datetime) -> tuple[float, samples.SampleBa
     for venue in venues_of(of):
         told = asyncio.run(venue.markets()).values
         with database.write() as session:
-            queries.learn_markets(session, venue.exchange, told, Source.SIMULATED, now_utc())
+            queries.learn_markets(session, venue.exchange, told, DataSource.SIMULATED, now_utc())
         listings[venue.exchange] = dict(store.listings(venue.exchange))
     count, began = 0, time.perf_counter()
     batches = list[samples.SampleBatch]()
@@ -154,7 +154,7 @@ def books(database: Database, minute: datetime) -> tuple[float, samples.SampleBa
 
 
 def _measured(
-    venue: Venue, names: Sequence[str], listings: dict[str, ScannedListing], minute: datetime
+    venue: MarketVenue, names: Sequence[str], listings: dict[str, ScannedListing], minute: datetime
 ) -> samples.SampleBatch:
     found = asyncio.run(venue.books(tuple(names), 100)).values
     rates = {one.quote: QuoteRate(1.0, "par") for one in listings.values()}

@@ -18,8 +18,8 @@ from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refu
 from api.kernel.tiers import require_tier
 from core.errors import InvalidParameterError
 from core.feeds import queries, views
-from core.feeds.rules import FEEDS, FeedKind
-from core.feeds.views import FeedPlace, FeedRow
+from core.feeds.rules import FEEDS, DataFeedKind
+from core.feeds.views import DataFeedRow, FeedPlace
 from core.times import exact_instant_text, instant_text
 
 _PLACE: Final = re.compile(r"(\d{1,16})-(\d{1,18})", re.ASCII)
@@ -68,7 +68,7 @@ def data(call: ReadCall, caller: AgentCaller, command: FeedDataQuery) -> Answer[
     )
 
 
-def _found(call: Call, caller: AgentCaller, key: str) -> FeedKind:
+def _found(call: Call, caller: AgentCaller, key: str) -> DataFeedKind:
     """Errors: Refusal not_found, tier_required."""
     feed = FEEDS.get(key)
     if feed is None:
@@ -81,7 +81,7 @@ def _found(call: Call, caller: AgentCaller, key: str) -> FeedKind:
     return feed
 
 
-def _after(call: Call, feed: FeedKind, since: str) -> FeedPlace | None:
+def _after(call: Call, feed: DataFeedKind, since: str) -> FeedPlace | None:
     """Errors: InvalidParameterError."""
     if (place := _PLACE.fullmatch(since)) is not None and int(place[1]) < 10**16:
         return FeedPlace(int(place[1]), int(place[2]))
@@ -95,7 +95,7 @@ def _after(call: Call, feed: FeedKind, since: str) -> FeedPlace | None:
     raise InvalidParameterError("since", RULE)
 
 
-def _feed(feed: FeedKind) -> CatalogFeed:
+def _feed(feed: DataFeedKind) -> CatalogFeed:
     return CatalogFeed(
         feed_key=feed.key.value,
         title=feed.title,
@@ -107,5 +107,5 @@ def _feed(feed: FeedKind) -> CatalogFeed:
     )
 
 
-def _item(row: FeedRow) -> FeedItem:
+def _item(row: DataFeedRow) -> FeedItem:
     return FeedItem(id=row.place.id, at=exact_instant_text(row.at), data=dict(row.data))

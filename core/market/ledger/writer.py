@@ -116,7 +116,7 @@ def write(
     head = _lock(session)
     now = session.scalars(select(func.clock_timestamp())).one()
     open_seqs = _open_among(session, [*raised, *cleared])
-    chain = _Chain(head.seq, head.row_hash)
+    chain = _WarningChain(head.seq, head.row_hash)
     fresh = {one.key: one for one in raised if one.key not in open_seqs}
     again = _cleared_lately(session, list(fresh.values()), now)
     issued = [chain.row(ISSUED, one, now) for key, one in fresh.items() if key not in again]
@@ -148,7 +148,7 @@ def import_history(session: WriteSession, past: Iterable[PastWarning]) -> int:
         if one.cleared_at is not None
     ]
     events.sort(key=lambda event: event[:3])
-    chain, seq_of, rows = _Chain(0, head.row_hash), dict[int, int](), list[dict[str, Any]]()
+    chain, seq_of, rows = _WarningChain(0, head.row_hash), dict[int, int](), list[dict[str, Any]]()
     for at, is_end, number, one in events:
         if is_end:
             row = chain.row(CLEARED, one.warning, at, seq_of[number], is_imported=True)
@@ -205,7 +205,7 @@ def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class _Chain:
+class _WarningChain:
     """Makes the rows that follow one another from a head on."""
 
     def __init__(self, seq: int, row_hash: bytes) -> None:
@@ -249,7 +249,7 @@ def _lock(session: WriteSession) -> MarketWarningHead:
     return lock_head(session, MarketWarningHead, {"id": ONE}, empty)
 
 
-def _move_head(session: WriteSession, chain: _Chain) -> None:
+def _move_head(session: WriteSession, chain: _WarningChain) -> None:
     session.execute(
         update(MarketWarningHead)
         .where(MarketWarningHead.id == ONE)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from core.market.facts import Notice, NoticeKind, NoticeScope
+from core.market.facts import NoticeKind, NoticeScope, VenueNotice
 
 EXCLUDED_CLASSES: Final = frozenset({"tokenised_equity", "stablecoin"})
 SEEN_WITHOUT: Final = timedelta(hours=24)
@@ -70,7 +70,7 @@ _KINDS: Final = {
 
 
 def read(
-    notice: Notice,
+    notice: VenueNotice,
     asset_class: str | None,
     is_base_still_trading: bool,
     tag_sightings: Iterable[TagSighting] = (),
@@ -108,7 +108,7 @@ def tag_in_scan(sighting: TagSighting, earlier: Iterable[TagSighting]) -> Notice
 
 
 def _exclusion(
-    notice: Notice, asset_class: str | None, is_base_still_trading: bool
+    notice: VenueNotice, asset_class: str | None, is_base_still_trading: bool
 ) -> Exclusion | None:
     if asset_class in EXCLUDED_CLASSES:
         return Exclusion.ASSET_CLASS

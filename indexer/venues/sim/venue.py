@@ -11,13 +11,13 @@ import numpy as np
 from core.market.facts import (
     Book,
     Candle,
-    Market,
+    DataSource,
     MarketStatus,
     NetworkStatus,
-    Notice,
-    Source,
     Ticker,
     VenueFault,
+    VenueMarket,
+    VenueNotice,
 )
 from indexer.venues.port import (
     MAX_CANDLES,
@@ -39,7 +39,7 @@ DELAY = timedelta(milliseconds=120)  # between an exchange's own time and the re
 class SimVenue:
     def __init__(self, exchange: str, world: SimWorld, now: Callable[[], datetime]) -> None:
         self.exchange = exchange
-        self.source = Source.SIMULATED
+        self.source = DataSource.SIMULATED
         self.capabilities: Capabilities = EXCHANGES[exchange].capabilities
         self._world, self._now = world, now
         self._rows = world.rows_at[exchange]
@@ -48,12 +48,12 @@ class SimVenue:
         stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
         self._stale = {row for one in stale for row in one.rows}
 
-    async def markets(self) -> Parsed[Market]:
+    async def markets(self) -> Parsed[VenueMarket]:
         found, absent = self._now_columns(), self._absent()
         tells = self.capabilities
         return Parsed(
             tuple(
-                Market(
+                VenueMarket(
                     exchange=self.exchange,
                     native_id=one.native_id,
                     native_base=one.native_base,
@@ -176,7 +176,7 @@ class SimVenue:
             )
         )
 
-    async def notices(self, since: datetime) -> Parsed[Notice] | None:
+    async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
         now = self._answering()
         found = [
             self._notice(one)
@@ -223,8 +223,8 @@ class SimVenue:
             for row in effect.rows
         }
 
-    def _notice(self, one: SimDeclaration) -> Notice:
-        return Notice(
+    def _notice(self, one: SimDeclaration) -> VenueNotice:
+        return VenueNotice(
             exchange=self.exchange,
             id=one.id,
             kind=one.kind,

@@ -8,14 +8,14 @@ import pytest
 
 from core.db.engine import Database
 from core.market import copying, parts, queries
-from core.market.facts import Market, MarketStatus, Source
+from core.market.facts import DataSource, MarketStatus, VenueMarket
 from core.market.rules.book import MeasureGrid
 from core.market.samples import MEASURES, SampleBatch
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
 
-def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> Market:
+def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> VenueMarket:
     values: dict[str, object] = {
         "exchange": exchange,
         "native_id": f"{base}{quote}",
@@ -30,7 +30,7 @@ def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> Mar
         "listed_at": None,
         "min_size_quote": None,
     }
-    return Market(**values | more)  # type: ignore[arg-type]  # the fields of Market
+    return VenueMarket(**values | more)  # type: ignore[arg-type]  # the fields of VenueMarket
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def listed(database: Database) -> Listed:
     with database.write() as session:
         parts.ensure_ahead(session, NOON)
         found = [market("kucoin", "BTC"), market("kucoin", "ETH")]
-        queries.learn_markets(session, "kucoin", found, Source.SIMULATED, NOON)
+        queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
         known = queries.known_listings(session, "kucoin")
     known = tuple(sorted(known, key=lambda one: one.base))
     return Listed(tuple(one.listing_id for one in known), tuple(one.asset_id for one in known))

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.market import parts
-from core.market.facts import Book, Market, Source, Ticker
+from core.market.facts import Book, DataSource, Ticker, VenueMarket
 from core.market.scans import VenueHealth, venues
 from core.market.tables import MarketListing, MarketSample, MarketScanRun, MarketVenueState
 from indexer.venues import scan_venue
@@ -28,7 +28,7 @@ CAPABILITIES = replace(EXCHANGES["kucoin"].capabilities, notices=False, currenci
 class StandIn:
     """A venue whose answers are as a test sets them."""
 
-    source = Source.SIMULATED
+    source = DataSource.SIMULATED
 
     def __init__(
         self, exchange: str, now: Callable[[], datetime], bases: Sequence[str] = BASES
@@ -39,7 +39,7 @@ class StandIn:
         self.error: VenueErrorReason | None = None
         self.stalls = False
 
-    async def markets(self) -> Parsed[Market]:
+    async def markets(self) -> Parsed[VenueMarket]:
         self._fail()
         return Parsed(tuple(market(self.exchange, base) for base in self.bases))
 
@@ -224,7 +224,7 @@ def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_sc
     renamed = [market("kucoin", base) for base in BASES[:4]]
     renamed.append(market("kucoin", "ADAX", native_id="ADAUSDT"))
     hands.at = NOON + timedelta(minutes=11)
-    store.learn_markets("kucoin", renamed, Source.SIMULATED, hands.at)
+    store.learn_markets("kucoin", renamed, DataSource.SIMULATED, hands.at)
 
     with database.read() as session:
         found = session.execute(

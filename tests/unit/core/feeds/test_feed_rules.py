@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.feeds.rules import FEEDS, FeedKey, FeedKind
+from core.feeds.rules import FEEDS, DataFeedKind, FeedKey
 from core.feeds.views import fields_of
 from core.subscriptions.rules import Tier
 
@@ -12,7 +12,7 @@ def test_every_key__has_its_feed() -> None:
 
 
 @pytest.mark.parametrize("feed", FEEDS.values(), ids=lambda feed: feed.key.value)
-def test_schema_sample_and_rows__have_the_same_fields(feed: FeedKind) -> None:
+def test_schema_sample_and_rows__have_the_same_fields(feed: DataFeedKind) -> None:
     assert list(feed.sample) == list(feed.fields)
     assert sorted(fields_of(feed.key)) == sorted(feed.fields)
 

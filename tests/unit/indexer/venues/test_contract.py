@@ -12,9 +12,9 @@ from typing import TypeVar
 import pytest
 
 from core.listings.rules import TICKER_PATTERN
-from core.market.facts import Market, MarketStatus, Source
+from core.market.facts import DataSource, MarketStatus, VenueMarket
 from indexer.venues.ccxt_venue import CcxtVenue
-from indexer.venues.port import Venue, VenueError, VenueErrorReason
+from indexer.venues.port import MarketVenue, VenueError, VenueErrorReason
 from indexer.venues.replay import RecordingTransport, ReplayTransport
 from indexer.venues.sim.cast import EXCHANGES as SIMULATED
 from indexer.venues.sim.venue import SimVenue
@@ -37,7 +37,7 @@ def asked(call: Awaitable[T]) -> T:
     return asyncio.run(run())
 
 
-async def everything(venue: Venue) -> None:
+async def everything(venue: MarketVenue) -> None:
     """One call of each kind, so that a recording has them."""
     native_id = AAAQ[venue.exchange]
     await venue.markets()
@@ -50,7 +50,7 @@ async def everything(venue: Venue) -> None:
 
 
 @pytest.fixture(params=WAYS)
-def venue(request: pytest.FixtureRequest, tmp_path: Path) -> Venue:
+def venue(request: pytest.FixtureRequest, tmp_path: Path) -> MarketVenue:
     way, exchange = request.param.split()
     if way == "simulated":
         return SimVenue(exchange, world_of(7, NOW), lambda: NOW)
@@ -58,16 +58,18 @@ def venue(request: pytest.FixtureRequest, tmp_path: Path) -> Venue:
         return venue_of(exchange)
     recorder = RecordingTransport(PayloadTransport(PAYLOADS[exchange]), tmp_path)
     asked(everything(CcxtVenue(exchange, recorder, lambda: NOW)))
-    return CcxtVenue(exchange, ReplayTransport(tmp_path), lambda: NOW, source=Source.REPLAY)
+    return CcxtVenue(exchange, ReplayTransport(tmp_path), lambda: NOW, source=DataSource.REPLAY)
 
 
-def a_trading(venue: Venue, markets: tuple[Market, ...]) -> str:
-    if venue.source is not Source.SIMULATED:
+def a_trading(venue: MarketVenue, markets: tuple[VenueMarket, ...]) -> str:
+    if venue.source is not DataSource.SIMULATED:
         return AAAQ[venue.exchange]
     return next(one.native_id for one in markets if one.status is MarketStatus.TRADING)
 
 
-def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(venue: Venue) -> None:
+def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(
+    venue: MarketVenue,
+) -> None:
     markets = asked(venue.markets()).values
 
     assert {one.exchange for one in markets} == {venue.exchange}
@@ -77,7 +79,7 @@ def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(ven
     )
 
 
-def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: Venue) -> None:
+def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: MarketVenue) -> None:
     markets = asked(venue.markets()).values
     told = venue.capabilities
 
@@ -85,7 +87,7 @@ def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: Venue) -> None:
     assert told.caution or {one.has_caution for one in markets} == {None}
 
 
-def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: Venue) -> None:
+def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: MarketVenue) -> None:
     markets = asked(venue.markets()).values
     told = venue.capabilities
 
@@ -93,14 +95,14 @@ def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: Venue) -> No
     assert not told.caution or {one.has_caution for one in markets} - {None}
 
 
-def test_networks__are_none_where_the_venue_can_tell_nothing_of_them(venue: Venue) -> None:
+def test_networks__are_none_where_the_venue_can_tell_nothing_of_them(venue: MarketVenue) -> None:
     told = venue.capabilities
     found = asked(venue.networks())
 
     assert (found is None) == (not told.currencies and not told.contracts)
 
 
-def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: Venue) -> None:
+def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: MarketVenue) -> None:
     found = asked(venue.networks())
     if found is None:
         return
@@ -114,7 +116,7 @@ def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: Venue) 
     assert "" not in {one.contract for one in values}
 
 
-def test_tickers__are_of_markets_that_the_venue_lists(venue: Venue) -> None:
+def test_tickers__are_of_markets_that_the_venue_lists(venue: MarketVenue) -> None:
     listed = {one.native_id for one in asked(venue.markets()).values}
     tickers = asked(venue.tickers()).values
 
@@ -122,7 +124,7 @@ def test_tickers__are_of_markets_that_the_venue_lists(venue: Venue) -> None:
     assert {one.native_id for one in tickers} <= listed
 
 
-def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: Venue) -> None:
+def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
     book = asked(venue.book(native_id, 20))
 
@@ -135,16 +137,16 @@ def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: V
     assert max(len(book.bids), len(book.asks)) <= venue.capabilities.max_book_levels
 
 
-def test_books__of_one_market__are_its_book(venue: Venue) -> None:
+def test_books__of_one_market__are_its_book(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
-    if venue.source is Source.REPLAY and venue.capabilities.books_a_call > 1:
+    if venue.source is DataSource.REPLAY and venue.capabilities.books_a_call > 1:
         return  # another request than that of one book, and not recorded
     found = asked(venue.books((native_id,), 20))
 
     assert found.values == (asked(venue.book(native_id, 20)),)
 
 
-def test_more_books_than_a_call_gives__are_refused(venue: Venue) -> None:
+def test_more_books_than_a_call_gives__are_refused(venue: MarketVenue) -> None:
     many = ("no such market",) * (venue.capabilities.books_a_call + 1)
 
     with pytest.raises(VenueError) as refused:
@@ -154,7 +156,7 @@ def test_more_books_than_a_call_gives__are_refused(venue: Venue) -> None:
 
 
 @pytest.mark.parametrize("call", ["book", "candles"])
-def test_an_unknown_market__is_refused(venue: Venue, call: str) -> None:
+def test_an_unknown_market__is_refused(venue: MarketVenue, call: str) -> None:
     calls: dict[str, Callable[[], Awaitable[object]]] = {
         "book": lambda: venue.book("no such market", 20),
         "candles": lambda: venue.candles("no such market", NOW - timedelta(minutes=2), 2),
@@ -172,7 +174,7 @@ def test_an_unknown_market__is_refused(venue: Venue, call: str) -> None:
     )
 
 
-def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: Venue) -> None:
+def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
     found = asked(venue.candles(native_id, NOW - timedelta(minutes=2), 2))
 
@@ -184,7 +186,7 @@ def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: V
         ]
 
 
-def test_notices__were_published_in_the_time_that_was_asked_for(venue: Venue) -> None:
+def test_notices__were_published_in_the_time_that_was_asked_for(venue: MarketVenue) -> None:
     since = NOW - timedelta(days=90)
     found = asked(venue.notices(since))
 
@@ -196,6 +198,6 @@ def test_notices__were_published_in_the_time_that_was_asked_for(venue: Venue) ->
         assert len({one.id for one in found.values}) == len(times)
 
 
-def test_close__may_be_called_twice(venue: Venue) -> None:
+def test_close__may_be_called_twice(venue: MarketVenue) -> None:
     asked(venue.close())
     asked(venue.close())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ccxt.base.errors import NetworkError
 
-from core.market.facts import Book, Source
+from core.market.facts import Book, DataSource
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import VenueError, VenueErrorReason
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
@@ -144,7 +144,7 @@ def test_a_connection_that_breaks__is_unreachable() -> None:
 
 def test_a_recording__has_no_websocket_to_open() -> None:
     venue = CcxtVenue(
-        "bybit", PayloadTransport(PAYLOADS["bybit"]), lambda: NOW, source=Source.REPLAY
+        "bybit", PayloadTransport(PAYLOADS["bybit"]), lambda: NOW, source=DataSource.REPLAY
     )
 
     with pytest.raises(VenueError) as refused:

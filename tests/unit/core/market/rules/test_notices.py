@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.market.facts import Notice, NoticeKind, NoticeScope
+from core.market.facts import NoticeKind, NoticeScope, VenueNotice
 from core.market.rules.notices import (
     Exclusion,
     NoticeReading,
@@ -17,7 +17,7 @@ from core.market.rules.notices import (
 )
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-DELIST = Notice(
+DELIST = VenueNotice(
     "upbit", "1", NoticeKind.DELIST, NoticeScope.SPOT, ("XYZ",), "title", None, AT, None
 )
 SECOND = timedelta(seconds=1)

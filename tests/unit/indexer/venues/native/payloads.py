@@ -4,7 +4,7 @@ from copy import deepcopy
 from datetime import datetime
 
 from indexer.venues.ccxt_venue import CcxtVenue, VenueKeys
-from tests.unit.indexer.venues.native import global_payloads, national_payloads
+from tests.unit.indexer.venues.native import global_payloads, long_tail_payloads, national_payloads
 from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
 
 PAYLOADS: dict[str, dict[str, object]] = {
@@ -12,9 +12,9 @@ PAYLOADS: dict[str, dict[str, object]] = {
     "bybit": global_payloads.BYBIT,
     "okx": global_payloads.OKX,
     "kucoin": global_payloads.KUCOIN,
-    "gate": global_payloads.GATE,
-    "bitget": global_payloads.BITGET,
-    "mexc": global_payloads.MEXC,
+    "gate": long_tail_payloads.GATE,
+    "bitget": long_tail_payloads.BITGET,
+    "mexc": long_tail_payloads.MEXC,
     "upbit": national_payloads.UPBIT,
     "bithumb": national_payloads.BITHUMB,
     "coinone": national_payloads.COINONE,
