@@ -2604,7 +2604,7 @@ class ResearchOnchainChain(TypedDict):
     transfers_24h: int | None
 
 
-class ResearchOnchainFigures(TypedDict):
+class ResearchOnchainReport(TypedDict):
     chains: list[ResearchOnchainChain]
     reason: str | None  # why there are none
 
@@ -2654,7 +2654,7 @@ class ResearchResearchPair(TypedDict):
     kpi_2h: list[ResearchKpiBucket]  # in the order of time
     percentiles: ResearchPercentiles
     microburst: ResearchMicrobursts
-    onchain: ResearchOnchainFigures
+    onchain: ResearchOnchainReport
     data_health: ResearchResearchHealth
     simulated: NotRequired[Literal[True] | None]
 

@@ -19,7 +19,7 @@ QueryWords = Annotated[str, Field(min_length=1, max_length=MOST_QUERY)]
 TickerWord = Annotated[str, Field(min_length=1, max_length=MOST_TICKER)]
 
 
-class BoardQuery(Command):
+class BoardRowsQuery(Command):
     exchange: str | None = Field(default=None, description="an exchange's id")
     q: QueryWords | None = Field(
         default=None, description="how symbols begin, such as BTC or BTC/US; any case"

@@ -6,7 +6,7 @@ from typing import Final
 
 from api.areas.board.schemas import (
     BoardPage,
-    BoardQuery,
+    BoardRowsQuery,
     BoardWarnings,
     CrisisWarning,
     OutcomeFigure,
@@ -47,7 +47,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def rows(call: ReadCall, caller: Nobody, command: BoardQuery) -> Answer[BoardPage]:
+def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[BoardPage]:
     """A page of the board. Errors: InvalidParameterError."""
     exchange = exchange_or_none(command.exchange)
     prefix = None if command.q is None else symbol_prefix(command.q)

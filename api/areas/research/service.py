@@ -10,7 +10,7 @@ from api.areas.research.schemas import (
     Microburst,
     Microbursts,
     OnchainChain,
-    OnchainFigures,
+    OnchainReport,
     PercentileOf,
     Percentiles,
     ResearchHealth,
@@ -191,7 +191,7 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
     )
 
 
-def _onchain(call: ReadCall, asset_id: int) -> OnchainFigures:
+def _onchain(call: ReadCall, asset_id: int) -> OnchainReport:
     chains = [
         OnchainChain(
             chain=one.chain,
@@ -203,7 +203,7 @@ def _onchain(call: ReadCall, asset_id: int) -> OnchainFigures:
         )
         for one in research_views.onchain(call.db, asset_id, MOST_CHAINS)
     ]
-    return OnchainFigures(chains=chains, reason=None if chains else NO_ONCHAIN)
+    return OnchainReport(chains=chains, reason=None if chains else NO_ONCHAIN)
 
 
 def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> ResearchHealth:
