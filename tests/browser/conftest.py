@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from playwright.sync_api import (
 )
 
 from api.client import Client, Wallet, sign_typed_data
+from core.db.engine import Database
+from core.market.board_views import board_page
 from scripts.devstack import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 from tests.browser.wallet import BrowserWallet, install
 from tests.browser.work import Words, Work, work_through
+from tests.market_rows import add_market
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = (
@@ -168,6 +172,18 @@ def agent(place: Place) -> Iterator[Client]:
 def work(place: Place) -> Work:
     """A case of paid work, of agents whose names and posts are markup."""
     return work_through(place, Words(miner=NAME, post=POST))
+
+
+@pytest.fixture(scope="package")
+def market(place: Place) -> None:
+    """The rows of tests/market_rows.py, unless the stack scans a market itself."""
+    database = Database(str(place.facts["database_url"]))
+    try:
+        with database.write() as session:
+            if not board_page(session, None, None, 0, 1):
+                add_market(session, datetime.now(UTC))
+    finally:
+        database.close()
 
 
 @pytest.fixture

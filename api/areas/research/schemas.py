@@ -107,7 +107,7 @@ class OnchainChain(AnswerBody):
     transfers_24h: int | None
 
 
-class OnchainBody(AnswerBody):
+class OnchainReport(AnswerBody):
     chains: list[OnchainChain]
     reason: str | None = Field(description="why there are none")
 
@@ -128,6 +128,6 @@ class ResearchPair(AnswerBody):
     kpi_2h: list[KpiBucket] = Field(description="in the order of time")
     percentiles: Percentiles
     microburst: Microbursts
-    onchain: OnchainBody
+    onchain: OnchainReport
     data_health: ResearchHealth
     simulated: Literal[True] | None = None

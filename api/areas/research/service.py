@@ -9,8 +9,8 @@ from api.areas.research.schemas import (
     KpiBucket,
     Microburst,
     Microbursts,
-    OnchainBody,
     OnchainChain,
+    OnchainReport,
     PercentileOf,
     Percentiles,
     ResearchHealth,
@@ -191,7 +191,7 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
     )
 
 
-def _onchain(call: ReadCall, asset_id: int) -> OnchainBody:
+def _onchain(call: ReadCall, asset_id: int) -> OnchainReport:
     chains = [
         OnchainChain(
             chain=one.chain,
@@ -203,7 +203,7 @@ def _onchain(call: ReadCall, asset_id: int) -> OnchainBody:
         )
         for one in research_views.onchain(call.db, asset_id, MOST_CHAINS)
     ]
-    return OnchainBody(chains=chains, reason=None if chains else NO_ONCHAIN)
+    return OnchainReport(chains=chains, reason=None if chains else NO_ONCHAIN)
 
 
 def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> ResearchHealth:
