@@ -2659,11 +2659,6 @@ class ResearchMicrobursts(TypedDict):
     used_today: int
 
 
-class ResearchOnchainBody(TypedDict):
-    chains: list[ResearchOnchainChain]
-    reason: str | None  # why there are none
-
-
 class ResearchOnchainChain(TypedDict):
     chain: str
     day: str
@@ -2671,6 +2666,11 @@ class ResearchOnchainChain(TypedDict):
     holders: int | None
     top10_share: float | None
     transfers_24h: int | None
+
+
+class ResearchOnchainReport(TypedDict):
+    chains: list[ResearchOnchainChain]
+    reason: str | None  # why there are none
 
 
 class ResearchPercentileOf(TypedDict):
@@ -2718,7 +2718,7 @@ class ResearchResearchPair(TypedDict):
     kpi_2h: list[ResearchKpiBucket]  # in the order of time
     percentiles: ResearchPercentiles
     microburst: ResearchMicrobursts
-    onchain: ResearchOnchainBody
+    onchain: ResearchOnchainReport
     data_health: ResearchResearchHealth
     simulated: NotRequired[Literal[True] | None]
 
