@@ -211,10 +211,10 @@ def test_status__is_what_the_ledgers_say__and_not_recorded_where_there_are_none(
         },
         "reputation": {"name": "Newcomer", "verified_count": 0, "next_tier_at": 1},
         "tiers": {
-                "subscription": "free",
-                "subscription_until": None,
-                "standing": "none",
-            },
+            "subscription": "free",
+            "subscription_until": None,
+            "standing": "none",
+        },
     }
 
 
