@@ -57,12 +57,12 @@ def test_an_unknown_token__says_what_to_do(visitor: Opened) -> None:
 def test_the_pages__have_nothing_serious_for_axe__and_fit_a_phone(
     open_page: Open, place: Place, market: None
 ) -> None:
-    found = open_page(place.wallet(), viewport={"width": 390, "height": 844})
+    found = open_page(place.wallet())
+    found.page.set_viewport_size({"width": 390, "height": 844})
     serious, wide = list[str](), list[str]()
     for path in PAGES:
         found.go(path)
         settle(found.page)
         serious += [f"{path}: {line}" for line in axe(found.page)]
         wide += [f"{path}: {one}" for one in found.page.evaluate(WIDER)]
-        found.page.screenshot(path=f"/tmp/board_{path.replace('/', '_')}.png", full_page=True)
     assert (serious, wide) == ([], [])
