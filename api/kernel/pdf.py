@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 
 from api.kernel.operation import Refusal
-from core import pdf
-from core.pdf import PACKAGES, PdfLibraryError
+from core.pdf import printing as pdf
+from core.pdf.printing import PACKAGES, PdfLibraryError
 
 # of a process, the one that is printed among them; more would hold up its other calls
 WAITING_CALLS = 4
@@ -22,7 +22,7 @@ _room = BoundedSemaphore(WAITING_CALLS)
 
 
 def pdf_of(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
-    """As core.pdf.pdf_of.
+    """As core.pdf.printing.pdf_of.
 
     Errors: Refusal temporarily_unavailable when too many calls wait, or when the system lacks the
     library.

@@ -148,7 +148,7 @@ def _table(of: Any) -> Table:
 
 
 _STATE = _table(MarketListingState)
-_WARNING = _table(MarketWarning)
+_WARNING = select(MarketWarning).subquery()
 _CHANGE = _table(MarketGapChange)
 _SPREAD = _table(MarketSpread)
 _TRANSFER = _table(MarketTransferEvent)

@@ -48,7 +48,7 @@ class NoticeScope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class VenueMarket:
+class ListedMarket:
     """A spot pair as a venue lists it. `native_*`: exactly as the venue writes it; base and quote:
     the tickers that this service uses (core.listings.rules.Symbol), of the native ones, never of
     names. `asset_class`: crypto, stablecoin, tokenised_equity; None: unknown.

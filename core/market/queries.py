@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.listings import queries as listings
 from core.listings.rules import TICKER_PATTERN, Symbol, token_id
-from core.market.facts import DataSource, MarketStatus, VenueMarket
+from core.market.facts import DataSource, ListedMarket, MarketStatus
 from core.market.rules.notices import TagSighting
 from core.market.tables import (
     MarketAsset,
@@ -81,7 +81,7 @@ def assets_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, in
 def learn_markets(
     session: WriteSession,
     exchange: str,
-    markets: Sequence[VenueMarket],
+    markets: Sequence[ListedMarket],
     source: DataSource,
     now: datetime,
 ) -> MarketsLearned:
@@ -165,10 +165,10 @@ def tag_sightings(
 
 
 def _ours(
-    exchange: str, markets: Sequence[VenueMarket]
-) -> tuple[dict[str, VenueMarket], list[str]]:
+    exchange: str, markets: Sequence[ListedMarket]
+) -> tuple[dict[str, ListedMarket], list[str]]:
     """Those whose tickers are ours, by token id, each once; and the native ids of the others."""
-    taken, refused = dict[str, VenueMarket](), list[str]()
+    taken, refused = dict[str, ListedMarket](), list[str]()
     for one in markets:
         name = token_id(exchange, one.base, one.quote)
         is_ours = _TICKER.fullmatch(one.base) and _TICKER.fullmatch(one.quote)
@@ -179,7 +179,7 @@ def _ours(
     return taken, refused
 
 
-def _row(listing_id: int, asset_id: int, one: VenueMarket, now: datetime) -> dict[str, Any]:
+def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> dict[str, Any]:
     return {
         "listing_id": listing_id,
         "asset_id": asset_id,
@@ -247,7 +247,7 @@ def _write_listings(
 def _show(
     session: WriteSession,
     rows: Sequence[Mapping[str, Any]],
-    taken: Mapping[str, VenueMarket],
+    taken: Mapping[str, ListedMarket],
     source: DataSource,
     now: datetime,
 ) -> None:
@@ -301,7 +301,7 @@ def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> No
 
 
 def see_tags(
-    session: WriteSession, exchange: str, markets: Iterable[VenueMarket], now: datetime
+    session: WriteSession, exchange: str, markets: Iterable[ListedMarket], now: datetime
 ) -> None:
     """A base has the tag if one of its pairs has it."""
     has = dict[str, bool]()

@@ -22,11 +22,11 @@ from core.market.tables import MarketSummary, MarketWci
 
 # Rows of one width, so that a million of them are one array.
 _CALLS: Final = b"""copy (
-    select hashtextextended(exchange, 0) # (asset_id * 7919), at, type = 'cross_exchange_flag'
+    select ('x' || left(md5(exchange), 16))::bit(64)::bigint # (asset_id * 7919), at, type = 'cross_exchange_flag'
     from warning_event where action = 'issued' and is_predictive
 ) to stdout (format binary)"""
 _OUTCOMES: Final = b"""copy (
-    select hashtextextended(exchange, 0) # (asset_id * 7919), at, is_genuine,
+    select ('x' || left(md5(exchange), 16))::bit(64)::bigint # (asset_id * 7919), at, is_genuine,
            array_position(array['st_tag', 'delist_notice', 'suspend_notice', 'delisting_confirmed',
                                 'caution_designation'], kind)::int8 - 1
     from market_outcome where kind is not null

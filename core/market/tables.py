@@ -6,7 +6,7 @@ transfers, notices, warnings, gaps (docs/market-store.md).
                  +--> listing_state (one row a listing, all that a board row shows) <+--> asset_state
 
 - Partitions of snap_1m (a day), snap_2h and grade_hour (a month) are in the schema `market_parts`,
-  made ahead and dropped whole by retention (docs/decisions/0035).
+  made ahead and dropped whole by retention (docs/decisions/0031).
 - Prices in the quote currency; `_usd` US dollars; `_bps` 1e-4. Null is unknown.
 """
 

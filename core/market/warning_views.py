@@ -66,7 +66,7 @@ def open_warnings(
     session: Session, chosen: WarningFilter, before: int | None, limit: int
 ) -> Sequence[MarketWarningStanding]:
     """The newest first; `before`: a seq, exclusive."""
-    query = _chosen(select(MarketWarningStanding), MarketWarningStanding, chosen)
+    query = _chosen(select(MarketWarningStanding), chosen)
     if before is not None:
         query = query.where(MarketWarningStanding.seq < before)
     return session.scalars(query.order_by(MarketWarningStanding.seq.desc()).limit(limit)).all()
@@ -76,7 +76,7 @@ def issued_warnings(
     session: Session, chosen: WarningFilter, before: int | None, limit: int
 ) -> Sequence[tuple[MarketWarning, datetime | None]]:
     """All that were ever issued, the newest first, each with the time at which it was over."""
-    query = _chosen(select(MarketWarning), MarketWarning, chosen)
+    query = _chosen(select(MarketWarning), chosen)
     query = query.where(MarketWarning.action == "issued")
     if before is not None:
         query = query.where(MarketWarning.seq < before)
@@ -120,16 +120,9 @@ def timeline(
     return found[:limit]
 
 
-def _chosen(
-    query: Select[Any],
-    table: type[MarketWarning] | type[MarketWarningStanding],
-    chosen: WarningFilter,
-) -> Select[Any]:
-    for name in ("exchange", "token", "type", "severity"):
-        value = getattr(chosen, name)
-        if value is not None:
-            query = query.where(getattr(table, name) == value)
-    return query
+def _chosen(query: Select[Any], chosen: WarningFilter) -> Select[Any]:
+    wanted = {name: getattr(chosen, name) for name in ("exchange", "token", "type", "severity")}
+    return query.filter_by(**{name: value for name, value in wanted.items() if value is not None})
 
 
 def _warnings(

@@ -39,7 +39,7 @@ class OwnFonts(URLFetcher):  # type: ignore[misc]  # WeasyPrint is untyped
 class Press:
     """The templates of a folder and their style.
 
-    Not for threads: callers take turns (`core.pdf`).
+    Not for threads: callers take turns (`core.pdf.printing`).
     """
 
     def __init__(self, folder: Path) -> None:

@@ -14,7 +14,7 @@ from core.market.rules.report import (
     pair_report,
 )
 from core.market.rules.report_texts import ReportLanguage
-from core.pdf import pdf_of
+from core.pdf.printing import pdf_of
 from core.reports.queries import PrintedReport
 
 TEMPLATES: Final = Path(__file__).parent / "templates"

@@ -28,10 +28,10 @@ from core.market.facts import (
     Book,
     Candle,
     DataSource,
+    ListedMarket,
     NetworkStatus,
     Ticker,
     VenueFault,
-    VenueMarket,
     VenueNotice,
 )
 from indexer.venues.chains import chain_of, is_own_coin
@@ -117,7 +117,7 @@ class CcxtVenue:
         self._ids: dict[str, str] = {}
         self._bases: frozenset[str] = frozenset()
 
-    async def markets(self) -> Parsed[VenueMarket]:
+    async def markets(self) -> Parsed[ListedMarket]:
         fetch = getattr(self._client, self._quirks.market_method)
         found = await self._call(fetch(dict(self._quirks.market_params)))
         rows = self._listed(found, MAX_MARKETS * 4)
@@ -307,14 +307,14 @@ class CcxtVenue:
         source = row_of(row.get("info")) if self._quirks.native_keys else row
         return needed_text(source, base), needed_text(source, quote)
 
-    def _market(self, value: object) -> VenueMarket:
+    def _market(self, value: object) -> ListedMarket:
         row = row_of(value)
         info = row.get("info")
         flags = self._quirks.flags(info if isinstance(info, dict) else {})
         native_base, native_quote = self._natives(row)
         base, quote = self._ticker_of(native_base), self._ticker_of(native_quote)
         is_stable = base in STABLECOINS
-        return VenueMarket(
+        return ListedMarket(
             exchange=self.exchange,
             native_id=self._native_id(row),
             native_base=native_base,

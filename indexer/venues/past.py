@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.db.engine import WriteSession
 from core.market import copying, history, networks, outcomes, parts, queries, samples
-from core.market.facts import DataSource, MarketStatus, NetworkStatus, VenueMarket
+from core.market.facts import DataSource, ListedMarket, MarketStatus, NetworkStatus
 from core.market.rules.book import MeasureGrid
 from core.market.rules.notices import TagSighting
 from core.market.tables import MarketGrade, MarketRollup
@@ -108,9 +108,9 @@ def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDAr
     return ids
 
 
-def _past_market(one: SimListing) -> VenueMarket:
+def _past_market(one: SimListing) -> ListedMarket:
     """A pair that its exchange does not list any more, or not yet."""
-    return VenueMarket(
+    return ListedMarket(
         exchange=one.exchange,
         native_id=one.native_id,
         native_base=one.native_base,

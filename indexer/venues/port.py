@@ -21,10 +21,10 @@ from core.market.facts import (
     Book,
     Candle,
     DataSource,
+    ListedMarket,
     NetworkStatus,
     Ticker,
     VenueFault,
-    VenueMarket,
     VenueNotice,
 )
 
@@ -107,7 +107,7 @@ class MarketVenue(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
-    async def markets(self) -> Parsed[VenueMarket]:
+    async def markets(self) -> Parsed[ListedMarket]:
         """The spot pairs that the venue lists, also halted ones."""
         ...
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
-from core.market.facts import Book, DataSource, NetworkStatus, Ticker, VenueMarket, VenueNotice
+from core.market.facts import Book, DataSource, ListedMarket, NetworkStatus, Ticker, VenueNotice
 from core.market.rules.transfer import any_open
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
@@ -50,7 +50,7 @@ class ScanStore(Protocol):
     """What the scan of a venue wants written and told; each call is one transaction."""
 
     def learn_markets(
-        self, exchange: str, markets: Sequence[VenueMarket], source: DataSource, now: datetime
+        self, exchange: str, markets: Sequence[ListedMarket], source: DataSource, now: datetime
     ) -> bool:
         """Whether the answer was whole."""
         ...
@@ -140,7 +140,7 @@ class VenueScan:
             if news is not None and news.values:
                 await self._written(state, self._store.learn_notices, news.values, now)
 
-    async def _took_markets(self, found: Parsed[VenueMarket], state: _Minute) -> None:
+    async def _took_markets(self, found: Parsed[ListedMarket], state: _Minute) -> None:
         now = self._now()
         is_whole = await self._written(
             state, self._store.learn_markets, self.exchange, found.values, self.venue.source, now

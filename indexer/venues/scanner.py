@@ -37,7 +37,7 @@ from core.market import (
     samples,
     scans,
 )
-from core.market.facts import DataSource, NetworkStatus, VenueMarket, VenueNotice
+from core.market.facts import DataSource, ListedMarket, NetworkStatus, VenueNotice
 from core.market.identity import CoinGraph
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueReport
@@ -67,7 +67,7 @@ class ScannerStore:
     fence: Callable[[Session], None]
 
     def learn_markets(
-        self, exchange: str, markets: Sequence[VenueMarket], source: DataSource, now: datetime
+        self, exchange: str, markets: Sequence[ListedMarket], source: DataSource, now: datetime
     ) -> bool:
         with self.database.write() as session:
             self.fence(session)

@@ -8,7 +8,7 @@ from core.market import identity
 from core.market.identity import CoinGraph
 from core.market.rules.report import ReportVersion
 from core.market.rules.report_texts import ReportLanguage
-from core.pdf import PdfLibraryError
+from core.pdf.printing import PdfLibraryError
 from core.reports import queries, views
 from core.reports.printing import print_report
 from core.reports.queries import PrintedReport

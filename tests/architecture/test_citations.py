@@ -24,7 +24,7 @@ COMMENTED = (".js", ".mjs", ".sh", ".sol", ".toml", ".ts", ".yml", "Makefile")
 
 NOBODY_CAN_OPEN = re.compile(
     r"""\b(?: decisions?\ \d | decisions?,\ " | (?:wallet|core|mandate)\ spec\b | spec(?:ification)?\ (?:section\ )?\d
-          | design\ (?:law|page|section)\ ?\d | research/ | design/\w | issues?\ \#?\d )[^\s,;)]*
+          | design\ (?:law|page|section)\ ?\d | (?<!/)research/ | design/\w | issues?\ \#?\d )[^\s,;)]*
           | \.\./shared/\S*""",
     re.IGNORECASE | re.VERBOSE,
 )

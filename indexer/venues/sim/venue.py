@@ -12,11 +12,11 @@ from core.market.facts import (
     Book,
     Candle,
     DataSource,
+    ListedMarket,
     MarketStatus,
     NetworkStatus,
     Ticker,
     VenueFault,
-    VenueMarket,
     VenueNotice,
 )
 from indexer.venues.port import (
@@ -48,12 +48,12 @@ class SimVenue:
         stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
         self._stale = {row for one in stale for row in one.rows}
 
-    async def markets(self) -> Parsed[VenueMarket]:
+    async def markets(self) -> Parsed[ListedMarket]:
         found, absent = self._now_columns(), self._absent()
         tells = self.capabilities
         return Parsed(
             tuple(
-                VenueMarket(
+                ListedMarket(
                     exchange=self.exchange,
                     native_id=one.native_id,
                     native_base=one.native_base,

@@ -51,7 +51,7 @@ begin
     while since <= last loop
         name := parent || to_char(since, case unit when 'day' then '_YYYYMMDD' else '_YYYYMM' end);
         if to_regclass('market_parts.' || name) is null then
-            perform pg_advisory_xact_lock(hashtextextended('market_parts', 0));
+            execute format('lock table public.%I in share update exclusive mode', parent);
             if to_regclass('market_parts.' || name) is null then
                 execute format('create table market_parts.%I (like public.%I including all)', name, parent);
                 execute format(

@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
-from core import pdf
+from core.pdf import printing as pdf
 from tests.integration.api.mandates.stage import USDC, Stage, reason
 
 WEEK = "2026-W47"

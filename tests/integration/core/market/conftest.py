@@ -8,14 +8,14 @@ import pytest
 
 from core.db.engine import Database
 from core.market import copying, parts, queries
-from core.market.facts import DataSource, MarketStatus, VenueMarket
+from core.market.facts import DataSource, ListedMarket, MarketStatus
 from core.market.rules.book import MeasureGrid
 from core.market.samples import MEASURES, SampleBatch
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
 
-def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> VenueMarket:
+def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> ListedMarket:
     values: dict[str, object] = {
         "exchange": exchange,
         "native_id": f"{base}{quote}",
@@ -30,7 +30,7 @@ def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> Ven
         "listed_at": None,
         "min_size_quote": None,
     }
-    return VenueMarket(**values | more)  # type: ignore[arg-type]  # the fields of VenueMarket
+    return ListedMarket(**values | more)  # type: ignore[arg-type]  # the fields of ListedMarket
 
 
 @dataclass(frozen=True)

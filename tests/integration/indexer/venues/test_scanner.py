@@ -11,7 +11,7 @@ from sqlalchemy import select
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.market import parts
-from core.market.facts import Book, DataSource, Ticker, VenueMarket
+from core.market.facts import Book, DataSource, ListedMarket, Ticker
 from core.market.scans import VenueHealth, venues
 from core.market.tables import MarketListing, MarketSample, MarketScanRun, MarketVenueState
 from indexer.venues import scan_venue
@@ -39,7 +39,7 @@ class StandIn:
         self.error: VenueErrorReason | None = None
         self.stalls = False
 
-    async def markets(self) -> Parsed[VenueMarket]:
+    async def markets(self) -> Parsed[ListedMarket]:
         self._fail()
         return Parsed(tuple(market(self.exchange, base) for base in self.bases))
 

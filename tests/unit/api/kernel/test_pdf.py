@@ -12,8 +12,8 @@ from weasyprint.urls import URLFetcher
 from api.kernel import pdf as pdfs_of_calls
 from api.kernel.operation import Refusal
 from api.kernel.pdf import pdf_of
-from core import pdf
 from core.pdf import engine
+from core.pdf import printing as pdf
 from core.pdf.engine import OwnFonts, Press
 from core.pdf.letters import FACES, FONTS, drawable
 

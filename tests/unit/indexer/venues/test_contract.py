@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from core.listings.rules import TICKER_PATTERN
-from core.market.facts import DataSource, MarketStatus, VenueMarket
+from core.market.facts import DataSource, ListedMarket, MarketStatus
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import MarketVenue, VenueError, VenueErrorReason
 from indexer.venues.replay import RecordingTransport, ReplayTransport
@@ -61,7 +61,7 @@ def venue(request: pytest.FixtureRequest, tmp_path: Path) -> MarketVenue:
     return CcxtVenue(exchange, ReplayTransport(tmp_path), lambda: NOW, source=DataSource.REPLAY)
 
 
-def a_trading(venue: MarketVenue, markets: tuple[VenueMarket, ...]) -> str:
+def a_trading(venue: MarketVenue, markets: tuple[ListedMarket, ...]) -> str:
     if venue.source is not DataSource.SIMULATED:
         return AAAQ[venue.exchange]
     return next(one.native_id for one in markets if one.status is MarketStatus.TRADING)
