@@ -115,9 +115,9 @@ def serve(folder: str) -> None:
 
 
 def ratio(where: Place, paths: Sequence[str]) -> float:
-    product = caller(where.product_port)
-    with bare_server([product(path) for path in paths]) as port:
-        bare = caller(port)
+    first = caller(where.product_port)
+    with bare_server([first(path) for path in paths]) as port:
+        bare, product = caller(port), caller(where.product_port)
         ours, theirs = cycle(paths), cycle(range(len(paths)))
         return p99_ratio(
             lambda: _done(bare(f"/bare/{next(theirs)}")), lambda: _done(product(next(ours)))
