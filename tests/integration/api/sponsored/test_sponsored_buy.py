@@ -43,6 +43,33 @@ def test_a_buy__is_sent_in_one_transaction_and_final_at_a_safe_block(
     assert done["next"].startswith("Nothing")
 
 
+def test_a_buy__is_among_the_accounts_own_once_it_was_handed_in(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    def own(headers: dict[str, str]) -> list[dict[str, Any]]:
+        return list(stage.client.get("/reserve/me", headers=headers).json()["sponsored"])
+
+    assert stage.client.get("/reserve/config").json()["sponsor_enabled"] is True
+    stage.prepared(agent)
+    assert own(agent) == []
+    quote = stage.bought(agent)
+    (waits,) = own(agent)
+    assert (waits["id"], waits["state"], waits["is_final"]) == (quote["id"], "accepted", False)
+    assert (waits["tokens"], waits["tx_hash"]) == (None, None)
+    assert (waits["usdc"], waits["fee_usdc"]) == ("10.000000", quote["fee_usdc"])
+
+    stage.processes[0].run()
+    stage.index()
+    stage.be_safe()
+    (done,) = own(agent)
+    told = stage.state(agent, quote)
+    assert (done["state"], done["is_final"]) == ("paid", True)
+    assert done["next"] == told["next"]
+    assert done["tx_hash"] == told["transfers"][0]["tx_hash"]
+    assert done["tokens"].replace(".", "").lstrip("0") == told["transfers"][0]["tokens"]
+    assert own(stage.agent()) == []
+
+
 def test_a_quote__names_what_is_minted_to_the_last_unit(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
