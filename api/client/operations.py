@@ -2720,6 +2720,9 @@ class SponsoredPreparedBuy(TypedDict):
     credit_usdc: str  # of fees owed to the buyer, what lowered the fee
     total_usdc: str
     treasury: str
+    recipient: str  # who gets the tokens
+    batch: str  # the contract SponsoredBuy
+    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens and fee
     tokens: str  # what the purchase would mint now, in 1e-18 tokens
     min_tokens: str
     purchase: dict[str, Any]  # for eth_signTypedData_v4

@@ -69,6 +69,32 @@ def test_reserve__buys_redeems_and_converts_by_clicks(
     assert opened.errors == []
 
 
+def test_reserve__buys_by_two_signatures_and_no_transaction(
+    open_page: Open, place: Place, agent: Client
+) -> None:
+    opened = connected(open_page, place)
+    page, wallet = opened.page, opened.wallet
+    panel = page.get_by_role("region", name="Buy without ETH")
+    panel.get_by_label("USDC for tokens").fill("4.999999")
+    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
+    expect(panel.get_by_role("button", name="Get a quote")).to_be_disabled()
+    panel.get_by_label("USDC for tokens").fill("12.5")
+    panel.get_by_role("button", name="Get a quote").click()  # enabled once the sponsor was seen
+    expect(panel.get_by_test_id("sponsored-least")).to_contain_text("RSV")
+    assert "eth_signTypedData_v4" not in wallet.asked
+
+    panel.get_by_role("button", name="Sign both and buy").click()
+    state = panel.get_by_test_id("sponsored-state")
+    expect(state).to_have_attribute("data-state", "paid")
+    expect(state).to_contain_text("RSV")
+    assert wallet.asked.count("eth_signTypedData_v4") == 2
+    assert wallet.sent == []
+    (bought,) = agent.reserve.me()["sponsored"]
+    assert (bought["usdc"], bought["buyer"]) == ("12.500000", wallet.address)
+    expect(page.get_by_text(re.compile(r"Your wallet holds [1-9]")).first).to_be_visible()
+    assert opened.errors == []
+
+
 def test_reserve__burns_nothing_for_a_reference_that_nobody_has(
     open_page: Open, place: Place
 ) -> None:
