@@ -19,9 +19,11 @@ def connected(open_page: Open, place: Place) -> Opened:
 
 
 def send(page: Page, title: str) -> None:
-    """Send the newest card, which has that title, and dismiss it once it is mined."""
-    card = page.locator("[data-card]").first
-    expect(card).to_contain_text(title)
+    """Send the newest card, which has that title, and wait until it is mined."""
+    newest = page.locator("[data-card]").first
+    expect(newest).to_contain_text(title)
+    # the card of the next transaction takes its place once it is mined
+    card = page.locator(f"[id='{newest.get_attribute('id')}']")
     card.get_by_role("button", name="Send with wallet").click()
     expect(card).to_have_attribute("data-phase", "mined")
 
