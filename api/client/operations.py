@@ -2736,7 +2736,7 @@ class ReserveReserveConfig(TypedDict):
     buy_percent: int  # a purchase costs this share of the tokens' worth
     usdc_a_credit: str  # USDC of a conversion that are one credit
     sponsor_enabled: bool
-    sponsor_reason: str | None  # why it is not; null: it is
+    sponsor_reason: str | None  # why none is taken now; null: they are taken
 
 
 class ReserveReserveTokenState(TypedDict):
@@ -2764,6 +2764,9 @@ class ReserveReserveQuote(TypedDict):
     is_paused: bool
     block: int  # the quote is the contract's of this block
     at: str
+
+
+ReserveBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid']"
 
 
 class ReserveCreditedConversion(TypedDict):
@@ -2803,6 +2806,20 @@ class ReserveOwnPurchase(TypedDict):
     at: str
 
 
+class ReserveOwnSponsoredBuy(TypedDict):
+    id: str  # GET /reserve/buy/sponsored/{id} tells both transfers apart
+    state: ReserveBuyState
+    is_final: bool
+    buyer: str
+    recipient: str
+    usdc: str  # net amount of the purchase
+    fee_usdc: str  # that was signed for gas
+    tokens: str | None  # that the purchase minted, with eighteen decimals; null: not yet
+    tx_hash: str | None  # of the purchase, or of what made it impossible; null: neither
+    next: str
+    handed_in_at: str
+
+
 class ReserveOwnReserve(TypedDict):
     account_ref: str | None  # null: none was issued yet
     wallet_address: str | None  # null: none is linked
@@ -2810,6 +2827,9 @@ class ReserveOwnReserve(TypedDict):
     held: list[ReserveHeldConversion]  # the newest 100 conversions, those not credited
     credited: list[ReserveCreditedConversion]  # and those credited
     purchases: list[ReserveOwnPurchase]  # the linked wallet's newest 50, on chain
+    sponsored: list[
+        ReserveOwnSponsoredBuy
+    ]  # the newest 50 sponsored buys that this account handed in
 
 
 class ReserveIssuedRef(TypedDict):
@@ -3025,6 +3045,9 @@ class SponsoredPreparedBuy(TypedDict):
     credit_usdc: str  # of fees owed to the buyer, what lowered the fee
     total_usdc: str
     treasury: str
+    recipient: str  # who gets the tokens
+    batch: str  # the contract SponsoredBuy
+    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens and fee
     tokens: str  # what the purchase would mint now, in 1e-18 tokens
     min_tokens: str
     purchase: dict[str, Any]  # for eth_signTypedData_v4

@@ -15,6 +15,7 @@ Source: docs/sponsored-buys.md.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from core.money import UsdcE6
@@ -27,6 +28,7 @@ GOOD_S = 1_800  # from the quote on, both authorizations are good, exclusive
 # before the authorizations end nothing more is signed: a transaction takes some blocks
 SEND_MARGIN_S = 60
 REQUESTS_A_BUY = 3  # how often it is asked to be sent
+FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 BPS = 10_000
 DEFAULT_RISE_BPS = 50
 MOST_RISE_BPS = 200
@@ -164,6 +166,11 @@ def part_to_send(purchase: TransferFate, fee: TransferFate) -> BuyPart | None:
         AuthorizationState.PAID: BuyPart.PURCHASE,
         AuthorizationState.DEAD: None,
     }[fee.leg]
+
+
+def is_away(shown_at: datetime | None, now: datetime) -> bool:
+    """Whether no sponsor is at work. `shown_at`: its last sign; None: there was none."""
+    return shown_at is None or now - shown_at >= timedelta(seconds=FRESH_S)
 
 
 def can_send(valid_before: int, now: int) -> bool:

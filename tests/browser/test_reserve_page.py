@@ -19,9 +19,11 @@ def connected(open_page: Open, place: Place) -> Opened:
 
 
 def send(page: Page, title: str) -> None:
-    """Send the newest card, which has that title, and dismiss it once it is mined."""
-    card = page.locator("[data-card]").first
-    expect(card).to_contain_text(title)
+    """Send the newest card, which has that title, and wait until it is mined."""
+    newest = page.locator("[data-card]").first
+    expect(newest).to_contain_text(title)
+    # the card of the next transaction takes its place once it is mined
+    card = page.locator(f"[id='{newest.get_attribute('id')}']")
     card.get_by_role("button", name="Send with wallet").click()
     expect(card).to_have_attribute("data-phase", "mined")
 
@@ -66,6 +68,32 @@ def test_reserve__buys_redeems_and_converts_by_clicks(
     send(page, "Convert 100 RSV")
     waits = page.get_by_text("waits until its block is safe")
     expect(waits.or_(page.get_by_role("region", name="credited conversions")).first).to_be_visible()
+    assert opened.errors == []
+
+
+def test_reserve__buys_by_two_signatures_and_no_transaction(
+    open_page: Open, place: Place, agent: Client
+) -> None:
+    opened = connected(open_page, place)
+    page, wallet = opened.page, opened.wallet
+    panel = page.get_by_role("region", name="Buy without ETH")
+    panel.get_by_label("USDC for tokens").fill("4.999999")
+    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
+    expect(panel.get_by_role("button", name="Get a quote")).to_be_disabled()
+    panel.get_by_label("USDC for tokens").fill("12.5")
+    panel.get_by_role("button", name="Get a quote").click()  # enabled once the sponsor was seen
+    expect(panel.get_by_test_id("sponsored-least")).to_contain_text("RSV")
+    assert "eth_signTypedData_v4" not in wallet.asked
+
+    panel.get_by_role("button", name="Sign both and buy").click()
+    state = panel.get_by_test_id("sponsored-state")
+    expect(state).to_have_attribute("data-state", "paid")
+    expect(state).to_contain_text("RSV")
+    assert wallet.asked.count("eth_signTypedData_v4") == 2
+    assert wallet.sent == []
+    (bought,) = agent.reserve.me()["sponsored"]
+    assert (bought["usdc"], bought["buyer"]) == ("12.500000", wallet.address)
+    expect(page.get_by_text(re.compile(r"Your wallet holds [1-9]")).first).to_be_visible()
     assert opened.errors == []
 
 

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from api.kernel.fields import PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
 from core.reserve.rules import ConversionStatus
+from core.sponsored.rules import BuyState
 
 ACCOUNT_REF_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 ACCOUNT_REF_RULE = "write a reference of an account, a bytes32: 0x and 64 hex characters, not all 0"
@@ -61,7 +62,7 @@ class ReserveConfig(AnswerBody):
     buy_percent: int = Field(description="a purchase costs this share of the tokens' worth")
     usdc_a_credit: str = Field(description="USDC of a conversion that are one credit")
     sponsor_enabled: bool
-    sponsor_reason: str | None = Field(description="why it is not; null: it is")
+    sponsor_reason: str | None = Field(description="why none is taken now; null: they are taken")
 
 
 class ReserveTokenState(AnswerBody):
@@ -143,6 +144,22 @@ class OwnPurchase(AnswerBody):
     at: str
 
 
+class OwnSponsoredBuy(AnswerBody):
+    id: str = Field(description="GET /reserve/buy/sponsored/{id} tells both transfers apart")
+    state: BuyState
+    is_final: bool
+    buyer: str
+    recipient: str
+    usdc: str = Field(description="net amount of the purchase")
+    fee_usdc: str = Field(description="that was signed for gas")
+    tokens: str | None = Field(description=f"that the purchase minted, {TOKENS}; null: not yet")
+    tx_hash: str | None = Field(
+        description="of the purchase, or of what made it impossible; null: neither"
+    )
+    next: str
+    handed_in_at: str
+
+
 class OwnReserve(AnswerBody):
     account_ref: str | None = Field(description="null: none was issued yet")
     wallet_address: str | None = Field(description="null: none is linked")
@@ -150,6 +167,9 @@ class OwnReserve(AnswerBody):
     held: list[HeldConversion] = Field(description="the newest 100 conversions, those not credited")
     credited: list[CreditedConversion] = Field(description="and those credited")
     purchases: list[OwnPurchase] = Field(description="the linked wallet's newest 50, on chain")
+    sponsored: list[OwnSponsoredBuy] = Field(
+        description="the newest 50 sponsored buys that this account handed in"
+    )
 
 
 class ClaimedConversions(AnswerBody):

@@ -12,6 +12,7 @@ from api.areas.reserve.schemas import (
     KnownRef,
     OwnPurchase,
     OwnReserve,
+    OwnSponsoredBuy,
     RefPath,
     ReserveConfig,
     ReserveContracts,
@@ -29,6 +30,9 @@ from core.reserve import conversions, queries, rules
 from core.reserve.queries import ReserveState
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
+from core.sponsored import queries as sponsored
+from core.sponsored.queries import SeenBuy
+from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of, transfer_of
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -39,12 +43,12 @@ WHY_HELD: Final[dict[str, WhyHeld]] = {
     ConversionStatus.HELD: "unregistered_ref",
     ConversionStatus.SET_ASIDE: "set_aside",
 }
-NO_SPONSOR: Final = "sponsored buys are not set up here; buy with a transaction of your own"
+SPONSORED_SHOWN: Final = 50
 
 
 def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig]:
     """Errors: Refusal reserve_not_deployed."""
-    contracts = call.deps.contracts
+    contracts, reason = call.deps.contracts, _why_no_sponsor(call)
     return Answer(
         ReserveConfig(
             network=f"eip155:{call.deps.chain_id}",
@@ -53,10 +57,32 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
             token_decimals=18,
             buy_percent=rules.BUY_PERCENT,
             usdc_a_credit=usdc_text(rules.USDC_E6_A_CREDIT),
-            sponsor_enabled=False,
-            sponsor_reason=NO_SPONSOR,
+            sponsor_enabled=reason is None,
+            sponsor_reason=reason,
         )
     )
+
+
+def _why_no_sponsor(call: Call) -> str | None:
+    """What stands in the way of every sponsored buy now, as far as the record knows; None: nothing."""
+    if "sponsored_buy" not in call.deps.contracts:
+        return "the deployment has no contract for sponsored buys; buy with your own gas"
+    sign = sponsored.sponsor(call.db, call.deps.chain_id)
+    if sign is None:
+        return "no keeper with a sponsor's key has run here; buy with your own gas"
+    if is_away(sign.at, call.now):
+        return (
+            f"the sponsor has not shown itself since {instant_text(sign.at)}; ask again in a minute, "
+            "or buy with your own gas"
+        )
+    if sign.balance_wei == 0:
+        return "the sponsor has no ETH; ask again later, or buy with your own gas"
+    if call.deps.eth_price.now(call.db, call.now) is None:
+        return "what ETH costs in USDC is not known here; buy with your own gas"
+    recorded = queries.state(call.db)
+    if recorded is not None and recorded.is_paused:
+        return "buying is paused at the token; redeeming and converting go on"
+    return None
 
 
 def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenState]:
@@ -139,6 +165,8 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
     rows = queries.conversions_of(call.db, caller.account_id, ref, wallet, CONVERSIONS_SHOWN)
     converted = 0 if ref is None else queries.converted_e6(call.db, caller.account_id, ref)
     purchases = [] if wallet is None else queries.purchases_of(call.db, wallet, PURCHASES_SHOWN)
+    bought = sponsored.buys_of(call.db, caller.account_id, SPONSORED_SHOWN)
+    heights = sponsored.heights(call.db, call.deps.chain_id)
     return Answer(
         OwnReserve(
             account_ref=None if ref is None else hex_of(ref),
@@ -163,7 +191,28 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
                 )
                 for one in purchases
             ],
+            sponsored=[_sponsored(one, heights) for one in bought],
         )
+    )
+
+
+def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
+    buy = seen.buy
+    assert buy.accepted_at is not None, "only those that were handed in are listed"
+    purchase = transfer_of(seen.purchase, buy.valid_before, heights)
+    state, is_final = state_of(purchase, transfer_of(seen.fee, buy.valid_before, heights))
+    return OwnSponsoredBuy(
+        id=buy.id,
+        state=state,
+        is_final=is_final,
+        buyer=buy.buyer,
+        recipient=buy.recipient,
+        usdc=usdc_text(buy.amount_usdc_e6),
+        fee_usdc=usdc_text(buy.fee_usdc_e6),
+        tokens=None if purchase.tokens is None else rules.token_text(purchase.tokens),
+        tx_hash=purchase.tx_hash,
+        next=NEXT_STEPS[state, is_final],
+        handed_in_at=instant_text(buy.accepted_at),
     )
 
 

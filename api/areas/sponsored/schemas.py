@@ -52,6 +52,12 @@ class PreparedBuy(AnswerBody):
     credit_usdc: str = Field(description="of fees owed to the buyer, what lowered the fee")
     total_usdc: str
     treasury: str
+    recipient: str = Field(description="who gets the tokens")
+    batch: str = Field(description="the contract SponsoredBuy")
+    salt: str = Field(
+        description="of ReserveToken.buyNonce: with it a signer computes both nonces, which name "
+        "recipient, min_tokens and fee"
+    )
     tokens: str = Field(description="what the purchase would mint now, in 1e-18 tokens")
     min_tokens: str
     purchase: dict[str, Any] = Field(description="for eth_signTypedData_v4")

@@ -3,6 +3,7 @@
 // Laws
 // - Terms are signed only if each figure in them is the one on the page, for this owner, by this factory.
 // - The vault's address is computed here from the terms, so money is approved or authorized for that vault alone.
+// - A sponsored buy pays the reserve token and its treasury, what the page says, and mints to the buyer.
 // - A call is of this network, sends no ether, and is the function that the button names, at the mandate's vault, its
 //   factory or USDC. What a vault pays out goes to its owner.
 //
@@ -13,6 +14,7 @@
 import { bytesOf, concat, hexOf, keccak } from "../verify/bytes.js";
 import { guardTargetsHash, rulesHash, termsDigest } from "../verify/eip712.js";
 import { TERMS_FIELDS, VAULT_SHELL_HASH } from "../verify/tables.js";
+import { addressWord, uintWord } from "./abi.js";
 import { units } from "./format.js";
 import { keccak256 } from "./keccak.js";
 import { WalletError } from "./wallet-errors.js";
@@ -31,6 +33,7 @@ import { WalletError } from "./wallet-errors.js";
 const WORD = 64; // hex digits of 32 bytes
 const AUTHORIZATION = ["from", "to", "value", "validAfter", "validBefore", "nonce"];
 const DOMAIN = ["name", "version", "chainId", "verifyingContract"];
+const MOST_FEE = 5_000_000n; // of a sponsored buy, USDC base units: nothing dearer is quoted
 const VERSION = 2; // of terms: the only one that is issued
 
 const TERMS =
@@ -105,6 +108,58 @@ export function requireAuthorization(document, { owner, service, vault, digest, 
     same("the amount", message.value, units(budget));
     same("the authorization's number", message.nonce, digest);
   });
+}
+
+/**
+ * The two authorizations of a sponsored buy: the amount to the reserve token, for these tokens at least and for the
+ * buyer itself, and the fee that is shown to the token's treasury. Both numbers are computed here, as the contracts do.
+ * @param {any} offer of POST /reserve/buy/sponsored/prepare
+ * @param {{buyer: string, config: import("./answers.js").ReserveConfig, amount: bigint, treasury: bigint}} shown
+ *   `treasury`: the token's own answer
+ */
+export function requirePurchase(offer, { buyer, config, amount, treasury }) {
+  read("the authorization", () => {
+    const { chain_id: chainId, contracts } = config;
+    const token = contracts.reserve_token;
+    const fee = units(offer.fee_usdc) ?? -1n;
+    const payee = `0x${treasury.toString(16).padStart(40, "0")}`;
+    if (fee < 0n || fee > MOST_FEE) throw differs("the fee", offer.fee_usdc);
+    same("who gets the tokens", offer.recipient, buyer);
+    const least = BigInt(offer.min_tokens);
+    const places = addressWord(token) + addressWord(buyer) + addressWord(buyer);
+    const terms = uintWord(amount) + uintWord(least) + wordOf(offer.salt);
+    const ofBuy = hashOfWords(uintWord(chainId) + places + terms);
+    const ofFee = hashOfWords(
+      uintWord(chainId) + addressWord(offer.batch) + wordOf(ofBuy) + uintWord(fee),
+    );
+    const documents = /** @type {const} */ ([
+      ["ReceiveWithAuthorization", offer.purchase, token, amount, ofBuy],
+      ["TransferWithAuthorization", offer.fee, payee, fee, ofFee],
+    ]);
+    for (const [name, document, to, value, nonce] of documents) {
+      requireForm(
+        document,
+        name,
+        AUTHORIZATION.map((member) => /** @type {[string, string]} */ (["", member])),
+      );
+      requireDomain(document.domain, null, null, chainId, contracts.usdc);
+      same("the payer", document.message.from, buyer);
+      same("the receiver", document.message.to, to);
+      same("the amount", document.message.value, value);
+      same("the authorization's number", document.message.nonce, nonce);
+    }
+  });
+}
+
+/** @param {string} text a bytes32 @returns {string} its digits */
+function wordOf(text) {
+  if (!/^0x[0-9a-f]{64}$/i.test(text)) throw differs("a number", text);
+  return text.slice(2);
+}
+
+/** @param {string} digits */
+function hashOfWords(digits) {
+  return hexOf(keccak(bytesOf(`0x${digits}`)));
 }
 
 /**

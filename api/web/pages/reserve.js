@@ -2,13 +2,13 @@
 //
 // Nothing is burned for a reference that no account has: it is asked for just before the transaction is built.
 
-import { addressWord, uintWord, wordsOf } from "../app/abi.js";
+import { addressWord, uintWord } from "../app/abi.js";
 import { get, getByKey, postByKey } from "../app/api.js";
 import { SELECTORS } from "../app/contracts.js";
 import { integer, sentenced, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { chosenWallet, walletState } from "../app/session.js";
+import { walletState } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
 import { Table } from "../app/table.js";
 import { begin, changed } from "../app/transaction_card.js";
@@ -25,6 +25,8 @@ import {
   useState,
 } from "../app/ui.js";
 import { useWork } from "../app/work.js";
+import { ask, sender, tokenText, tokenUnits } from "./reserve_parts.js";
+import { SponsoredBuy } from "./sponsored_buy.js";
 
 /**
  * @typedef {import("../app/answers.js").HeldConversion} HeldConversion
@@ -37,29 +39,12 @@ import { useWork } from "../app/work.js";
 
 const EVERY_S = 15;
 const TYPED_MS = 250;
-const TOKENS = /^(\d{1,24})(?:\.(\d{1,18}))?$/;
 const REF = /^0x[0-9a-f]{64}$/i;
 
-/** @param {string} text @returns {bigint | null} base units of 1e-18; null where it is no amount above 0 */
-function tokenUnits(text) {
-  const found = TOKENS.exec(text);
-  if (!found) return null;
-  const value = BigInt(found[1] ?? "0") * 10n ** 18n + BigInt((found[2] ?? "").padEnd(18, "0"));
-  return value > 0n ? value : null;
-}
-
-/** @param {bigint | string} value base units, or text with eighteen decimals */
-function tokenText(value) {
-  const text =
-    typeof value === "string"
-      ? value
-      : `${value / 10n ** 18n}.${String(value % 10n ** 18n).padStart(18, "0")}`;
-  const [whole = "0", part = ""] = text.split(".");
-  return `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${part.replace(/0+$/, "").padEnd(2, "0")}`;
-}
-
 export default function Reserve() {
-  const config = useResource((stop) => get("/reserve/config", undefined, stop), []);
+  const config = useResource((stop) => get("/reserve/config", undefined, stop), [], {
+    everyS: EVERY_S,
+  });
   const state = useResource((stop) => get("/reserve/state", undefined, stop), [], {
     everyS: EVERY_S,
     again: [changed.value],
@@ -91,19 +76,11 @@ function Actions({ config, isPaused }) {
   return html`<${NeedsWallet} />
     <div class="two">
       <${Buy} config=${config} isPaused=${isPaused} />
+      <${SponsoredBuy} config=${config} />
       <${Redeem} config=${config} held=${held.data} />
       <${Convert} config=${config} held=${held.data} ref=${ref} onRef=${setRef} />
       <${Own} onRef=${setRef} />
     </div>`;
-}
-
-/** @param {ReserveConfig} config @param {string} data @returns {Promise<bigint>} what the token itself answers */
-async function ask(config, data) {
-  const call = { to: config.contracts.reserve_token, data };
-  const wallet = chosenWallet();
-  await wallet.requireChain(config.chain_id);
-  const [word = "0"] = wordsOf(await wallet.request("eth_call", [call, "latest"]), 1);
-  return BigInt(`0x${word}`);
 }
 
 /** @param {ReserveConfig} config */
@@ -114,11 +91,6 @@ function balanceOf(config) {
 /** @param {ReserveConfig} config @param {string} to @param {string} data */
 function called(config, to, data) {
   return { to, data, value: "0x0", chain_id: config.chain_id };
-}
-
-/** The account that sends. Errors: WalletError. */
-async function sender() {
-  return walletState.value.address ?? (await chosenWallet().connect());
 }
 
 /** @param {string} typed @returns {string} the same, once nobody has typed for a moment */

@@ -30,18 +30,31 @@ from core.blocks.tables import (
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
+from core.reserve.tables import ReserveConversion, ReserveEvent
 from core.shadow import queries as shadow
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
-from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.canonical import canonical_view
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_auditor import believe_a_liar
 from tests.integration.indexer.test_backfill import make_final, settle
 from tests.integration.indexer.test_process import until
 from tests.integration.nursery import piped, ran
-from tests.personas import DEPLOYER, STRANGER
+from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
+from tests.personas import AGENT, DEPLOYER, STRANGER
 
-REBUILDABLE = (RawLogRow, RevertedTx, Vault, VaultAgentRow, Adapter, ChainBlock, ChainCursor)
+REBUILDABLE = (
+    RawLogRow,
+    RevertedTx,
+    Vault,
+    VaultAgentRow,
+    Adapter,
+    ReserveEvent,
+    ChainBlock,
+    ChainCursor,
+)
+ONE_TOKEN = 10**18
+NOBODYS_REF = "0x" + "ab" * 32
 RUN_S = 60
 Working = tuple[Issued, str]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -52,14 +65,33 @@ def ground(short_epochs: Ground) -> Ground:
     return short_epochs
 
 
+@pytest.fixture
+def token(deployed: DeployedChain) -> TokenOnChain:
+    found = deploy_reserve_token(deployed)
+    found.fund(AGENT, 1_000 * USDC)
+    return found
+
+
+@pytest.fixture
+def follower(follower: Follower, token: TokenOnChain) -> Follower:
+    """An indexer that follows the reserve token too."""
+    follower.restart(reserve_token=token.address)
+    return follower
+
+
 def live(follower: Follower, vault: str) -> None:
-    """Moves, an orphan that a rescan will not find, a refused call, a factory event, a vault of
-    unknown terms.
+    """Moves, orphans that a rescan will not find, a refused call, a factory event, a vault of
+    unknown terms; reserve tokens bought, converted and redeemed.
     """
     chain = follower.deployed
+    token = TokenOnChain(chain, chain.contracts["reserve_token"])
+    token.buy(AGENT, 102 * USDC)
     chain.buy(vault, 10 * USDC)
+    token.convert(AGENT, 2 * ONE_TOKEN, NOBODYS_REF)
     follower.catch_up()
-    chain.anvil.reorg(1)
+    chain.anvil.reorg(2)
+    token.convert(AGENT, 3 * ONE_TOKEN, NOBODYS_REF)
+    token.redeem(AGENT, ONE_TOKEN)
     chain.buy(vault, 40 * USDC)
     chain.buy(vault, 101 * USDC)
     chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.propose_keeper(STRANGER.address))
@@ -73,6 +105,7 @@ def test_dropped_and_rescanned__the_canonical_view_is_the_same(
 ) -> None:
     mandate, vault = working
     live(follower, vault)
+    waiting = conversions(follower.database)
 
     with follower.database.read() as session:
         view, rows = (
@@ -89,7 +122,16 @@ def test_dropped_and_rescanned__the_canonical_view_is_the_same(
         assert canonical_view(session, CHAIN_ID) == view
         assert mandate_ledger.load_rows(session, mandate.id) == rows
     follower.assert_sound(mandate, vault)
-    assert all(rows for name, rows in view.items() if name != "reserve")  # no token here
+    assert all(view.values()), "a part that is empty would compare nothing"
+    assert conversions(follower.database) == waiting
+    assert [status for _, _, status in waiting] == ["reversed", "waiting"]
+
+
+def conversions(database: Database) -> list[tuple[int, int, str]]:
+    """(height, tokens, status), in the order of the chain; orphans' too."""
+    with database.read() as session:
+        query = session.query(ReserveConversion).order_by(ReserveConversion.number)
+        return [(one.number, one.tokens, one.status) for one in query]
 
 
 # The command
@@ -239,6 +281,27 @@ def test_rows_that_were_altered_or_invented__are_put_right(
     assert "log_index=99" in done.stdout
     with follower.database.read() as session:
         assert canonical_view(session, CHAIN_ID) == view
+
+
+@pytest.mark.story
+def test_events_of_the_reserve_token__are_put_right_and_a_lost_conversion_waits_again(
+    follower: Follower, working: Working, run: Run
+) -> None:
+    live(follower, working[1])
+    waiting = conversions(follower.database)
+    with follower.database.read() as session:
+        view = canonical_view(session, CHAIN_ID)
+    with follower.database.write() as session:
+        session.execute(text("delete from reserve_conversion where status = 'waiting'"))
+        session.execute(text("delete from reserve_event where kind = 'converted'"))
+        session.execute(text("update reserve_event set supply_after = supply_after + 1"))
+    done = run("--accept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "reserve: the record lacks" in done.stdout
+    assert "reserve: only the record has" in done.stdout
+    with follower.database.read() as session:
+        assert canonical_view(session, CHAIN_ID) == view
+    assert conversions(follower.database) == waiting
 
 
 @pytest.mark.story

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import {
   requireAuthorization,
   requireCalls,
+  requirePurchase,
   requireTerms,
 } from "../../../api/web/app/consistency.js";
 import { requireSignIn } from "../../../api/web/app/sign-in-text.js";
@@ -179,3 +180,40 @@ test("a sign-in is for this site and this account", () => {
   refused(() => requireSignIn("I give you everything", { host, address: owner }));
   refused(() => requireSignIn(null, { host, address: owner }));
 });
+
+// What core.sponsored.documents writes of a purchase for 12.500000 USDC: its numbers are the contracts'.
+const SPONSORED = JSON.parse(readFileSync(new URL("sponsored_offer.json", import.meta.url), "utf8"));
+const purchase = (change = () => {}) => {
+  const { offer, buyer, config, treasury } = copy(SPONSORED);
+  change(offer);
+  const shown = { buyer, config, amount: 12_500_000n, treasury: BigInt(treasury) };
+  return () => requirePurchase(offer, shown);
+};
+
+test("a sponsored buy of ours passes", purchase());
+
+const OTHER_BUYS = {
+  "with the tokens for somebody else": (data) => (data.recipient = THIEF),
+  "of another amount": (data) => (data.purchase.message.value = "12500001"),
+  "of fewer tokens than shown": (data) => (data.min_tokens = "1170000000000000000001"),
+  "to another contract": (data) => (data.purchase.message.to = THIEF),
+  "that anybody may submit": (data) => (data.purchase.primaryType = "TransferWithAuthorization"),
+  "with a number of its own": (data) => (data.purchase.message.nonce = `0x${"00".repeat(32)}`),
+  "with another salt": (data) => (data.salt = `0x${"5b".repeat(32)}`),
+  "without a salt": (data) => (data.salt = null),
+  "with a fee for somebody else": (data) => (data.fee.message.to = THIEF),
+  "with a larger fee than shown": (data) => (data.fee.message.value = "20001"),
+  "with a fee that is none": (data) => (data.fee_usdc = "-0.020000"),
+  "with a fee above the most": (data) => {
+    data.fee_usdc = "5.000001";
+    data.fee.message.value = "5000001";
+  },
+  "with a fee of another purchase": (data) => (data.fee.message.nonce = `0x${"11".repeat(32)}`),
+  "by another batch contract": (data) => (data.batch = THIEF),
+  "of another account": (data) => (data.fee.message.from = THIEF),
+  "of another token": (data) => (data.fee.domain.verifyingContract = THIEF),
+  "on another network": (data) => (data.purchase.domain.chainId = 1),
+};
+for (const [lie, tell] of Object.entries(OTHER_BUYS)) {
+  test(`a sponsored buy ${lie} is not signed`, () => refused(purchase(tell)));
+}

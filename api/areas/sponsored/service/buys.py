@@ -56,13 +56,13 @@ from core.sponsored.rules import (
     covered_wei,
     fee_after_credit,
     fee_usdc_e6,
+    is_away,
     least_tokens_down,
     state_of,
     transfer_of,
 )
 from core.times import instant_text, next_day, start_of_day
 
-FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 ID_BYTES = 10
 
 
@@ -205,6 +205,9 @@ def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> P
         credit_usdc=usdc_text(made.credit_usdc_e6),
         total_usdc=usdc_text(made.amount_usdc_e6 + made.fee_usdc_e6),
         treasury=made.treasury,
+        recipient=made.recipient,
+        batch=made.batch,
+        salt=made.salt,
         tokens=str(made.tokens),
         min_tokens=str(made.min_tokens),
         purchase=documents.purchase_document(usdc, made).typed_data,
@@ -275,7 +278,7 @@ def _refuse_sponsor(why: str) -> NoReturn:
 def _require_sponsor(call: Call, wei: int) -> None:
     """The keeper showed itself a moment ago, with ETH for this."""
     sign = queries.sponsor(call.db, call.deps.chain_id)
-    if sign is None or call.now - sign.at >= timedelta(seconds=FRESH_S):
+    if sign is None or is_away(sign.at, call.now):
         _refuse_sponsor("no keeper with a sponsor's key is at work")
     if sign.balance_wei < wei:
         _refuse_sponsor("the sponsor is short of ETH")

@@ -1,6 +1,9 @@
 """The reserve token through the API: state, quotes, references, conversions and claims."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ from eth_account.signers.local import LocalAccount
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from api.main import create_app
 from core.blocks import queries as blocks
 from core.blocks.queries import RESERVE_FOLLOWED, SAFE, TIP, Cursor
 from core.chain.blocks import BlockHeader, RawLog
@@ -15,7 +19,10 @@ from core.db.engine import Database
 from core.reserve import conversions, queries
 from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
 from core.reserve.rules import ReserveEventKind, ReserveFact
+from core.sponsored import queries as sponsored
+from core.sponsored.prices import FixedEthPrice
 from tests.integration.api.conftest import (
+    BASE_URL,
     KEY,
     Clock,
     FewAnswersChain,
@@ -23,10 +30,12 @@ from tests.integration.api.conftest import (
     deps_of,
     reason,
 )
+from tests.integration.api.in_process import AppClient
 from tests.integration.api.test_identity import link
 
 CHAIN, ONE, USDC = 84532, 10**18, 10**6
 TOKEN, STABLE = "0x" + "a1" * 20, "0x" + "a2" * 20
+BATCH, SPONSOR = "0x" + "a3" * 20, "0x" + "a4" * 20
 TREASURY, OTHER = "0x" + "b1" * 20, "0x" + "b2" * 20
 NOBODYS = "0x" + "cd" * 32
 MINED_AT = 1_790_000_000
@@ -138,7 +147,72 @@ def test_config__names_contracts_and_network(client: TestClient) -> None:
     assert found["network"] == "eip155:84532"
     assert found["contracts"] == {"reserve_token": TOKEN, "usdc": STABLE}
     assert found["sponsor_enabled"] is False
-    assert found["sponsor_reason"]
+    assert "no contract for sponsored buys" in found["sponsor_reason"]
+
+
+class Sponsoring:
+    """A service with the batch contract, and a keeper's signs as it would write them."""
+
+    def __init__(self, deps: Deps, database: Database, clock: Clock, usd: Decimal | None) -> None:
+        self.database, self.clock = database, clock
+        contracts = {**deps.contracts, "sponsored_buy": BATCH}
+        made = replace(deps, contracts=contracts, eth_price=FixedEthPrice(usd))
+        self.client = AppClient(create_app(made), base_url=BASE_URL)
+
+    def sign(self, seconds_ago: float, wei: int = 10**18) -> None:
+        with self.database.write() as session:
+            at = self.clock.now - timedelta(seconds=seconds_ago)
+            sponsored.beat(session, CHAIN, SPONSOR, wei, at)
+
+    def config(self) -> tuple[bool, str | None]:
+        found = self.client.get("/reserve/config").json()
+        return found["sponsor_enabled"], found["sponsor_reason"]
+
+
+@pytest.fixture
+def sponsoring(deps: Deps, database: Database, clock: Clock) -> Iterator[Sponsoring]:
+    made = Sponsoring(deps, database, clock, Decimal(3_000))
+    yield made
+    made.client.close()
+
+
+def test_config__before_any_keeper_showed_itself__says_so(sponsoring: Sponsoring) -> None:
+    is_enabled, why = sponsoring.config()
+    assert not is_enabled
+    assert why is not None
+    assert "no keeper with a sponsor's key has run" in why
+
+
+@pytest.mark.parametrize(("seconds_ago", "is_enabled"), [(0, True), (59.999, True), (60, False)])
+def test_config__sponsors_while_the_keepers_sign_is_fresh(
+    sponsoring: Sponsoring, seconds_ago: float, is_enabled: bool
+) -> None:
+    sponsoring.sign(seconds_ago)
+    found, why = sponsoring.config()
+    assert found is is_enabled
+    assert (why is None) is is_enabled
+    if why is not None:
+        assert "has not shown itself since" in why
+
+
+def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> None:
+    sponsoring.sign(1, wei=0)
+    is_enabled, why = sponsoring.config()
+    assert not is_enabled
+    assert "no ETH" in str(why)
+    sponsoring.sign(1, wei=1)
+    assert sponsoring.config() == (True, None)
+
+
+def test_config__without_a_price_of_eth__says_so(
+    deps: Deps, database: Database, clock: Clock
+) -> None:
+    made = Sponsoring(deps, database, clock, None)
+    made.sign(1)
+    is_enabled, why = made.config()
+    assert not is_enabled
+    assert "what ETH costs" in str(why)
+    made.client.close()
 
 
 def test_state__has_prices_and_no_amount(client: TestClient, token: Chain) -> None:

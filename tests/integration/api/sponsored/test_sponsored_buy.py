@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from core.sponsored import queries
+from core.sponsored import documents, queries
 from tests.integration.api.sponsored.conftest import (
     TREASURY,
     USDC,
@@ -41,6 +41,47 @@ def test_a_buy__is_sent_in_one_transaction_and_final_at_a_safe_block(
     done = stage.state(agent, quote)
     assert (done["state"], done["is_final"]) == ("paid", True)
     assert done["next"].startswith("Nothing")
+
+
+def test_a_buy__is_among_the_accounts_own_once_it_was_handed_in(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    def own(headers: dict[str, str]) -> list[dict[str, Any]]:
+        return list(stage.client.get("/reserve/me", headers=headers).json()["sponsored"])
+
+    assert stage.client.get("/reserve/config").json()["sponsor_enabled"] is True
+    stage.prepared(agent)
+    assert own(agent) == []
+    quote = stage.bought(agent)
+    (waits,) = own(agent)
+    assert (waits["id"], waits["state"], waits["is_final"]) == (quote["id"], "accepted", False)
+    assert (waits["tokens"], waits["tx_hash"]) == (None, None)
+    assert (waits["usdc"], waits["fee_usdc"]) == ("10.000000", quote["fee_usdc"])
+
+    stage.processes[0].run()
+    stage.index()
+    stage.be_safe()
+    (done,) = own(agent)
+    told = stage.state(agent, quote)
+    assert (done["state"], done["is_final"]) == ("paid", True)
+    assert done["next"] == told["next"]
+    assert done["tx_hash"] == told["transfers"][0]["tx_hash"]
+    assert done["tokens"].replace(".", "").lstrip("0") == told["transfers"][0]["tokens"]
+    assert own(stage.agent()) == []
+
+
+def test_a_quote__has_all_that_its_nonces_hold(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """So that a signer need not take the service's word for recipient, least tokens and fee."""
+    quote, chain_id = stage.prepared(agent), stage.deps.chain_id
+    token = stage.chain.contracts["reserve_token"]
+    least = int(quote["min_tokens"])
+    places = (token, stage.buyer.address, quote["recipient"])
+    of_buy = documents.buy_nonce(chain_id, *places, 10 * USDC, least, quote["salt"])
+    assert quote["purchase"]["message"]["nonce"] == of_buy
+    of_fee = documents.fee_nonce(chain_id, quote["batch"], of_buy, fee_of(quote))
+    assert quote["fee"]["message"]["nonce"] == of_fee
 
 
 def test_a_quote__names_what_is_minted_to_the_last_unit(
