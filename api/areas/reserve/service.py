@@ -29,6 +29,7 @@ from core.reserve import conversions, queries, rules
 from core.reserve.queries import ReserveState
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
+from core.sponsored import queries as sponsored
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -39,12 +40,17 @@ WHY_HELD: Final[dict[str, WhyHeld]] = {
     ConversionStatus.HELD: "unregistered_ref",
     ConversionStatus.SET_ASIDE: "set_aside",
 }
-NO_SPONSOR: Final = "sponsored buys are not set up here; buy with a transaction of your own"
+NOT_DEPLOYED: Final = "the deployment has no contract for sponsored buys"
 
 
 def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig]:
     """Errors: Refusal reserve_not_deployed."""
     contracts = call.deps.contracts
+    barred = (
+        sponsored.barred_by(sponsored.sponsor(call.db, call.deps.chain_id), 0, call.now)
+        if "sponsored_buy" in contracts
+        else NOT_DEPLOYED
+    )
     return Answer(
         ReserveConfig(
             network=f"eip155:{call.deps.chain_id}",
@@ -53,8 +59,8 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
             token_decimals=18,
             buy_percent=rules.BUY_PERCENT,
             usdc_a_credit=usdc_text(rules.USDC_E6_A_CREDIT),
-            sponsor_enabled=False,
-            sponsor_reason=NO_SPONSOR,
+            sponsor_enabled=barred is None,
+            sponsor_reason=barred,
         )
     )
 
@@ -223,6 +229,7 @@ def claim(
             "wallet_not_linked",
             "You have no linked wallet; conversions are claimed by the account whose linked wallet "
             "made them. Link the wallet that converted, then claim.",
+            next_calls=(NextCall("identity.link"),),
         )
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
@@ -239,9 +246,8 @@ def claim(
             f"account_ref: what {caller.wallet_address} converts for it was claimed by another "
             "account before this wallet was yours; convert to your own account_ref.",
         )
-    held = queries.held_for(call.db, ref)
-    if claimant is None and holder not in held:
-        _refuse_claim(caller.wallet_address, others=bool(held))
+    if claimant is None and not queries.is_held(call.db, ref, holder):
+        _refuse_claim(caller.wallet_address, others=queries.is_held(call.db, ref))
     queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
     released = conversions.release_held(call.db, ref, [holder])
     return Answer(

@@ -231,10 +231,14 @@ def test_a_client_that_takes_no_json__is_406(client: TestClient) -> None:
 
 
 def test_each_profile__shows_its_tools(client: TestClient) -> None:
-    assert listed(client, profile=None) == listed(client, profile="connector") == [
-        "agent_connect",
-        "get_rules",
-    ]
+    assert (
+        listed(client, profile=None)
+        == listed(client, profile="connector")
+        == [
+            "agent_connect",
+            "get_rules",
+        ]
+    )
     assert set(listed(client, profile="claw")) == {
         "agent_connect",
         "get_rules",
