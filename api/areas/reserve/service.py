@@ -47,7 +47,7 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
     """Errors: Refusal reserve_not_deployed."""
     contracts = call.deps.contracts
     barred = (
-        sponsored.barred_by(sponsored.sponsor(call.db, call.deps.chain_id), 0, call.now)
+        sponsored.barred_by(sponsored.sponsor(call.db, call.deps.chain_id), 1, call.now)
         if "sponsored_buy" in contracts
         else NOT_DEPLOYED
     )

@@ -62,7 +62,6 @@ from core.sponsored.rules import (
 )
 from core.times import instant_text, next_day, start_of_day
 
-FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 ID_BYTES = 10
 
 
@@ -257,7 +256,9 @@ def _pool(call: Call, token: str) -> PoolNow:
     except TreasuryDisputedError:
         _refuse_sponsor("nodes disagree whom the fee is paid to")
     recorded = reserve_token.state(call.db)
-    if recorded is not None and recorded.treasury not in (None, pool.treasury):
+    if recorded is None or recorded.treasury is None:
+        _refuse_sponsor("the record does not name yet whom the fee is paid to")
+    if recorded.treasury != pool.treasury:
         _refuse_sponsor("node and record disagree whom the fee is paid to")
     if pool.is_paused:
         _refuse_sponsor("buying is paused at the token")
@@ -274,11 +275,9 @@ def _refuse_sponsor(why: str) -> NoReturn:
 
 def _require_sponsor(call: Call, wei: int) -> None:
     """The keeper showed itself a moment ago, with ETH for this."""
-    sign = queries.sponsor(call.db, call.deps.chain_id)
-    if sign is None or call.now - sign.at >= timedelta(seconds=FRESH_S):
-        _refuse_sponsor("no keeper with a sponsor's key is at work")
-    if sign.balance_wei < wei:
-        _refuse_sponsor("the sponsor is short of ETH")
+    why = queries.barred_by(queries.sponsor(call.db, call.deps.chain_id), wei, call.now)
+    if why is not None:
+        _refuse_sponsor(why)
 
 
 def _require_plain(call: Call, buyer: str) -> None:
