@@ -228,8 +228,8 @@ def claim(
         raise Refusal(
             "wallet_not_linked",
             "You have no linked wallet; conversions are claimed by the account whose linked wallet "
-            "made them. Link the wallet that converted, then claim.",
-            next_calls=(NextCall("identity.link"),),
+            "made them. Link the wallet that converted (POST /auth/wallet/nonce with purpose link, then "
+            "POST /auth/wallet/link), then claim.",
         )
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
@@ -272,6 +272,7 @@ def _refuse_claim(wallet: str, *, others: bool) -> None:
     raise Refusal(
         "nothing_to_claim",
         f"account_ref: nothing that {wallet} converted is held for it. A conversion can be claimed "
-        "once its block is safe; your linked wallet has to be the one that converted.",
-        next_calls=(NextCall("reserve.me"), NextCall("identity.link")),
+        "once its block is safe; your linked wallet has to be the one that converted; another is "
+        "linked by POST /auth/wallet/link.",
+        next_calls=(NextCall("reserve.me"), NextCall("identity.wallet_status")),
     )
