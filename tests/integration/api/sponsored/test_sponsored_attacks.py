@@ -2,7 +2,6 @@
 stands beside a use, buys that wait in front of others'.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -130,34 +129,3 @@ def test_config__says_whether_buys_are_sponsored_now(stage: SponsoredStage) -> N
     found = stage.client.get("/reserve/config").json()
     assert found["sponsor_enabled"] is False
     assert "sponsor" in found["sponsor_reason"]
-
-
-def test_a_node_at_the_tip_that_changes_what_a_use_paid(
-    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No bloom covers the amount of a transfer."""
-    reader, usdc = type(stage.follower.chain.reader), stage.chain.contracts["usdc"]
-    whole = reader.receipts
-
-    def changed(self: Any, block_hash: str) -> Any:
-        return tuple(
-            replace(
-                receipt,
-                logs=tuple(
-                    replace(log, data="0x" + f"{1:064x}")
-                    if log.address == usdc and log.topics[0] == TRANSFER_TOPIC
-                    else log
-                    for log in receipt.logs
-                ),
-            )
-            for receipt in whole(self, block_hash) or ()
-        )
-
-    quote = stage.bought(agent)
-    stage.processes[0].run()
-    monkeypatch.setattr(reader, "receipts", changed)
-    stage.index()
-    monkeypatch.setattr(reader, "receipts", whole)
-    stage.be_safe()
-    print(stage.state(agent, quote))
-    assert stage.state(agent, quote)["state"] == "paid"
