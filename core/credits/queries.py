@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import func, literal_column, select
+from sqlalchemy import Select, func, literal_column, select
 from sqlalchemy.orm import Session
 
 from core.credits.rules.free_reads import FreeReads
@@ -34,6 +34,18 @@ def converted_credits(session: Session) -> int:
         CreditEntry.counter == literal_column("'reserve'")  # as the index says
     )
     return int(session.execute(query).scalar_one())
+
+
+def converted_credits_by_account() -> Select[int, int]:
+    """(account_id, credits) of each account that has postings of conversions."""
+    return (
+        select(
+            CreditEntry.account_id,
+            (-func.sum(CreditEntry.counter_delta)).label("credits"),
+        )
+        .where(CreditEntry.counter == literal_column("'reserve'"))  # as the index says
+        .group_by(CreditEntry.account_id)
+    )
 
 
 # One statement takes the read or leaves the day as it is. The pools' rows are held first, in their

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, any_, cast, select, text, update
+from sqlalchemy import and_, any_, cast, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import Session
 
@@ -88,6 +88,28 @@ def due(
         (row.chain_id, row.block_hash, row.log_index) for row in found if row.block_hash is not None
     )
     return DueConversions(places, found[-1].holder if len(holders) == HOLDERS_A_ROUND else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldConversion:
+    """What the record has of a conversion's log."""
+
+    holder: bytes
+    account_ref: bytes
+    tokens: int
+    usdc_e6: int
+
+
+def told(session: Session, places: Sequence[Place]) -> dict[Place, ToldConversion]:
+    """By place. At most as many as a turn has."""
+    row = ReserveConversion
+    key = tuple_(row.chain_id, row.block_hash, row.log_index)
+    return {
+        (one.chain_id, one.block_hash, one.log_index): ToldConversion(
+            one.holder, one.account_ref, one.tokens, one.usdc_e6
+        )
+        for one in session.scalars(select(row).where(key.in_(places)))
+    }
 
 
 def credit(session: WriteSession, place: Place, now: datetime) -> ConversionStatus | None:

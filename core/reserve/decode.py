@@ -44,6 +44,9 @@ _EVENTS: Final = {
     topic: event for topic, event in events_of(CONTRACT).items() if event.name in _MAKERS
 }
 TOPICS: Final = tuple(sorted(_EVENTS))
+CONVERTED_TOPIC: Final = next(
+    topic for topic, event in _EVENTS.items() if event.name == "ConvertedToCredit"
+)
 
 
 def is_event_of_reserve(log: RawLog) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -134,16 +134,12 @@ def conversions_of(
     return session.scalars(found).all()
 
 
-def held_for(session: Session, account_ref: bytes) -> dict[bytes, int]:
-    """holder -> how many of its conversions for this reference are held; at most 100 holders."""
+def is_held(session: Session, account_ref: bytes, holder: bytes | None = None) -> bool:
+    """Whether a conversion for this reference is held, of that holder or of anybody."""
     row = ReserveConversion
-    query = (
-        select(row.holder, func.count())
-        .where(row.account_ref == account_ref, row.status == ConversionStatus.HELD.value)
-        .group_by(row.holder)
-        .limit(100)
-    )
-    return {one.holder: one[1] for one in session.execute(query)}
+    where = [row.account_ref == account_ref, row.status == ConversionStatus.HELD.value]
+    where += [] if holder is None else [row.holder == holder]
+    return bool(session.scalar(select(exists().where(*where))))
 
 
 # References and claims

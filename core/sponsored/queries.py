@@ -5,7 +5,7 @@ A use counts while its block is canonical, so that a reorg takes it back without
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
@@ -23,7 +23,8 @@ from core.sponsored.rules import Heights, SeenUse, Use
 from core.sponsored.tables import SponsoredBuyRow, SponsoredUse, SponsorHeartbeat
 
 PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
-WATCHED_AFTER_S = 86_400  # after its end: uses of a quote are looked for, in history too
+KEPT_AFTER_S = 86_400  # after its end: a quote that nobody accepted
+FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +172,18 @@ def buys_of(session: Session, account_id: int, limit: int) -> list[SeenBuy]:
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
-def sendable(session: Session, after: int, limit: int) -> list[SeenBuy]:
-    """Accepted buys whose authorizations are good after that second and whose purchase is not made."""
+def sendable(session: Session, after: int, most_requests: int, limit: int) -> list[SeenBuy]:
+    """Accepted buys whose authorizations are good after that second, whose purchase is not made and
+    that may be asked for again; first those whose fee is paid, so that buys that wait hold up none.
+    """
     query = _seen().where(
-        SponsoredBuyRow.accepted_at.is_not(None), SponsoredBuyRow.valid_before > after
+        SponsoredBuyRow.accepted_at.is_not(None),
+        SponsoredBuyRow.valid_before > after,
+        SponsoredBuyRow.requests < most_requests,
+        PURCHASE.use.is_(None),
     )
-    query = query.where(PURCHASE.use.is_(None)).order_by(SponsoredBuyRow.valid_before).limit(limit)
+    is_fee_paid = func.coalesce(FEE.use == Use.PAID, False)
+    query = query.order_by(is_fee_paid.desc(), SponsoredBuyRow.valid_before).limit(limit)
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
@@ -223,23 +230,35 @@ def _is_dead(safe_number: int, safe_at: int) -> ColumnElement[bool]:
 # What the indexer does
 
 
-def open_nonces(
-    session: Session, chain_id: int, now: datetime
-) -> tuple[list[str], list[str], list[str]]:
-    """(nonces, buyers, reserve tokens) whose uses a range of blocks is searched for: of every quote that is not
-    over for a day.
+@dataclass(frozen=True, slots=True)
+class OpenNonces:
+    """What a range of blocks is searched for. `purchases`: those of `nonces` that mint."""
+
+    nonces: tuple[str, ...] = ()
+    purchases: frozenset[str] = frozenset()
+    buyers: tuple[str, ...] = ()
+    tokens: tuple[str, ...] = ()
+
+
+def open_nonces(session: Session, chain_id: int, since: int, now: datetime) -> OpenNonces:
+    """Of the buys whose authorizations are good after `since` (unix seconds of a block), and of the
+    quotes that may still be handed in: others cost nothing, so that nobody makes ranges dear by
+    asking for many.
     """
-    since = int(now.timestamp()) - WATCHED_AFTER_S
-    query = select(
-        SponsoredBuyRow.buy_nonce,
-        SponsoredBuyRow.fee_nonce,
-        SponsoredBuyRow.buyer,
-        SponsoredBuyRow.reserve_token,
-    ).where(SponsoredBuyRow.chain_id == chain_id, SponsoredBuyRow.valid_before > since)
+    row = SponsoredBuyRow
+    query = select(row.buy_nonce, row.fee_nonce, row.buyer, row.reserve_token).where(
+        row.chain_id == chain_id,
+        row.valid_before > since,
+        or_(row.accepted_at.is_not(None), row.expires_at > now),
+    )
     rows = session.execute(query).all()
-    nonces = [hex_of(nonce) for row in rows for nonce in (row.buy_nonce, row.fee_nonce)]
-    buyers, tokens = {row.buyer for row in rows}, {row.reserve_token for row in rows}
-    return nonces, sorted(map(address_of, buyers)), sorted(map(address_of, tokens))
+    buyers, tokens = {one.buyer for one in rows}, {one.reserve_token for one in rows}
+    return OpenNonces(
+        tuple(hex_of(nonce) for one in rows for nonce in (one.buy_nonce, one.fee_nonce)),
+        frozenset(hex_of(one.buy_nonce) for one in rows),
+        tuple(sorted(map(address_of, buyers))),
+        tuple(sorted(map(address_of, tokens))),
+    )
 
 
 def note_uses(session: WriteSession, chain_id: int, found: Sequence[AuthorizationLog]) -> int:
@@ -316,6 +335,13 @@ def sponsor(session: Session, chain_id: int) -> SponsorSign | None:
     """None: no keeper with a sponsor's key has run."""
     row = session.get(SponsorHeartbeat, chain_id)
     return None if row is None else SponsorSign(address_of(row.sponsor), row.balance_wei, row.at)
+
+
+def barred_by(sign: SponsorSign | None, wei: int, now: datetime) -> str | None:
+    """Why a buy of so much gas is not taken now; None: it is."""
+    if sign is None or now - sign.at >= timedelta(seconds=FRESH_S):
+        return "no keeper with a sponsor's key is at work"
+    return "the sponsor is short of ETH" if sign.balance_wei < wei else None
 
 
 # Rows

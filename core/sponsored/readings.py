@@ -2,6 +2,7 @@
 whether the nodes agree whom the fee is paid to.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +68,19 @@ def gas_now(chain: ChainReader, unsigned_bytes: int = UNSIGNED_BUY_BYTES) -> Gas
 
     Errors: RpcError.
     """
-    header = chain.header()
-    layer_1_wei = layer_1_fee_wei(chain, unsigned_bytes)
-    if header is None or header.base_fee_wei is None or layer_1_wei is None:
-        return None
-    return GasPrice(header.base_fee_wei, chain.priority_fee_wei(), layer_1_wei)
+    return gas_by_size(chain, [unsigned_bytes]).get(unsigned_bytes)
+
+
+def gas_by_size(chain: ChainReader, sizes: Collection[int]) -> dict[int, GasPrice]:
+    """As `gas_now`, for several sizes; those of which it is not known are left out. The node is asked
+    once for what they have in common: anybody may ask for the whole table.
+    """
+    header, priority_wei = chain.header(), chain.priority_fee_wei()
+    if header is None or header.base_fee_wei is None:
+        return {}
+    layer_1 = {size: layer_1_fee_wei(chain, size) for size in set(sizes)}
+    return {
+        size: GasPrice(header.base_fee_wei, priority_wei, wei)
+        for size, wei in layer_1.items()
+        if wei is not None
+    }

@@ -33,7 +33,7 @@ from core.sponsored.logs import authorization_topics
 from indexer.chain.continuity import NOTHING, Gap, PlacedEvent, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
-from indexer.chain.sponsored import is_use
+from indexer.chain.sponsored import is_use, lacks_neighbours, uses_of
 from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
@@ -99,7 +99,7 @@ class RangeProof:
         histories = _histories(facts)
         gaps = self._gaps(histories, facts)
         wanted = [number for history, gap in gaps for number in self._narrowed(history, gap, facts)]
-        wanted += _unpaid(facts, watch) + _suspicious(blocks, watch)
+        wanted += _unpaid(facts, watch) + _suspicious(blocks, watch) + _lonely(facts, watch)
         fresh = [number for number in dict.fromkeys(wanted) if number not in self._read]
         if len(fresh) > MOST_RECEIPTS - len(self._read):
             raise RangeTooLongError(len(fresh))
@@ -189,7 +189,10 @@ class RangeProof:
             headers = [block.header for block in blocks[start : start + BLOCKS_A_REQUEST]]
             for whole in fetch_blocks(self._reader, headers, watch.may_concern, self._sign):
                 self._read.add(whole.header.number)
-                if _concerning(whole.logs, watch) - set(said[whole.header.number]):
+                had = said[whole.header.number]
+                quoted, usdc = watch.quoted, watch.usdc
+                is_told = uses_of(had, quoted, usdc) == uses_of(whole.logs, quoted, usdc)
+                if not is_told or _concerning(whole.logs, watch) - set(had):
                     found[whole.header.number] = replace(whole, receipts=())
             self._sign()
         return found
@@ -229,6 +232,16 @@ def _unpaid(facts: Sequence[BlockFacts], watch: WatchList) -> list[int]:
         if any(spent > 0 for spent in open_.values()):
             found.append(block.header.number)
     return found
+
+
+def _lonely(facts: Sequence[BlockFacts], watch: WatchList) -> list[int]:
+    """Heights with a use of an authorization of ours without the logs beside it: what it paid."""
+    nonces = frozenset(watch.quoted.nonces)
+    return [
+        block.header.number
+        for block in facts
+        if any(use.nonce in nonces and lacks_neighbours(use, watch.quoted) for use in block.uses)
+    ]
 
 
 def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:

@@ -10,19 +10,26 @@ Laws
   its headers is the one that the record holds.
 - Until all is read, the token is not watched, its state is unknown, and nothing is credited.
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
+- A bloom does not cover what stands in a log's body, so that the node that gave a conversion could make it
+  larger: it is credited as every node that answers has it, and waits while none does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import structlog
 
 from core.blocks import queries as repository
 from core.blocks.queries import RESERVE, RESERVE_FOLLOWED, SAFE, TIP, Cursor
-from core.chain.rpc import RpcError
+from core.chain import results
+from core.chain.abi import AbiDecodeError
+from core.chain.blocks import RawLog
+from core.chain.rpc import Request, RpcError, RpcRefusedError
 from core.db.engine import WriteSession
+from core.hexes import bytes_of, hex_of
 from core.reserve import conversions
-from core.reserve.conversions import Place
+from core.reserve.conversions import Place, ToldConversion
+from core.reserve.decode import CONVERTED_TOPIC, decode_reserve_log
 from core.reserve.events import NewReserveEvent, add_events
 from core.reserve.rules import ConversionStatus, ReserveEventKind
 from indexer.chain.completeness import RangeProof, RangeTooLongError
@@ -33,6 +40,8 @@ from indexer.chain.fetch_range import RangeReader
 from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.watch import WatchList
+
+NODES_WITHIN_S = 5.0
 
 log = structlog.get_logger(__name__)
 
@@ -186,9 +195,45 @@ class Crediting:
             if safe is None or repository.cursor(session, RESERVE_FOLLOWED) is None:
                 return
             turn = conversions.due(session, chain.chain_id, safe.number, self._after, now)
+            told = conversions.told(session, turn.rows)
+        agreed = self._agreed(told) if told else set[Place]()
+        if agreed is None:
+            return
         for place in turn.rows:
-            self._credit(place)
+            if place in agreed:
+                self._credit(place)
+            else:
+                self._set_aside(place, "Nodes disagree about what was converted.")
         self._after = turn.last
+
+    def _agreed(self, told: Mapping[Place, ToldConversion]) -> set[Place] | None:
+        """Those that all nodes that answer have as they are recorded; None: none answers."""
+        places = list(told)
+        requests: list[Request] = [
+            (
+                "eth_getLogs",
+                [
+                    {
+                        "blockHash": hex_of(place[1]),
+                        "address": self._chain.reserve_token,
+                        "topics": [CONVERTED_TOPIC, None, hex_of(told[place].account_ref)],
+                    }
+                ],
+            )
+            for place in places
+        ]
+        said = self._chain.reader.rpc.batch_of_each(
+            requests, NODES_WITHIN_S, parse=[results.logs] * len(requests)
+        )
+        if not said:
+            return None
+        agreed = set[Place]()
+        for number, place in enumerate(places):
+            answers = [one[number] for one in said.values()]
+            logs = [one for one in answers if not isinstance(one, RpcRefusedError)]
+            if logs and all(_has(one, place, told[place]) for one in logs):
+                agreed.add(place)
+        return agreed
 
     def _credit(self, place: Place) -> None:
         chain, now = self._chain, self._clock()
@@ -200,10 +245,28 @@ class Crediting:
             refusal = refusal_of(error)
             if refusal is None:
                 raise
-            log.error("conversion set aside", log_index=place[2], why=refusal.note)
-            with chain.database.write() as session:
-                chain.fence(session)
-                conversions.set_aside(session, place, refusal.note, now)
-            status = ConversionStatus.SET_ASIDE
+            self._set_aside(place, refusal.note)
+            return
         if status is not None:
             chain.metrics.conversions.labels(status.value).inc()
+
+    def _set_aside(self, place: Place, why: str) -> None:
+        chain, now = self._chain, self._clock()
+        log.error("conversion set aside", log_index=place[2], why=why)
+        with chain.database.write() as session:
+            chain.fence(session)
+            conversions.set_aside(session, place, why, now)
+        chain.metrics.conversions.labels(ConversionStatus.SET_ASIDE.value).inc()
+
+
+def _has(logs: Sequence[RawLog], place: Place, told: ToldConversion) -> bool:
+    """Whether these logs of a node have the conversion as it is recorded."""
+    of_it = [one for one in logs if one.log_index == place[2]]
+    if len(of_it) != 1 or of_it[0].block_hash != hex_of(place[1]):
+        return False
+    try:
+        fact = decode_reserve_log(of_it[0])
+    except AbiDecodeError:
+        return False
+    said = (bytes_of(fact.party or "0x"), bytes_of(fact.account_ref or "0x"))
+    return ToldConversion(*said, fact.tokens, fact.usdc_e6) == told

@@ -5,32 +5,37 @@ that may still count, and for the logs beside them. Nonces are random until thei
 so that no block can hold a use that nobody looked for.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core.blocks import queries as blocks
+from core.blocks.queries import TIP
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog
 from core.sponsored import queries as sponsored
-from core.sponsored.logs import authorization_topics, bought_event
+from core.sponsored.logs import (
+    AuthorizationLog,
+    authorization_topics,
+    authorizations_in,
+    bought_event,
+)
 
 NONCES_A_REQUEST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """The authorizations that a range is searched for: their nonces, and whose they are."""
-
-    nonces: tuple[str, ...] = ()
-    buyers: tuple[str, ...] = ()
-    tokens: tuple[str, ...] = ()  # of the purchases
+Quoted = sponsored.OpenNonces
 
 
 def quoted(session: Session, chain_id: int, now: datetime) -> Quoted:
-    return Quoted(*map(tuple, sponsored.open_nonces(session, chain_id, now)))
+    """What a range is searched for that begins where the record stands or above: however long ago that
+    was, every authorization that a block since then may use.
+    """
+    at = blocks.cursor(session, TIP)
+    since = None if at is None else blocks.block_time(session, chain_id, at.hash)
+    return sponsored.open_nonces(session, chain_id, since or 0, now)
 
 
 def filters_of(wanted: Quoted, usdc: str) -> Iterator[dict[str, Any]]:
@@ -44,6 +49,19 @@ def filters_of(wanted: Quoted, usdc: str) -> Iterator[dict[str, Any]]:
 
 def is_use(log: RawLog, usdc: str) -> bool:
     return log.address == usdc and len(log.topics) == 3 and log.topics[0] in authorization_topics()
+
+
+def uses_of(logs: Iterable[RawLog], wanted: Quoted, usdc: str) -> tuple[AuthorizationLog, ...]:
+    """Of the wanted authorizations, with the neighbours that say what they paid."""
+    nonces = frozenset(wanted.nonces)
+    return tuple(one for one in authorizations_in(logs, usdc) if one.nonce in nonces)
+
+
+def lacks_neighbours(use: AuthorizationLog, wanted: Quoted) -> bool:
+    """Whether what a use paid, or minted, is not told: the node may have left that out."""
+    if use.paid is None:
+        return False
+    return use.paid == ("", 0) or (use.purchase is None and use.nonce in wanted.purchases)
 
 
 def _chunks(items: Sequence[str]) -> Iterator[list[str]]:

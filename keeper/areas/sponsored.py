@@ -48,11 +48,11 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """
     at = int(now.timestamp())
     with place.database.read() as session:
-        open_ = queries.sendable(session, at + SEND_MARGIN_S, A_RUN)
+        open_ = queries.sendable(session, at + SEND_MARGIN_S, REQUESTS_A_BUY, A_RUN)
     done = [spared_row(partial(_again, place, seen, now), buy=seen.buy.id) for seen in open_]
     with place.database.write() as session:
         place.fence(session)
-        dropped = queries.drop_quotes(session, at - queries.WATCHED_AFTER_S, QUOTES_A_RUN)
+        dropped = queries.drop_quotes(session, at - queries.KEPT_AFTER_S, QUOTES_A_RUN)
     return {**did_of("asked_again", done), "quotes_dropped": dropped}
 
 
@@ -62,7 +62,7 @@ def _again(place: JobPlace, seen: SeenBuy, now: datetime) -> bool:
         transfer_of(seen.purchase, buy.valid_before, NOWHERE),
         transfer_of(seen.fee, buy.valid_before, NOWHERE),
     )
-    if part is None or buy.requests >= REQUESTS_A_BUY:
+    if part is None:
         return False
     with place.database.write() as session:
         place.fence(session)

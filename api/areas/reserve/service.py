@@ -288,9 +288,8 @@ def claim(
             f"account_ref: what {caller.wallet_address} converts for it was claimed by another "
             "account before this wallet was yours; convert to your own account_ref.",
         )
-    held = queries.held_for(call.db, ref)
-    if claimant is None and holder not in held:
-        _refuse_claim(caller.wallet_address, others=bool(held))
+    if claimant is None and not queries.is_held(call.db, ref, holder):
+        _refuse_claim(caller.wallet_address, others=queries.is_held(call.db, ref))
     queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
     released = conversions.release_held(call.db, ref, [holder])
     return Answer(

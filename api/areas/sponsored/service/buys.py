@@ -260,7 +260,9 @@ def _pool(call: Call, token: str) -> PoolNow:
     except TreasuryDisputedError:
         _refuse_sponsor("nodes disagree whom the fee is paid to")
     recorded = reserve_token.state(call.db)
-    if recorded is not None and recorded.treasury not in (None, pool.treasury):
+    if recorded is None or recorded.treasury is None:
+        _refuse_sponsor("the record does not name yet whom the fee is paid to")
+    if recorded.treasury != pool.treasury:
         _refuse_sponsor("node and record disagree whom the fee is paid to")
     if pool.is_paused:
         _refuse_sponsor("buying is paused at the token")

@@ -1,12 +1,14 @@
 """What gas costs, in wei and in USDC."""
 
+from typing import NoReturn
+
 from api.areas.sponsored.schemas import GasRow, GasTable
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from core.chain.reader import ChainReader
 from core.money import usdc_text
 from core.sponsored.prices import EthPrice
-from core.sponsored.readings import gas_now
+from core.sponsored.readings import gas_by_size, gas_now
 from core.sponsored.rules import (
     BUY_GAS,
     UNSIGNED_BUY_BYTES,
@@ -30,9 +32,10 @@ ACTIONS = {
 def quote(call: WriteCall, caller: Nobody, command: NoInput) -> Answer[GasTable]:
     """Errors: Refusal gas_price_unknown."""
     eth = eth_price(call)
+    found = gas_by_size(call.deps.chain, {size for _, size in ACTIONS.values()})
     rows, price = [], None
     for action, (gas, unsigned_bytes) in ACTIONS.items():
-        price = gas_price(call.deps.chain, unsigned_bytes)
+        price = found.get(unsigned_bytes) or _refuse()
         wei = cost_wei(gas, price)
         rows.append(
             GasRow(
@@ -68,11 +71,12 @@ def eth_price(call: Call) -> EthPrice:
 
 def gas_price(chain: ChainReader, unsigned_bytes: int) -> GasPrice:
     """Errors: Refusal gas_price_unknown; RpcError."""
-    found = gas_now(chain, unsigned_bytes)
-    if found is None:
-        raise Refusal(
-            "gas_price_unknown",
-            "The node names no base fee, or the gas price oracle refuses the fee of layer 1; ask "
-            "again in a minute.",
-        )
-    return found
+    return gas_now(chain, unsigned_bytes) or _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise Refusal(
+        "gas_price_unknown",
+        "The node names no base fee, or the gas price oracle refuses the fee of layer 1; ask again "
+        "in a minute.",
+    )

@@ -331,6 +331,20 @@ def test_a_claim__credits_what_the_linked_wallet_converted(
     assert (again.status_code, again.json()["conversions"]) == (200, 0)
 
 
+def test_a_claim__among_more_dust_of_strangers_than_a_page_holds__is_found(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    mine = linked(client, agent, wallet)
+    token.converted(mine, NOBODYS, 100 * ONE, USDC)
+    for number in range(150):
+        token.converted("0x" + f"{number + 1:040x}", NOBODYS, ONE, 10_000)
+    for _ in range(4):
+        token.credit()
+    body = {"account_ref": NOBODYS}
+    answer = client.post("/reserve/me/claims", json=body, headers=by(agent))
+    assert (answer.status_code, answer.json().get("conversions")) == (200, 1)
+
+
 def test_a_claim__without_a_linked_wallet__names_the_link(
     client: TestClient, agent: dict[str, Any], token: Chain
 ) -> None:

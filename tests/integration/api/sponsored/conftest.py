@@ -346,6 +346,7 @@ def staged(
     leadership = Leadership(url, "indexer", "test")
     assert leadership.try_take(clock.now)
     follower = Follower(deployed, database, leadership)
+    follower.restart(reserve_token=deployed.contracts["reserve_token"])
     client = AppClient(create_app(real), base_url=BASE_URL)
     made = SponsoredStage(deployed, database, url, clock, follower, real, client)
     made.index()

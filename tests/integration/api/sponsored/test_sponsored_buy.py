@@ -130,9 +130,9 @@ def test_prepare__what_another_buy_pledged__counts(
 def test_prepare__while_no_sponsor_shows_itself__is_refused(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    stage.pass_time(59)
+    stage.pass_time(45)
     assert stage.prepare(agent).status_code == 200
-    stage.pass_time(2)
+    stage.pass_time(16)
     assert refusal(stage.prepare(agent)) == (503, "sponsor_unavailable")
 
 

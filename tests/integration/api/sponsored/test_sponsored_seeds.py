@@ -242,5 +242,5 @@ def test_a_nonce__is_not_known_before_the_quote_is_committed(
     nonces = {stage.prepared(agent)["purchase"]["message"]["nonce"] for _ in range(3)}
     assert len(nonces) == 3
     with stage.database.read() as session:
-        known, *_ = queries.open_nonces(session, stage.chain.chain_id, stage.now())
-    assert nonces <= set(known)
+        known = queries.open_nonces(session, stage.chain.chain_id, 0, stage.clock.now)
+    assert nonces <= known.purchases

@@ -1,0 +1,133 @@
+"""What a thief tries at the reserve token's record: nodes that make up money, damage that sums hide."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.credits.rules.buckets import Credits
+from core.reserve.decode import CONVERTED_TOPIC
+from indexer.chain.reserve import Crediting
+from tests.integration.chain_fixtures import USDC
+from tests.integration.indexer.clocked import Clocked, View
+from tests.integration.indexer.conftest import Follower, now_utc
+from tests.integration.indexer.test_reserve import (
+    ONE,
+    account,
+    balance,
+    call_it_safe,
+    credit_all,
+    following,
+    found_faults,
+    reference,
+    statuses,
+    token,
+)
+from tests.integration.reserve_token import TokenOnChain
+from tests.personas import AGENT, OWNER
+
+__all__ = ["following", "token"]
+FORGED_USDC = 50 * USDC
+OTHERS_USDC = """update reserve_conversion
+   set usdc_e6 = (select sum(usdc_e6) from reserve_event where kind = 'converted') - usdc_e6"""
+
+
+def makes_up(paid: int) -> View:
+    """A node that says of each conversion that it was worth so much: a bloom does not cover what stands
+    in a log's body.
+    """
+
+    def changed(found: Any) -> Any:
+        if isinstance(found, list):
+            return [changed(one) for one in found]
+        if not isinstance(found, dict):
+            return found
+        if found.get("topics", [None])[:1] == [CONVERTED_TOPIC]:
+            return {**found, "data": found["data"][:66] + f"{paid:064x}"}
+        return {**found, "logs": changed(found["logs"])} if "logs" in found else found
+
+    return lambda call, result: changed(result)
+
+
+@pytest.fixture
+def nodes(following: Follower) -> Any:
+    made = list[Clocked]()
+
+    def make(*hosts: str) -> Clocked:
+        made.append(Clocked(following, *hosts))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_conversion_that_one_node_makes_larger__is_not_credited(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    mine = account(following.database)
+    ref = reference(following.database, mine)
+    token.buy(OWNER, 500 * USDC)
+    token.buy(AGENT, 102 * USDC)
+    clocked = nodes("first", "second")
+    clocked.rounds(4)
+    clocked.wire.view = makes_up(FORGED_USDC)
+    token.convert(AGENT, ONE, ref)  # about 0.01 USDC
+    clocked.rounds(4)
+    assert statuses(following.database) == ["waiting"]
+    clocked.follower._tip = clocked.tip
+    call_it_safe(following)
+    crediting = Crediting(following.chain, now_utc)
+    crediting.round()
+    assert balance(following.database, mine) == Credits()
+    assert statuses(following.database) == ["set_aside"]
+
+
+def test_a_conversion_that_no_node_confirms_now__waits(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    mine = account(following.database)
+    ref = reference(following.database, mine)
+    token.buy(AGENT, 102 * USDC)
+    token.convert(AGENT, 4_000 * ONE, ref)
+    clocked = nodes("first", "second")
+    clocked.rounds(4)
+    clocked.follower._tip = clocked.tip
+    call_it_safe(following)
+    clocked.wire.dead = {"first", "second"}
+    crediting = Crediting(following.chain, now_utc)
+    crediting.round()
+    assert statuses(following.database) == ["waiting"]
+    clocked.wire.dead = {"first"}
+    clocked.rounds(2)
+    crediting.round()
+    assert balance(following.database, mine) == Credits(converted=4_079)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        # another account's sum, and its credit stays where it was
+        "update reserve_converted set account_id = (select max(id) from account)",
+        # two conversions change what they brought
+        OTHERS_USDC,
+        "update reserve_conversion set account_ref = decode(repeat('77', 32), 'hex')",
+        "update reserve_conversion set holder = decode(repeat('77', 20), 'hex')",
+        "update reserve_conversion set account_id = (select max(id) from account)",
+    ],
+)
+def test_reconciliation__sees_damage_that_keeps_the_sums(
+    following: Follower, token: TokenOnChain, damage: str
+) -> None:
+    mine, _ = account(following.database, 1), account(following.database, 2)
+    ref = reference(following.database, mine)
+    token.buy(AGENT, 102 * USDC)
+    token.convert(AGENT, 4_000 * ONE, ref)
+    token.convert(AGENT, 100 * ONE, ref)
+    following.be_safe()
+    credit_all(following)
+    assert found_faults(following, token) == []
+    with following.database.write() as session:
+        session.execute(text(damage))
+    assert found_faults(following, token) != []
