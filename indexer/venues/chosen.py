@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from core.errors import InvalidParameterError
-from core.market import history
+from core.market import history, scans
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
 from indexer.venues.port import MarketVenue
@@ -60,6 +60,7 @@ def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
         store.fence(session)
         if not history.is_empty(session):
             return world
+        store.says(scans.IMPORTING)
         done = import_past(session, world, now)
     log.info("past imported", listings=done.listings, rollups=done.rollups, warnings=done.warnings)
     return world

@@ -52,6 +52,7 @@ BEAT_S: Final = 1.0
 GAPS_AT_S: Final = 40  # of a minute: the books of it are in
 PARTS_EVERY_S: Final = 3_600
 TARGETS_EVERY_S: Final = 30
+MADE_WITHIN_S: Final = 600  # the past of 6,000 pairs takes a tenth of it
 GRAPH_EVERY: Final = timedelta(minutes=5)
 MINUTE: Final = timedelta(minutes=1)
 TROUBLE: Final = (SQLAlchemyError, psycopg.Error)
@@ -65,6 +66,7 @@ class ScannerStore:
 
     database: Database
     fence: Callable[[Session], None]
+    says: Callable[[str], None] = lambda state: None  # what the heartbeat tells until the scan
 
     def learn_markets(
         self, exchange: str, markets: Sequence[VenueMarket], source: DataSource, now: datetime
@@ -153,6 +155,7 @@ class Scanner:
     exit_code: int = 0
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _wanted: frozenset[int] = frozenset()
+    _state: str = "starting"
 
     def stop(self) -> None:
         """Safe in a handler of the loop."""
@@ -183,10 +186,11 @@ class Scanner:
         return False
 
     async def _scan(self) -> None:
-        store = ScannerStore(self.database, self.leadership.fence_beside)
+        store = ScannerStore(self.database, self.leadership.fence_beside, self._say)
         await asyncio.to_thread(store.ensure_parts, self.clock())
-        venues = await asyncio.to_thread(self.venues, store)
+        venues = await self._made(store)
         held = GapScan()
+        self._wanted = await asyncio.to_thread(self._read_targets)
         scans_of = [
             VenueScan(one, store, self.clock, lambda: self._wanted, held.hold) for one in venues
         ]
@@ -209,6 +213,19 @@ class Scanner:
             raise lost.exceptions[0] from None
         for venue in venues:
             await venue.close()
+
+    def _say(self, state: str) -> None:
+        self._state = state
+
+    async def _made(self, store: ScannerStore) -> Sequence[MarketVenue]:
+        """The venues, with heartbeats while the past is imported, for so long as that may take."""
+        making = asyncio.ensure_future(asyncio.to_thread(self.venues, store))
+        until = time.monotonic() + MADE_WITHIN_S
+        while not (await asyncio.wait({making}, timeout=BEAT_S))[0]:
+            if time.monotonic() < until:
+                self.watchdog.sign()
+                await asyncio.to_thread(self.leadership.beat, {"state": self._state})
+        return making.result()
 
     async def _kept_up(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Until the end; what fails begins again a minute later.
@@ -251,7 +268,7 @@ class Scanner:
 
     async def _beside(self, store: ScannerStore, scans_of: Sequence[VenueScan]) -> None:
         """Heartbeats, targets, partitions."""
-        parts_at = wanted_at = 0.0
+        parts_at, wanted_at = 0.0, time.monotonic()
         while not self._ended.is_set():
             self.watchdog.sign()
             lags = sorted(lag for one in scans_of for lag in one.lags_s)
@@ -259,7 +276,7 @@ class Scanner:
             said = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
             await asyncio.to_thread(self.leadership.beat, said)
             moment = time.monotonic()
-            if moment - wanted_at >= TARGETS_EVERY_S or not wanted_at:
+            if moment - wanted_at >= TARGETS_EVERY_S:
                 wanted_at = moment
                 self._wanted = await asyncio.to_thread(self._read_targets)
             if moment - parts_at >= PARTS_EVERY_S or not parts_at:
