@@ -14,7 +14,6 @@ import signal
 import socket
 import sys
 import time
-from functools import partial
 
 import structlog
 import typer
@@ -32,7 +31,6 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
-from core.targets import views as targets
 from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
 from indexer import held, status
@@ -178,7 +176,8 @@ def scan() -> None:
         watchdog=Watchdog(settings.scanner_watchdog_s),
         clock=now_utc,
         venues=lambda store: chosen.made(settings.venues, settings.sim_listings, store, now_utc),
-        targets=partial(targets.active, limits=TargetLimits.of(settings)),
+        targets=TargetLimits.of(settings),
+        onchain=chosen.onchain_at,
     )
     try:
         asyncio.run(_scanned(found))

@@ -10,6 +10,7 @@ import structlog
 
 from core.errors import InvalidParameterError
 from core.market import history, scans
+from core.market.onchain import CoinFigures
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
 from indexer.venues.port import MarketVenue
@@ -46,6 +47,14 @@ def made(
         return [CcxtVenue(name, LiveTransport(), now) for name in names]
     world = _world(store, size, now())
     return [SimVenue(name, world, now) for name, rows in world.rows_at.items() if rows.size]
+
+
+def onchain_at(venues: Sequence[MarketVenue], at: datetime) -> Sequence[CoinFigures]:
+    """What the chains said at that moment; nothing where the venues are live ones: there is no
+    source of theirs.
+    """
+    simulated = next((one for one in venues if isinstance(one, SimVenue)), None)
+    return () if simulated is None else simulated.onchain(at)
 
 
 def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:

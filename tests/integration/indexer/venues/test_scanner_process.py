@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +16,9 @@ from core.db.leadership import Leadership
 from core.market import parts, queries, scans
 from core.market.facts import DataSource
 from core.market.tables import MarketScanRun
-from core.targets import views
 from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
+from indexer.venues import chosen
 from indexer.venues.port import MarketVenue
 from indexer.venues.scanner import NAME, Scanner, ScannerStore
 from tests.integration.core.market.conftest import market
@@ -51,7 +50,8 @@ def run(database: Database, database_url: str) -> Callable[..., None]:
             watchdog=Watchdog(120),
             clock=now_utc,
             venues=venues,
-            targets=partial(views.active, limits=TargetLimits(20, 100)),
+            targets=TargetLimits(20, 100),
+            onchain=chosen.onchain_at,
         )
 
         async def until_seen() -> bool:
