@@ -33,6 +33,7 @@ from core.errors import MandateError, OutsideError, text_of
 from core.jobs import queries as rows
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
+from core.targets.rules import TargetLimits
 
 ERROR_CHARACTERS = 300
 
@@ -63,7 +64,8 @@ class JobPlace:
     """What the jobs of contexts work with.
 
     `fence`: of the leader's epoch, to be called first in each writing transaction. `payouts`: the
-    caps of what approved work is paid. `perps`: None while the perpetuals leg is off.
+    caps of what approved work is paid. `targets`: how many of a subscriber's are active. `perps`:
+    None while the perpetuals leg is off.
     """
 
     database: Database
@@ -72,6 +74,7 @@ class JobPlace:
     mark_retention_days: int
     intent_retention_days: int
     payouts: PayoutLimits
+    targets: TargetLimits
     perps: PerpsVenue | None = None
 
 

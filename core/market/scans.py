@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import case, delete, select
 from sqlalchemy.dialects.postgresql import insert
@@ -13,6 +13,8 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.market.facts import DataSource
 from core.market.tables import MarketScanRun, MarketVenueState
+
+IMPORTING: Final = "importing"  # the scanner's state while it imports the simulated past
 
 
 class VenueHealth(StrEnum):

@@ -9,7 +9,8 @@ from typing import Final
 import structlog
 
 from core.errors import InvalidParameterError
-from core.market import history
+from core.market import history, scans
+from core.market.onchain import CoinFigures
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
 from indexer.venues.port import MarketVenue
@@ -48,6 +49,14 @@ def made(
     return [SimVenue(name, world, now) for name, rows in world.rows_at.items() if rows.size]
 
 
+def onchain_at(venues: Sequence[MarketVenue], at: datetime) -> Sequence[CoinFigures]:
+    """What the chains said at that moment; nothing where the venues are live ones: there is no
+    source of theirs.
+    """
+    simulated = next((one for one in venues if isinstance(one, SimVenue)), None)
+    return () if simulated is None else simulated.onchain(at)
+
+
 def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
     """The world that was imported, or a new one, whose past ends now."""
     with store.database.read() as session:
@@ -60,6 +69,7 @@ def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
         store.fence(session)
         if not history.is_empty(session):
             return world
+        store.says(scans.IMPORTING)
         done = import_past(session, world, now)
     log.info("past imported", listings=done.listings, rollups=done.rollups, warnings=done.warnings)
     return world

@@ -16,7 +16,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -31,6 +31,7 @@ from core.market import (
     gaps,
     identity,
     networks,
+    onchain,
     outcomes,
     parts,
     queries,
@@ -39,8 +40,11 @@ from core.market import (
 )
 from core.market.facts import DataSource, ListedMarket, NetworkStatus, VenueNotice
 from core.market.identity import CoinGraph
+from core.market.onchain import CoinFigures
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueReport
+from core.targets import views
+from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
 from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import ScannedListing
@@ -52,8 +56,12 @@ BEAT_S: Final = 1.0
 GAPS_AT_S: Final = 40  # of a minute: the books of it are in
 PARTS_EVERY_S: Final = 3_600
 TARGETS_EVERY_S: Final = 30
+MADE_WITHIN_S: Final = 600  # the past of 6,000 pairs takes a tenth of it
+ONCHAIN_EVERY_S: Final = 60
 GRAPH_EVERY: Final = timedelta(minutes=5)
 MINUTE: Final = timedelta(minutes=1)
+DAY: Final = timedelta(days=1)
+NO_TARGETS: Final = TargetLimits(0, 0)
 TROUBLE: Final = (SQLAlchemyError, psycopg.Error)
 
 log = structlog.get_logger(NAME)
@@ -65,6 +73,7 @@ class ScannerStore:
 
     database: Database
     fence: Callable[[Session], None]
+    says: Callable[[str], None] = lambda state: None  # what the heartbeat tells until the scan
 
     def learn_markets(
         self, exchange: str, markets: Sequence[ListedMarket], source: DataSource, now: datetime
@@ -134,6 +143,15 @@ class ScannerStore:
             self.fence(session)
             return gaps.write(session, found[0], found[1], now)
 
+    def has_onchain(self, day: date) -> bool:
+        with self.database.read() as session:
+            return onchain.has_day(session, day)
+
+    def write_onchain(self, told: Sequence[CoinFigures], day: date) -> int:
+        with self.database.write() as session:
+            self.fence(session)
+            return onchain.write(session, told, day)
+
     def trouble(self) -> tuple[type[Exception], ...]:
         return TROUBLE
 
@@ -141,7 +159,8 @@ class ScannerStore:
 @dataclass
 class Scanner:
     """`run` until `stop`. `venues`: made when this process leads, of the world if they are
-    simulated; `targets`: listing ids to look at each minute, asked once a minute.
+    simulated; `targets`: how many of a subscriber's pairs are looked at each minute; `onchain`: what
+    chains say at a moment.
     """
 
     database: Database
@@ -149,10 +168,12 @@ class Scanner:
     watchdog: Watchdog
     clock: Callable[[], datetime]
     venues: Callable[[ScannerStore], Sequence[MarketVenue]]
-    targets: Callable[[Session, datetime], frozenset[int]] = lambda session, now: frozenset()
+    targets: TargetLimits = NO_TARGETS
+    onchain: Callable[[Sequence[MarketVenue], datetime], Sequence[CoinFigures]] = lambda *_: ()
     exit_code: int = 0
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _wanted: frozenset[int] = frozenset()
+    _state: str = "starting"
 
     def stop(self) -> None:
         """Safe in a handler of the loop."""
@@ -183,10 +204,11 @@ class Scanner:
         return False
 
     async def _scan(self) -> None:
-        store = ScannerStore(self.database, self.leadership.fence_beside)
+        store = ScannerStore(self.database, self.leadership.fence_beside, self._say)
         await asyncio.to_thread(store.ensure_parts, self.clock())
-        venues = await asyncio.to_thread(self.venues, store)
+        venues = await self._made(store)
         held = GapScan()
+        self._wanted = await asyncio.to_thread(self._read_targets)
         scans_of = [
             VenueScan(one, store, self.clock, lambda: self._wanted, held.hold) for one in venues
         ]
@@ -199,6 +221,7 @@ class Scanner:
         }
         works |= {
             "gaps": partial(self._gaps, store, held),
+            "onchain": partial(self._onchain, store, venues),
             "beside": partial(self._beside, store, scans_of),
         }
         try:
@@ -209,6 +232,19 @@ class Scanner:
             raise lost.exceptions[0] from None
         for venue in venues:
             await venue.close()
+
+    def _say(self, state: str) -> None:
+        self._state = state
+
+    async def _made(self, store: ScannerStore) -> Sequence[MarketVenue]:
+        """The venues, with heartbeats while the past is imported, for so long as that may take."""
+        making = asyncio.ensure_future(asyncio.to_thread(self.venues, store))
+        until = time.monotonic() + MADE_WITHIN_S
+        while not (await asyncio.wait({making}, timeout=BEAT_S))[0]:
+            if time.monotonic() < until:
+                self.watchdog.sign()
+                await asyncio.to_thread(self.leadership.beat, {"state": self._state})
+        return making.result()
 
     async def _kept_up(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Until the end; what fails begins again a minute later.
@@ -249,9 +285,22 @@ class Scanner:
             seen = await asyncio.to_thread(held.seen, graph, self.clock())
             await asyncio.to_thread(store.write_gaps, seen, self.clock())
 
+    async def _onchain(self, store: ScannerStore, venues: Sequence[MarketVenue]) -> None:
+        """The figures of each UTC day at its beginning, and of the day before where they lack."""
+        while not self._ended.is_set():
+            begins = self.clock().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+            added = 0
+            for at in (begins - DAY, begins):
+                if not await asyncio.to_thread(store.has_onchain, at.date()):
+                    told = await asyncio.to_thread(self.onchain, venues, at)
+                    added += await asyncio.to_thread(store.write_onchain, told, at.date())
+            if added:
+                log.info("on-chain figures", rows=added)
+            await self._rest(ONCHAIN_EVERY_S)
+
     async def _beside(self, store: ScannerStore, scans_of: Sequence[VenueScan]) -> None:
         """Heartbeats, targets, partitions."""
-        parts_at = wanted_at = 0.0
+        parts_at, wanted_at = 0.0, time.monotonic()
         while not self._ended.is_set():
             self.watchdog.sign()
             lags = sorted(lag for one in scans_of for lag in one.lags_s)
@@ -259,7 +308,7 @@ class Scanner:
             said = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
             await asyncio.to_thread(self.leadership.beat, said)
             moment = time.monotonic()
-            if moment - wanted_at >= TARGETS_EVERY_S or not wanted_at:
+            if moment - wanted_at >= TARGETS_EVERY_S:
                 wanted_at = moment
                 self._wanted = await asyncio.to_thread(self._read_targets)
             if moment - parts_at >= PARTS_EVERY_S or not parts_at:
@@ -269,7 +318,7 @@ class Scanner:
 
     def _read_targets(self) -> frozenset[int]:
         with self.database.read() as session:
-            return self.targets(session, self.clock())
+            return views.active(session, self.clock(), self.targets)
 
     async def _rest(self, seconds: float) -> None:
         """Until then, or the end."""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from core.market import gaps, grading, identity, parts, rollups, scans, statistics, watch
 from core.market.parts import MarketRetention
+from core.targets import views as targets
 from keeper.schedule import Job, JobPlace
 
 ROLLUPS_S: Final = 600
@@ -90,7 +91,7 @@ def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """Whole partitions, and what is kept for days alone."""
+    """Whole partitions, samples of what is no active target, and what is kept for days alone."""
     kept = MarketRetention()
     with place.database.write() as session:
         place.fence(session)
@@ -103,6 +104,7 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
             },
             now,
         )
-        thinned = parts.thin_past(session, kept.sample_days, (), now)
+        of_targets = targets.active(session, now, place.targets)
+        thinned = parts.thin_past(session, kept.sample_days, of_targets, now)
         rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
     return {"partitions": dropped + thinned, "rows": rows}

@@ -1,6 +1,5 @@
 """Subscribers choose pairs that are scanned each minute (docs/subscriptions.md#targets)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from api.areas.targets.schemas import (
@@ -52,7 +51,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
             priority_pool=is_active,
             microburst_hf_captures=captures,
             message=_message(listing, symbol, is_active),
-            next_steps=_next_steps(call, {"exchange": listing.exchange, "symbol": symbol.in_body}),
+            next_steps=_next_steps(call, listing.exchange, symbol),
             **_simulated(listing.is_simulated),
         )
     )
@@ -147,8 +146,13 @@ def _message(listing: ExchangeListing, symbol: Symbol, is_active: bool) -> str:
     )
 
 
-def _next_steps(call: Call, pair: Mapping[str, str]) -> list[dict[str, Any]]:
-    steps = (NextCall("reports.order", body=pair), "targets.list")
+def _next_steps(call: Call, exchange: str, symbol: Symbol) -> list[dict[str, Any]]:
+    """The research read, the report's order, the list."""
+    steps = (
+        NextCall("research.read", ids={"exchange": exchange, "symbol": symbol.in_path}),
+        NextCall("reports.order", body={"exchange": exchange, "symbol": symbol.in_body}),
+        "targets.list",
+    )
     return call_items(steps, {}, call.deps.catalogue)
 
 

@@ -9,11 +9,22 @@ from typing import Final
 import numpy as np
 
 from core.market.facts import OnchainFigures
+from core.market.onchain import CoinFigures
 from indexer.venues.sim.noise import key_of, keys_of, mixed, noise
 from indexer.venues.sim.script import DAY_S
 from indexer.venues.sim.world import SimWorld
 
 _JUMPS: Final = {"SUPLQ": (-11, 1.125)}  # ticker: (day of the origin, factor)
+
+
+def figures_at(world: SimWorld, at: datetime) -> list[CoinFigures]:
+    """Of each coin that has a contract, once; of two with one ticker, the older first."""
+    coins = {one.coin: one.exchange for one in reversed(world.listings) if not one.coin.is_native}
+    return [
+        CoinFigures(coin.ticker, figures)
+        for coin, exchange in sorted(coins.items(), key=lambda one: (one[0].twin, one[0].ticker))
+        if (figures := onchain_of(world, exchange, coin.ticker, at)) is not None
+    ]
 
 
 def onchain_of(world: SimWorld, exchange: str, ticker: str, at: datetime) -> OnchainFigures | None:

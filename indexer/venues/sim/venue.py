@@ -19,6 +19,7 @@ from core.market.facts import (
     VenueFault,
     VenueNotice,
 )
+from core.market.onchain import CoinFigures
 from indexer.venues.port import (
     MAX_CANDLES,
     MAX_NOTICES,
@@ -29,6 +30,7 @@ from indexer.venues.port import (
 )
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.columns import STALE_STEP_S, Ladder, SimColumns, columns, ladder
+from indexer.venues.sim.onchain import figures_at
 from indexer.venues.sim.script import SimDeclaration, SimKnob, is_down, script_of
 from indexer.venues.sim.world import SimListing, SimWorld
 
@@ -47,6 +49,10 @@ class SimVenue:
         self._listings = {one.native_id: one for one in listings}
         stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
         self._stale = {row for one in stale for row in one.rows}
+
+    def onchain(self, at: datetime) -> list[CoinFigures]:
+        """Of all coins of the world, whichever exchange lists them."""
+        return figures_at(self._world, at)
 
     async def markets(self) -> Parsed[ListedMarket]:
         found, absent = self._now_columns(), self._absent()

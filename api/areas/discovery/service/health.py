@@ -22,7 +22,7 @@ from core.health import views as health
 from core.health.rules import BEAT_DOWN_S, Health, HealthVerdict, judge_head, judge_indexer
 from core.jobs import queries as jobs
 from core.jobs.rules import LastRun, troubles
-from core.market.scans import troubled
+from core.market.scans import IMPORTING, troubled
 from core.times import instant_text
 
 KEEPER_LEADER = "keeper"
@@ -138,6 +138,11 @@ def _scanner(call: Call) -> HealthPart:
     late = [f"{one.exchange} is {one.state} ({one.reason})" for one in troubled(call.db)]
     if part.status is Health.DOWN:
         return part.model_copy(update={"status": Health.DEGRADED})
+    row = leader_row(call.db, SCANNER_LEADER)
+    if row is not None and row.status.get("state") == IMPORTING:
+        return part.model_copy(
+            update={"status": Health.DEGRADED, "note": "It is importing the simulated past."}
+        )
     if late:
         note = f"{'; '.join(late)}; the others go on."
         return part.model_copy(update={"status": Health.DEGRADED, "note": note})

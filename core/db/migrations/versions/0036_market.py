@@ -78,7 +78,7 @@ begin
     end if;
     for part in
         select c.relname as name,
-               (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''([^'']+)''\\)'))[1]::timestamptz as ends
+               (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz as ends
         from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = ('public.' || parent)::regclass
     loop
@@ -104,8 +104,8 @@ begin
     for part in
         select c.relname as name, b.found[1]::timestamptz as since, b.found[2]::timestamptz as ends
         from pg_inherits i join pg_class c on c.oid = i.inhrelid,
-             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') b(found)
-        where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\\_kept'
+             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') b(found)
+        where i.inhparent = ('public.' || parent)::regclass and c.relname not like '%\_kept'
     loop
         if part.ends <= before then
             execute format('create table market_parts.%I (like public.%I including all)', part.name || '_kept', parent);

@@ -13,6 +13,7 @@ from core.earn.ledger import awards
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
 from core.rooms.bonds import return_bonds
+from core.targets.rules import TargetLimits
 from keeper.areas import rooms as job
 from keeper.schedule import JobPlace
 from keeper.worker import jobs_of
@@ -30,6 +31,7 @@ def place(stage: Stage) -> JobPlace:
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),
+        targets=TargetLimits(20, 100),
     )
 
 

@@ -73,7 +73,8 @@ def test_a_target__is_added_once_scanned_listed_and_removed(
     added = add(subscriber).json()
     assert (added["ok"], added["exchange"], added["symbol"]) == (True, "binance", "BTC/USDT")
     assert (added["priority_pool"], added["simulated"]) == (True, True)
-    assert [one["path"] for one in added["next_steps"]][-2:] == [
+    assert [one["path"] for one in added["next_steps"]] == [
+        "/agent/research/binance/BTC_USDT",
         "/reports/pair_pdf",
         "/agent/targets",
     ]
@@ -83,6 +84,19 @@ def test_a_target__is_added_once_scanned_listed_and_removed(
     assert remove(subscriber).status_code == 200
     assert shown(subscriber) == []
     assert reason(remove(subscriber)) == (404, "not_found")
+
+
+def test_the_next_steps__can_be_called_as_they_are_written(
+    subscriber: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    with deps.database.write() as session:
+        measured(session, clock.now)
+    subscriber.subscribed(1)
+    research, report, own = add(subscriber).json()["next_steps"]
+    assert [one["method"] for one in (research, report, own)] == ["GET", "POST", "GET"]
+    assert subscriber.get(research["path"]).json()["meta"]["symbol"] == "BTC/USDT"
+    assert subscriber.post(report["path"], report["body"]).status_code == 200
+    assert [one["symbol"] for one in subscriber.get(own["path"]).json()["targets"]] == ["BTC/USDT"]
 
 
 def test_captures__are_tier_2s(subscriber: Subscriber) -> None:

@@ -15,6 +15,7 @@ from core.earn.limits import payout_limits
 from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
 from core.safety.queries import change_defense
+from core.targets.rules import TargetLimits
 from core.tasks import market
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
@@ -166,6 +167,7 @@ def place(deps: Deps) -> JobPlace:
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),
+        targets=TargetLimits(20, 100),
     )
 
 
