@@ -54,7 +54,6 @@ AREA = Area(
             key="sponsored.read",
             path="/reserve/buy/sponsored/{id}",
             auth=BY_KEY,
-            scope="read",
             summary="Read which of the two transfers is final, and what comes next.",
             command=schemas.BuyById,
             answer=schemas.SponsoredBuyState,
