@@ -10,20 +10,20 @@ from core.sponsored.readings import gas_now
 from core.sponsored.rules import GasPrice
 
 
-class Header:
+class SevenWeiHeader:
     base_fee_wei = 7
 
 
-class Reader:
+class CountingReader:
     """A chain whose layer 1 costs ten wei a byte. Counts what it is asked."""
 
     def __init__(self, *, refuses: bool = False) -> None:
         self.asked: Counter[str] = Counter()
         self.refuses = refuses
 
-    def header(self) -> Header:
+    def header(self) -> SevenWeiHeader:
         self.asked["header"] += 1
-        return Header()
+        return SevenWeiHeader()
 
     def priority_fee_wei(self) -> int:
         self.asked["priority fee"] += 1
@@ -43,11 +43,11 @@ class Reader:
 
 
 def test_gas_now__asks_for_the_block_once_and_for_each_size_once() -> None:
-    reader = Reader()
+    reader = CountingReader()
     found = gas_now(cast("ChainReader", reader), [200, 1_000, 200])
     assert found == {200: GasPrice(7, 3, 2_000), 1_000: GasPrice(7, 3, 10_000)}
     assert reader.asked == {"header": 1, "priority fee": 1, "code": 1, "layer 1": 2}
 
 
 def test_gas_now__an_oracle_that_refuses__is_unknown() -> None:
-    assert gas_now(cast("ChainReader", Reader(refuses=True)), [200]) is None
+    assert gas_now(cast("ChainReader", CountingReader(refuses=True)), [200]) is None
