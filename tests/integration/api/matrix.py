@@ -42,6 +42,7 @@ class Who(Enum):
 
 
 OF_NOBODY = ("/hive/", "/tasks/")  # whose ids name what everybody may read
+OF_ONE_AGENT = "/reserve/buy/"  # what another agent of the same owner does not read either
 STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
 
 
@@ -90,7 +91,11 @@ def _without(row: Operation, takes: set[str], who: Who) -> str:
 def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
     if seen == "key" and who is Who.NARROWED_KEY and row.scope is not None:
         return "scope_denied" if row.family is Family.WALLET else "agent_key_scope"
-    is_stranger = who in STRANGERS or (who is Who.KEY_AND_OWNER and seen == "key")
+    is_stranger = (
+        who in STRANGERS
+        or (who is Who.KEY_AND_OWNER and seen == "key")
+        or (who is Who.NARROWED_KEY and row.path.startswith(OF_ONE_AGENT))
+    )
     if not is_stranger or "{id}" not in row.path or row.path.startswith(OF_NOBODY):
         return SERVED
     if row.key == "mandates.accept":

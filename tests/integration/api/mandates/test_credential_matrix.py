@@ -14,6 +14,9 @@ from api.kernel.tokens import token_hash
 from core.identity import queries as identity
 from core.identity.tables import ApiKey
 from core.identity.tables import Session as SessionRow
+from core.money import UsdcE6
+from core.sponsored import queries as sponsored
+from core.sponsored.queries import SponsoredBuy
 from tests.integration.api.conftest import KEY, PEPPER, bearer, connect, login
 from tests.integration.api.mandates.conftest import on_stage
 from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
@@ -26,7 +29,9 @@ KEEPS_OUT = {
     "agent_not_designated",
 }  # fmt: skip
 WALLET, SIGNATURE = "0x" + "ab" * 20, "0x" + "12" * 65
+BUY_ID = "sb_" + "a" * 16
 PATHS = {
+    "/sponsored/{id}": f"/sponsored/{BUY_ID}",
     "{atom_id}": "first-call",
     "{pb}": "agent",
     "{path}": "loop.md",
@@ -36,6 +41,8 @@ PATHS = {
     "/submissions/{id}": "/submissions/1",
     "{feed_key}": "board",
     "{report_id}": "1",
+    "{account_ref}": "0x" + "ab" * 32,
+    "{token_id}": "binance_btc_usdt",
     "{exchange}": "binance",
     "{symbol}": "BTC_USDT",
     "/hive/rooms/{id}": "/hive/rooms/1",
@@ -106,7 +113,22 @@ def _callers(stage: Stage) -> Callers:
     stage.enter()
     stage.mandate_id = stage.working()
     listing = stage.post("/gallery", stage.agent, LISTING, status=201)
+    with stage.database.write() as session:
+        sponsored.add_buy(session, _quote(stage))
     return Callers(**vars(stage), headers=_headers(stage), listing_id=listing["id"])
+
+
+def _quote(stage: Stage) -> SponsoredBuy:
+    """A sponsored buy that the stage's agent asked for and did not hand in."""
+    now = stage.clock.now
+    return SponsoredBuy(
+        id=BUY_ID, chain_id=84532, account_id=int(stage.agent_id), buyer=OWN, recipient=OWN,
+        reserve_token=WALLET, batch=WALLET, treasury=WALLET, amount_usdc_e6=UsdcE6(5_000_000),
+        fee_usdc_e6=UsdcE6(1_000), credit_usdc_e6=UsdcE6(0), tokens=1, min_tokens=1,
+        salt="0x" + "01" * 32, buy_nonce="0x" + "02" * 32, fee_nonce="0x" + "03" * 32,
+        covers_wei=1, valid_before=int(now.timestamp()) + 600,
+        expires_at=now + timedelta(seconds=60), created_at=now,
+    )  # fmt: skip
 
 
 def _headers(stage: Stage) -> dict[Who, dict[str, str]]:
