@@ -200,8 +200,9 @@ class Stack:
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
         self._write_facts(url, contracts)
-        for name, command in PROCESSES.items():
-            self._child(name, [sys.executable, "-m", *command], self._environment(url)).start()
+        for name in [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]:
+            command = [sys.executable, "-m", *PROCESSES[name]]
+            self._child(name, command, self._environment(url)).start()
         self._wait_until_ready()
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
         self.say(

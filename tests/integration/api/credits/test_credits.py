@@ -96,4 +96,4 @@ def test_prices__show_every_fee_without_a_key(client: TestClient) -> None:
     assert found["payout_point_price"] == 20
     limits = {one["key"]: (one["value"], one["status"]) for one in found["limits"]}
     assert limits["free_metered_reads"] == (100, "enforced")
-    assert {status for _, status in limits.values()} == {"enforced", "not_enforced_yet"}
+    assert {status for _, status in limits.values()} == {"enforced"}

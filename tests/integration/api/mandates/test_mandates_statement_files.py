@@ -12,7 +12,6 @@ import pytest
 from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
-from core.pdf import printing as pdf
 from tests.integration.api.mandates.stage import USDC, Stage, reason
 
 WEEK = "2026-W47"
@@ -149,7 +148,7 @@ def test_statement__of_somebody_elses_mandate__is_not_found_in_any_form(
 def test_statement__as_pdf_without_the_library__is_refused_and_the_csv_still_comes(
     stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(pdf, "engine", raising=False)
+    monkeypatch.delattr("core.pdf.engine", raising=False)
     monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
     path = f"/mandates/{mandate_id}/statement"
     answer = stage.call("GET", path, stage.owner, format="pdf")

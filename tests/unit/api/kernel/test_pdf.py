@@ -13,7 +13,6 @@ from api.kernel import pdf as pdfs_of_calls
 from api.kernel.operation import Refusal
 from api.kernel.pdf import pdf_of
 from core.pdf import engine
-from core.pdf import printing as pdf
 from core.pdf.engine import OwnFonts, Press
 from core.pdf.letters import FACES, FONTS, drawable
 
@@ -95,7 +94,7 @@ def test_templates__our_own_words__are_drawn_as_they_stand() -> None:
 def test_printing__without_the_library__is_refused_and_names_the_packages(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(pdf, "engine")
+    monkeypatch.delattr("core.pdf.engine")
     monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
     with pytest.raises(Refusal, match=r"installs libpango-1\.0-0 libpangoft2-1\.0-0") as refused:
         pdf_of(folder, "page", {"words": "x"})
