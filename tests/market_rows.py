@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import insert
+from sqlalchemy.dialects.postgresql import insert
 
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings, find_listing
@@ -478,11 +479,10 @@ def add_statistics(session: WriteSession, now: datetime) -> None:
     second = WciFigure(60, 0, 0, None, (), 0, 0, 0, None, 0, 0)
     for version, words in (("B3", B3_TEXT), ("B3.1", B31_TEXT)):
         figures = wci_figures.to_json(WciReading(version, words, headline, second))
-        row = MarketWci(
+        row = insert(MarketWci).values(
             day=now.date(), version=version, definition=words, figures=figures, computed_at=now
         )
-        session.add(row)
-    session.flush()
+        session.execute(row.on_conflict_do_nothing())  # a worker may have written the day's
 
 
 def add_market(session: WriteSession, now: datetime) -> MarketIds:

@@ -53,9 +53,10 @@ def commit(database: Database, clock: Clock, number: int, age_s: int = 0) -> Non
 
 @pytest.fixture
 def beating(database: Database, clock: Clock) -> None:
-    """Both loops lead; the indexer has committed block 100, which is the chain's head."""
+    """All three lead; the indexer has committed block 100, which is the chain's head."""
     beat(database, clock, "indexer")
     beat(database, clock, "keeper")
+    beat(database, clock, "scanner")
     commit(database, clock, 100)
 
 
@@ -63,6 +64,7 @@ def pass_with_beats(database: Database, clock: Clock, seconds: int) -> None:
     clock.pass_(seconds=seconds)
     beat(database, clock, "indexer")
     beat(database, clock, "keeper")
+    beat(database, clock, "scanner")
 
 
 def ready(client: TestClient) -> tuple[int, dict[str, Any]]:
@@ -291,6 +293,7 @@ def test_a_block_committed_in_the_meantime__ends_a_stall(
     client: TestClient, database: Database, clock: Clock, chain: FewAnswersChain
 ) -> None:
     beat(database, clock, "keeper")
+    beat(database, clock, "scanner")
     commit(database, clock, 100)
     chain.height = 101
     pass_with_beats(database, clock, 60)
