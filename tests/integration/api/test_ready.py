@@ -84,6 +84,7 @@ def test_parts_that_never_ran__are_down_and_say_what_to_start(client: TestClient
         "migrations": "ok",
         "indexer": "down",
         "keeper": "down",
+        "scanner": "degraded",
         "chain": "ok",
     }
     assert (

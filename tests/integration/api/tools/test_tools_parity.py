@@ -76,7 +76,12 @@ def test_an_unknown_value__stays_null(stage: Stage) -> None:
     assert result["structuredContent"]["total_cap_usdc"] is None
 
 
-IDS = {"id": "m_aaaaaaaaaa", "exchange": "binance", "symbol": "BTC_USDT"}
+IDS = {
+    "id": "m_aaaaaaaaaa",
+    "exchange": "binance",
+    "symbol": "BTC_USDT",
+    "token_id": "binance_btc_usdt",
+}
 
 
 @pytest.mark.parametrize(
