@@ -31,7 +31,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 from indexer import held, status
 from indexer.chain.audit_loop import AuditLoop
@@ -176,7 +176,7 @@ def scan() -> None:
         watchdog=Watchdog(settings.scanner_watchdog_s),
         clock=now_utc,
         venues=lambda store: chosen.made(settings.venues, settings.sim_listings, store, now_utc),
-        targets=TargetLimits.of(settings),
+        targets=target_limits(settings),
         onchain=chosen.onchain_at,
     )
     try:

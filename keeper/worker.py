@@ -30,7 +30,7 @@ from core.jobs import queries as job_runs
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 from keeper import funds, perps_closing
 from keeper.schedule import Job, JobPlace, Schedule
@@ -101,7 +101,7 @@ class Worker:
             intent_retention_days=intent_retention_days,
             perps=perps,
             payouts=payout_limits(limits),
-            targets=TargetLimits.of(limits),
+            targets=target_limits(limits),
         )
         self._watchdog = Watchdog(WATCHDOG_S)
         self._schedule: Schedule | None = None

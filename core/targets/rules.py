@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from core.limits import CallerLimits
 from core.subscriptions.rules import Tier
 
 MOST_CAPTURES: Final = 100
@@ -29,10 +28,6 @@ class TargetLimits:
 
     tier_1: int
     tier_2: int
-
-    @classmethod
-    def of(cls, limits: CallerLimits) -> "TargetLimits":
-        return cls(limits.targets_tier_1, limits.targets_tier_2)
 
     def most(self, tier: Tier) -> int:
         return {Tier.FREE: 0, Tier.TIER_1: self.tier_1, Tier.TIER_2: self.tier_2}[tier]

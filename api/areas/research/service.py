@@ -29,7 +29,7 @@ from core.market.research_views import PeerFigures
 from core.market.rules.research import FeedStatus, percentiles
 from core.market.tables import MarketListingState
 from core.targets import views as targets
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from core.targets.views import ShownTarget
 from core.times import instant_text
 
@@ -90,7 +90,7 @@ def _pair(call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, da
             f"{exchange} lists no {symbol.in_body}; look the pair up on the board.",
             next_calls=("board.rows",),
         )
-    limits = TargetLimits.of(call.deps.limits)
+    limits = target_limits(call.deps.limits)
     own = targets.targets_of(call.db, caller.account_id, call.now, limits)
     target = next((one for one in own if one.listing_id == listing.id), None)
     if target is None:

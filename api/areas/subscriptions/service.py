@@ -31,7 +31,7 @@ from core.subscriptions import queries as subscriptions
 from core.subscriptions.queries import PriceChangedError, TierOrder, TierPurchase
 from core.subscriptions.rules import PREVIEW_KEPT, HeldTiers, Tier, TierQuote, quote
 from core.targets import views as targets
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from core.times import instant_text, instant_text_or_none, start_of_day
 
 PURCHASES_SHOWN: Final = 20
@@ -207,7 +207,7 @@ def _cannot_pay(command: SubscribeTier, error: NotEnoughCreditsError) -> Refusal
 def account(call: Call, caller: AgentCaller, command: NoInput) -> Answer[SubscriptionAccount]:
     held = subscriptions.held_of(call.db, caller.account_id)
     tier = held.tier_at(call.now)
-    limits = TargetLimits.of(call.deps.limits)
+    limits = target_limits(call.deps.limits)
     counted = targets.count_of(call.db, caller.account_id, call.now, limits)
     bought = subscriptions.purchases_of(call.db, caller.account_id, PURCHASES_SHOWN)
     return Answer(

@@ -22,7 +22,8 @@ from core.listings.tables import ExchangeListing
 from core.subscriptions.queries import tier_of
 from core.subscriptions.rules import Tier
 from core.targets import queries, views
-from core.targets.rules import TargetLimits, TargetState
+from core.targets.limits import target_limits
+from core.targets.rules import TargetState
 from core.targets.views import ShownTarget, TargetScan
 from core.times import instant_text, instant_text_or_none
 
@@ -40,7 +41,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
         tier = require_tier(call, caller, Tier.TIER_2, CAPTURES)
     captures = _put(call, caller, listing, command.microburst_hf_captures, tier)
     symbol = Symbol(listing.base, listing.quote)
-    limits = TargetLimits.of(call.deps.limits)
+    limits = target_limits(call.deps.limits)
     is_active = listing.id in views.active_of(call.db, caller.account_id, call.now, limits)
     return Answer(
         AddedTarget(
@@ -67,7 +68,7 @@ def _put(
             return found.microburst_hf_captures
         queries.set_captures(call.db, found.id, captures)
         return captures
-    most = TargetLimits.of(call.deps.limits).most(tier)
+    most = target_limits(call.deps.limits).most(tier)
     if queries.count_targets(call.db, caller.account_id) >= most:
         raise Refusal(
             "target_limit",
@@ -101,7 +102,7 @@ def remove(call: WriteCall, caller: AgentCaller, command: TargetPair) -> Answer[
 
 
 def own(call: Call, caller: AgentCaller, command: NoInput) -> Answer[TargetList]:
-    limits = TargetLimits.of(call.deps.limits)
+    limits = target_limits(call.deps.limits)
     found = views.targets_of(call.db, caller.account_id, call.now, limits)
     return Answer(
         TargetList(

@@ -9,7 +9,7 @@ from core.audit import queries as audit
 from core.earn.limits import payout_limits
 from core.limits import CallerLimits
 from core.reserve import queries
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from indexer.chain.context import ChainContext
 from keeper.areas.reserve import run
 from keeper.schedule import JobPlace, JobSkippedError
@@ -37,7 +37,7 @@ def place(chain: ChainContext, deployed: DeployedChain) -> JobPlace:
         mark_retention_days=1,
         intent_retention_days=1,
         payouts=payout_limits(CallerLimits()),
-        targets=TargetLimits.of(CallerLimits()),
+        targets=target_limits(CallerLimits()),
     )
 
 

@@ -28,7 +28,7 @@ from core.keeper.gas import GasBudgets
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.sponsored.prices import FixedEthPrice
-from core.targets.rules import TargetLimits
+from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
 from keeper.drafts import Caps
 from keeper.observe import Observer
@@ -188,7 +188,7 @@ class SponsoredStage:
             mark_retention_days=1,
             intent_retention_days=1,
             payouts=payout_limits(CallerLimits()),
-            targets=TargetLimits.of(CallerLimits()),
+            targets=target_limits(CallerLimits()),
         )
         job.run(place, self.now())
 
