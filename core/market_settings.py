@@ -1,11 +1,14 @@
 """Settings of the scanner (docs/operations.md)."""
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_settings import NoDecode
 
 from core.limits import count
+
+_NAME = re.compile("[a-z]{2,32}")
 
 
 class MarketSettings(BaseModel):
@@ -23,6 +26,8 @@ class MarketSettings(BaseModel):
     @field_validator("venues", mode="before")
     @classmethod
     def _venues_are_written_with_commas(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        names = value.split(",") if isinstance(value, str) else value
+        found = [name.strip() for name in names if name.strip()]
+        if not all(_NAME.fullmatch(name) for name in found):
+            raise ValueError("write ids of exchanges with commas, such as kraken,upbit, or sim")
+        return found

@@ -41,7 +41,7 @@ ZERO_IS_A_NUMBER = {
     if name.endswith(
         ("_PER_DAY", "_PER_MINUTE", "_PER_HOUR", "_PER_PERSON_PER_DAY", "_METRICS_PORT")
     )
-    or name.startswith(("DAILY_CEILING", "WELCOME_", "TARGETS_TIER", "AGENTS_PER"))
+    or name.startswith(("DAILY_CEILING", "WELCOME_", "TARGETS_TIER", "REPORTS_TIER", "AGENTS_PER"))
 } - AT_LEAST_ONE | {"AUDIT_BLOCKS"}
 
 

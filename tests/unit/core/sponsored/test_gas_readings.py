@@ -6,7 +6,7 @@ from typing import cast
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
-from core.sponsored.readings import gas_now
+from core.sponsored.readings import gas_by_size, gas_now
 from core.sponsored.rules import GasPrice
 
 
@@ -44,10 +44,10 @@ class CountingReader:
 
 def test_gas_now__asks_for_the_block_once_and_for_each_size_once() -> None:
     reader = CountingReader()
-    found = gas_now(cast("ChainReader", reader), [200, 1_000, 200])
+    found = gas_by_size(cast("ChainReader", reader), [200, 1_000, 200])
     assert found == {200: GasPrice(7, 3, 2_000), 1_000: GasPrice(7, 3, 10_000)}
-    assert reader.asked == {"header": 1, "priority fee": 1, "code": 1, "layer 1": 2}
+    assert reader.asked == {"header": 1, "priority fee": 1, "code": 2, "layer 1": 2}
 
 
 def test_gas_now__an_oracle_that_refuses__is_unknown() -> None:
-    assert gas_now(cast("ChainReader", CountingReader(refuses=True)), [200]) is None
+    assert gas_now(cast("ChainReader", CountingReader(refuses=True)), 200) is None
