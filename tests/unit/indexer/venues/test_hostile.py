@@ -15,16 +15,8 @@ from core.market.rules.book import BookFault, TimeFault, judge, judge_time
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.transport import VenueAnswer
-from tests.unit.indexer.venues.native.global_payloads import (
-    BINANCE,
-    BITGET,
-    GATE,
-    KUCOIN,
-    OKX,
-    bitget_of,
-    kucoin_of,
-    okx_of,
-)
+from tests.unit.indexer.venues.native.global_payloads import BINANCE, KUCOIN, OKX, kucoin_of, okx_of
+from tests.unit.indexer.venues.native.long_tail_payloads import BITGET, GATE, bitget_of
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
 from tests.unit.indexer.venues.native.wire import MS, NOW
 
