@@ -13,7 +13,6 @@ from math import sin
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import insert
 from sqlalchemy.dialects.postgresql import insert
 
 from core.db.engine import WriteSession

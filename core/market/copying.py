@@ -48,12 +48,6 @@ def floats(values: Array) -> CopyColumn:
     return CopyColumn(numbers.astype(">f8"), np.isnan(numbers))
 
 
-def optional_integers(values: Array, *, bits: int = 64) -> CopyColumn:
-    """Of floats that are whole; NaN is null."""
-    is_null = np.isnan(values)
-    return CopyColumn(np.where(is_null, 0, values).astype(f">i{bits // 8}"), is_null)
-
-
 def flags(values: Array) -> CopyColumn:
     """Of 1, 0 and anything below for null, or of floats with NaN."""
     numbers = np.nan_to_num(values.astype(np.float64), nan=-1)

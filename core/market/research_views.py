@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from core.market.scan_tables import MarketBurst, MarketOnchain
-from core.market.tables import MarketListingState, MarketRollup, MarketSample
+from core.market.tables import MarketListingState, MarketRollup
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,6 @@ def rollups(session: Session, listing_id: int, since: datetime) -> Sequence[Any]
         MarketRollup.listing_id == listing_id, MarketRollup.bucket >= since
     )
     return session.execute(query.order_by(MarketRollup.bucket)).all()
-
-
-def newest_samples(session: Session, listing_id: int, since: datetime) -> Sequence[Any]:
-    """Samples from `since` on that were measured, in the order of time."""
-    query = select(MarketSample.ts, MarketSample.mid, MarketSample.spread_bps).where(
-        MarketSample.listing_id == listing_id,
-        MarketSample.ts >= since,
-        MarketSample.mid.is_not(None),
-    )
-    return session.execute(query.order_by(MarketSample.ts)).all()
 
 
 def peers(session: Session, exchange: str) -> PeerFigures:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -123,7 +123,3 @@ def sampled_in(session: Session, minute: datetime) -> frozenset[int]:
     """The listings that have a row in this minute: what a scanner that takes over leaves out."""
     query = select(MarketSample.listing_id).where(MarketSample.ts == minute)
     return frozenset(session.scalars(query))
-
-
-def newest_minute(session: Session) -> datetime | None:
-    return session.scalar(select(func.max(MarketSample.ts)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -98,12 +98,6 @@ def newest_statistics(session: Session) -> Sequence[MarketWci]:
     newest = select(MarketWci.day).order_by(MarketWci.day.desc()).limit(1).scalar_subquery()
     query = select(MarketWci).where(MarketWci.day == newest).order_by(MarketWci.version)
     return session.scalars(query).all()
-
-
-def statistics_since(session: Session, version: str) -> date | None:
-    """The first day for which this version was published."""
-    query = select(MarketWci.day).where(MarketWci.version == version)
-    return session.scalar(query.order_by(MarketWci.day).limit(1))
 
 
 def timeline(

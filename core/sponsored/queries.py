@@ -5,7 +5,7 @@ A use counts while its block is canonical, so that a reorg takes it back without
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
@@ -24,7 +24,6 @@ from core.sponsored.tables import SponsoredBuyRow, SponsoredUse, SponsorHeartbea
 
 PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
 KEPT_AFTER_S = 86_400  # after its end: a quote that nobody accepted
-FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,13 +334,6 @@ def sponsor(session: Session, chain_id: int) -> SponsorSign | None:
     """None: no keeper with a sponsor's key has run."""
     row = session.get(SponsorHeartbeat, chain_id)
     return None if row is None else SponsorSign(address_of(row.sponsor), row.balance_wei, row.at)
-
-
-def barred_by(sign: SponsorSign | None, wei: int, now: datetime) -> str | None:
-    """Why a buy of so much gas is not taken now; None: it is."""
-    if sign is None or now - sign.at >= timedelta(seconds=FRESH_S):
-        return "no keeper with a sponsor's key is at work"
-    return "the sponsor is short of ETH" if sign.balance_wei < wei else None
 
 
 # Rows
