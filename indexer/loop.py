@@ -239,6 +239,7 @@ class Indexer:
             self._finality_due = now + FINALITY_S
         if not done.is_behind and now >= self._deposits_due:
             due += [lambda: watch_deposits(tip.chain, now_utc()), tip.credit_conversions]
+            due.append(tip.sponsored_proofs.round)
             self._deposits_due = now + DEPOSITS_S
         if tip.owes_retry and not done.is_behind:
             due.append(tip.retry_held)

@@ -28,7 +28,7 @@ from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
 from core.sponsored import queries as sponsored
 from core.sponsored.documents import call_of
-from core.sponsored.rules import BuyPart, can_send, part_to_send, transfer_of
+from core.sponsored.rules import BuyPart, can_send, part_to_send
 from keeper.intents import intent_of_request
 from keeper.spared import spared
 from keeper.state import Head, Role
@@ -151,10 +151,7 @@ def sponsored_buys(codes: CodeReader) -> Builder:
         if not can_send(buy.valid_before, int(now.timestamp())):
             raise LapsedError(f"its authorizations are good until {buy.valid_before}")
         part = BuyPart(request.reason["part"])
-        left = part_to_send(
-            transfer_of(seen.purchase, buy.valid_before, at),
-            transfer_of(seen.fee, buy.valid_before, at),
-        )
+        left = part_to_send(*seen.fates(at))
         if left is not part:
             raise LapsedError("one of its authorizations was used or cancelled meanwhile")
         if codes.code_at(buy.buyer):

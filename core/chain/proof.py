@@ -158,7 +158,10 @@ def _encoded_header(found: _SealedBlock) -> bytes | None:
         later.pop()
     if any(value is None for value, _ in later):
         return None
-    return rlp.encode(fields + [_item(value, is_number=number) for value, number in later])
+    encoded: bytes = rlp.encode(
+        fields + [_item(value, is_number=number) for value, number in later]
+    )
+    return encoded
 
 
 def _encoded_receipt(found: _SealedReceipt) -> bytes | None:
@@ -168,7 +171,10 @@ def _encoded_receipt(found: _SealedReceipt) -> bytes | None:
         _number(found.status),
         _number(found.cumulative_gas_used),
         _bytes(found.logs_bloom),
-        [[_bytes(log.address), list(map(_bytes, log.topics)), _bytes(log.data)] for log in found.logs],
+        [
+            [_bytes(log.address), list(map(_bytes, log.topics)), _bytes(log.data)]
+            for log in found.logs
+        ],
     ]
     # the nonce was left out of the hash before the version came with it
     if kind == DEPOSIT and found.deposit_receipt_version is not None:
@@ -177,7 +183,8 @@ def _encoded_receipt(found: _SealedReceipt) -> bytes | None:
         body += [_number(found.deposit_nonce), _number(found.deposit_receipt_version)]
     if kind > MOST_TYPE:
         return None
-    return (bytes([kind]) if kind else b"") + rlp.encode(body)
+    encoded: bytes = rlp.encode(body)
+    return bytes([kind]) + encoded if kind else encoded
 
 
 def _item(text: str, *, is_number: bool) -> bytes:

@@ -3,14 +3,14 @@
 A use counts while its block is canonical, so that a reorg takes it back without a row being changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from core.blocks import queries as blocks
 from core.blocks.queries import SAFE, not_orphaned
@@ -19,7 +19,8 @@ from core.db.locks import LockClass, named
 from core.hexes import address_of, bytes_of, hex_of
 from core.money import UsdcE6
 from core.sponsored.logs import AuthorizationLog
-from core.sponsored.rules import Heights, SeenUse, Use
+from core.sponsored.proofs import dispute_of, is_proved
+from core.sponsored.rules import Heights, SeenUse, TransferFate, Use, Word, transfer_of
 from core.sponsored.tables import SponsoredBuyRow, SponsoredUse, SponsorHeartbeat
 
 PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
@@ -65,6 +66,16 @@ class SeenBuy:
     buy: SponsoredBuy
     purchase: SeenUse | None
     fee: SeenUse | None
+    purchase_word: Word
+    fee_word: Word
+
+    def fates(self, heights: Heights) -> tuple[TransferFate, TransferFate]:
+        """Of purchase and fee."""
+        until = self.buy.valid_before
+        return (
+            transfer_of(self.purchase, until, heights, self.purchase_word),
+            transfer_of(self.fee, until, heights, self.fee_word),
+        )
 
 
 # Quotes and buys
@@ -208,7 +219,8 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
     if at.safe_number is None or at.safe_at is None:
         return UsdcE6(0)
     is_dead = _is_dead(at.safe_number, at.safe_at)
-    paid = and_(is_dead, FEE.use == Use.PAID, FEE.number <= at.safe_number)
+    is_paid = and_(FEE.use == Use.PAID, FEE.number <= at.safe_number)
+    paid = and_(is_dead, is_paid, _is_settled(FEE, SponsoredBuyRow.fee_nonce))
     owed = func.coalesce(func.sum(SponsoredBuyRow.fee_usdc_e6).filter(paid), 0)
     used = func.coalesce(func.sum(SponsoredBuyRow.credit_usdc_e6).filter(~is_dead), 0)
     query = _joined(select(owed - used)).where(
@@ -223,7 +235,15 @@ def _is_dead(safe_number: int, safe_at: int) -> ColumnElement[bool]:
     """As rules.transfer_of: dead for good. Never null."""
     spoiled = and_(PURCHASE.use != Use.PAID, PURCHASE.number <= safe_number)
     lapsed = and_(PURCHASE.use.is_(None), SponsoredBuyRow.valid_before <= safe_at)
-    return func.coalesce(or_(spoiled, lapsed), False)
+    is_settled = _is_settled(PURCHASE, SponsoredBuyRow.buy_nonce)
+    return and_(func.coalesce(or_(spoiled, lapsed), False), is_settled)
+
+
+def _is_settled(
+    use: type[SponsoredUse], nonce: InstrumentedAttribute[bytes]
+) -> ColumnElement[bool]:
+    """Proved, and undisputed."""
+    return and_(is_proved(SponsoredBuyRow.chain_id, nonce, use), dispute_of(nonce).is_(None))
 
 
 # What the indexer does
@@ -280,6 +300,37 @@ def note_uses(session: WriteSession, chain_id: int, found: Sequence[Authorizatio
     ]
     blocks.insert_new(session, SponsoredUse, rows)
     return len(rows)
+
+
+def note_proved(
+    session: WriteSession,
+    chain_id: int,
+    block_hash: str,
+    nonces: Collection[str],
+    found: Sequence[AuthorizationLog],
+) -> bool:
+    """Let a block hold these uses of the nonces and no others; whether it held something else."""
+    in_block = (
+        SponsoredUse.chain_id == chain_id,
+        SponsoredUse.block_hash == bytes_of(block_hash),
+        SponsoredUse.nonce.in_([bytes_of(nonce) for nonce in nonces]),
+    )
+    of_each = select(SponsoredUse.log_index, SponsoredUse.use, SponsoredUse.tokens).where(*in_block)
+    of_each = of_each.order_by(SponsoredUse.log_index)
+    before = session.execute(of_each).all()
+    session.execute(delete(SponsoredUse).where(*in_block))
+    note_uses(session, chain_id, found)
+    return session.execute(of_each).all() != before
+
+
+def is_seen_used(session: Session, chain_id: int, nonce: str) -> bool:
+    """Whether a block of the record holds its use."""
+    query = select(SponsoredUse.nonce).where(
+        SponsoredUse.chain_id == chain_id,
+        SponsoredUse.nonce == bytes_of(nonce),
+        not_orphaned(SponsoredUse.chain_id, SponsoredUse.block_hash),
+    )
+    return session.execute(query.limit(1)).first() is not None
 
 
 def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, Any]:
@@ -354,7 +405,13 @@ def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 
 
 def _seen() -> Select[*tuple[Any, ...]]:
-    return _joined(select(SponsoredBuyRow, PURCHASE, FEE))
+    row = SponsoredBuyRow
+    words = [
+        column
+        for use, nonce in ((PURCHASE, row.buy_nonce), (FEE, row.fee_nonce))
+        for column in (is_proved(row.chain_id, nonce, use), dispute_of(nonce))
+    ]
+    return _joined(select(row, PURCHASE, FEE, *words))
 
 
 def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:
@@ -363,9 +420,11 @@ def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:
 
 
 def _seen_buy(
-    row: SponsoredBuyRow, purchase: SponsoredUse | None, fee: SponsoredUse | None
+    row: SponsoredBuyRow, purchase: SponsoredUse | None, fee: SponsoredUse | None, *words: Any
 ) -> SeenBuy:
-    return SeenBuy(_buy(row), _seen_use(purchase), _seen_use(fee))
+    return SeenBuy(
+        _buy(row), _seen_use(purchase), _seen_use(fee), Word(*words[:2]), Word(*words[2:])
+    )
 
 
 def _seen_use(row: SponsoredUse | None) -> SeenUse | None:

@@ -60,6 +60,14 @@ class Use(StrEnum):
     CANCELLED = "cancelled"
 
 
+class ProvedBy(StrEnum):
+    """Whose word a verdict stands on."""
+
+    RECEIPTS = "receipts"  # all of the block's, which its hash commits to
+    NODES = "nodes"  # two at least, and none that answers says otherwise
+    ONE_NODE = "one_node"  # the service asks no other
+
+
 class BuyState(StrEnum):
     """Of the buy. See NEXT_STEPS for what each says."""
 
@@ -73,6 +81,7 @@ class BuyState(StrEnum):
     BOUGHT_WITHOUT_FEE = "bought_without_fee"
     FEE_OWED = "fee_owed"
     NOTHING_PAID = "nothing_paid"
+    DISPUTED = "disputed"
 
 
 # (purchase, fee)
@@ -119,8 +128,18 @@ class Heights:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """What the record rests on: `is_proved` as ProvedBy says. `dispute`: why it cannot be, now."""
+
+    is_proved: bool = False
+    dispute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TransferFate:
-    """What became of one transfer. `why` of a dead one: cancelled, elsewhere or lapsed."""
+    """What became of one transfer. `why` of a dead one: cancelled, elsewhere or lapsed; of an open
+    one: disputed.
+    """
 
     leg: AuthorizationState
     is_final: bool
@@ -130,36 +149,46 @@ class TransferFate:
 
 
 LAPSED = "lapsed"
+DISPUTED = "disputed"
 
 
-def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> TransferFate:
-    """`seen`: the canonical log of its nonce; None: there is none.
+def transfer_of(
+    seen: SeenUse | None, valid_before: int, heights: Heights, word: Word
+) -> TransferFate:
+    """`seen`: the canonical log of its nonce; None: there is none. `word`: of that.
 
     An authorization is good before `valid_before`, exclusive, so a safe block at that second or
-    later without a log is its end.
+    later without a log is its end. Nothing is final that is not proved.
     """
+    if word.dispute is not None:
+        tx_hash = None if seen is None else seen.tx_hash
+        return TransferFate(AuthorizationState.OPEN, False, tx_hash, why=DISPUTED)
     if seen is not None:
-        is_final = heights.safe_number is not None and seen.number <= heights.safe_number
+        is_safe = heights.safe_number is not None and seen.number <= heights.safe_number
+        is_final = is_safe and word.is_proved
         if seen.use is Use.PAID:
             return TransferFate(AuthorizationState.PAID, is_final, seen.tx_hash, seen.tokens)
         return TransferFate(AuthorizationState.DEAD, is_final, seen.tx_hash, why=seen.use.value)
     if heights.safe_at is not None and heights.safe_at >= valid_before:
-        return TransferFate(AuthorizationState.DEAD, True, why=LAPSED)
+        return TransferFate(AuthorizationState.DEAD, word.is_proved, why=LAPSED)
     return TransferFate(AuthorizationState.OPEN, False)
 
 
 def state_of(purchase: TransferFate, fee: TransferFate) -> tuple[BuyState, bool]:
     """Of an accepted buy: its state, and whether that is its last one."""
+    if DISPUTED in (purchase.why, fee.why):
+        return BuyState.DISPUTED, False
     return STATES[purchase.leg, fee.leg], purchase.is_final and fee.is_final
 
 
 def part_to_send(purchase: TransferFate, fee: TransferFate) -> BuyPart | None:
-    """What is left to send of an accepted buy; None: nothing.
+    """What is left to send of an accepted buy; None: nothing, also while one is disputed: what it
+    would send may have happened.
 
     Nobody's fee is dead: without one nothing is sent. A purchase that was made keeps its fee: whoever
     submitted it paid the gas.
     """
-    if purchase.leg is not AuthorizationState.OPEN:
+    if purchase.leg is not AuthorizationState.OPEN or DISPUTED in (purchase.why, fee.why):
         return None
     return {
         AuthorizationState.OPEN: BuyPart.BOTH,
@@ -213,6 +242,11 @@ NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
     ),
     (BuyState.NOTHING_PAID, False): "Neither transfer can happen; wait until that is final.",
     (BuyState.NOTHING_PAID, True): "Nothing was paid. Prepare another buy if you still want one.",
+    (BuyState.DISPUTED, False): (
+        "The nodes that this service asks disagree about one of the transfers, so nothing is final "
+        "and nothing is sent. It is asked again by itself; look the transaction up at USDC, and "
+        "prepare no other buy for the same money before this one is final."
+    ),
 }
 
 

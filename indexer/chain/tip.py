@@ -48,6 +48,7 @@ from indexer.chain.reserve import Crediting, ReserveHistory
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
+from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import write_block
@@ -108,6 +109,7 @@ class TipLoop:
         self.older_ledgers = OlderBooks(chain)
         self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
+        self.sponsored_proofs = Proving(chain, clock)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True

@@ -27,7 +27,6 @@ from core.sponsored.rules import (
     BuyPart,
     Heights,
     part_to_send,
-    transfer_of,
 )
 from keeper.schedule import Job, JobPlace
 from keeper.spared import did_of, spared_row
@@ -58,10 +57,7 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def _again(place: JobPlace, seen: SeenBuy, now: datetime) -> bool:
     buy = seen.buy
-    part = part_to_send(
-        transfer_of(seen.purchase, buy.valid_before, NOWHERE),
-        transfer_of(seen.fee, buy.valid_before, NOWHERE),
-    )
+    part = part_to_send(*seen.fates(NOWHERE))
     if part is None:
         return False
     with place.database.write() as session:

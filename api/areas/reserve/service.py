@@ -32,7 +32,7 @@ from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
-from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of, transfer_of
+from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -199,8 +199,8 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
 def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
-    purchase = transfer_of(seen.purchase, buy.valid_before, heights)
-    state, is_final = state_of(purchase, transfer_of(seen.fee, buy.valid_before, heights))
+    purchase, fee = seen.fates(heights)
+    state, is_final = state_of(purchase, fee)
     return OwnSponsoredBuy(
         id=buy.id,
         state=state,

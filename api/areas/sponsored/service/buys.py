@@ -59,7 +59,6 @@ from core.sponsored.rules import (
     is_away,
     least_tokens_down,
     state_of,
-    transfer_of,
 )
 from core.times import instant_text, next_day, start_of_day
 
@@ -379,8 +378,7 @@ def _seen(call: Call, caller: AgentCaller, buy_id: str) -> SeenBuy:
 def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
     heights = queries.heights(call.db, made.chain_id)
-    purchase = transfer_of(seen.purchase, made.valid_before, heights)
-    fee = transfer_of(seen.fee, made.valid_before, heights)
+    purchase, fee = seen.fates(heights)
     state, is_final = state_of(purchase, fee)
     request = None
     if made.accepted_at is None:

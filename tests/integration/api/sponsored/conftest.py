@@ -147,6 +147,7 @@ class SponsoredStage:
     client: TestClient
     buyer: LocalAccount = field(default_factory=Account.create)
     processes: list[SponsorProcess] = field(default_factory=list)
+    rpcs: list[Rpc] = field(default_factory=list)  # of tests, closed at the end
 
     # Processes
 
@@ -199,7 +200,11 @@ class SponsoredStage:
         self.chain.anvil.mine(SAFE_DEPTH)
         self.index()
         self.follower.tip.note_finality()
+        self.prove()
         self.tell_time()
+
+    def prove(self) -> None:
+        self.follower.tip.sponsored_proofs.round()
 
     def pass_time(self, seconds: int) -> None:
         """The next block's time; one block is mined."""
@@ -369,6 +374,8 @@ def stage(
     made.client.close()
     for process in made.processes:
         process.die()
+    for rpc in made.rpcs:
+        rpc.close()
     made.follower.tip.close()
     made.follower.leadership.release()
 

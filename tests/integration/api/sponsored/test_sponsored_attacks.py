@@ -37,6 +37,7 @@ def read_on(stage: SponsoredStage) -> None:
     by_the_stages_clock(stage)
     stage.index()
     stage.follower.tip.note_finality()
+    stage.prove()
     stage.tell_time()
 
 

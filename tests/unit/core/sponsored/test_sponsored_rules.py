@@ -17,6 +17,7 @@ from core.sponsored.rules import (
     SeenUse,
     TransferFate,
     Use,
+    Word,
     can_send,
     covered_wei,
     fee_after_credit,
@@ -30,6 +31,7 @@ from core.sponsored.rules import (
 ETH = 3_000_000_000
 OPEN, PAID, DEAD = AuthorizationState
 PAID_AT_10 = SeenUse(Use.PAID, 10, "0x01", 5)
+TOLD, PROVED, DISPUTED = Word(), Word(is_proved=True), Word(dispute="nodes disagree")
 
 
 @pytest.mark.parametrize(
@@ -66,22 +68,46 @@ def test_least_tokens__worked_number() -> None:
 
 
 def test_an_open_authorization__lapses_at_the_safe_block_of_its_end() -> None:
-    assert transfer_of(None, 100, Heights(9, 99)) == TransferFate(OPEN, False)
-    assert transfer_of(None, 100, Heights(9, 100)) == TransferFate(DEAD, True, why="lapsed")
+    assert transfer_of(None, 100, Heights(9, 99), PROVED) == TransferFate(OPEN, False)
+    lapsed = transfer_of(None, 100, Heights(9, 100), PROVED)
+    assert lapsed == TransferFate(DEAD, True, why="lapsed")
+
+
+@pytest.mark.parametrize("seen", [None, PAID_AT_10])
+def test_what_one_node_says__is_never_final(seen: SeenUse | None) -> None:
+    assert transfer_of(seen, 100, Heights(10, 100), PROVED).is_final
+    assert not transfer_of(seen, 100, Heights(10, 100), TOLD).is_final
+
+
+@pytest.mark.parametrize(
+    ("seen", "tx_hash"),
+    [(None, None), (PAID_AT_10, "0x01"), (SeenUse(Use.ELSEWHERE, 10, "0x02", None), "0x02")],
+)
+def test_a_disputed_transfer__is_open_and_nothing_is_sent(
+    seen: SeenUse | None, tx_hash: str | None
+) -> None:
+    fate = transfer_of(seen, 100, Heights(10, 100), DISPUTED)
+    assert fate == TransferFate(OPEN, False, tx_hash, why="disputed")
+    other = TransferFate(PAID, True)
+    assert part_to_send(fate, other) is None
+    assert part_to_send(TransferFate(OPEN, False), fate) is None
+    assert state_of(fate, other) == state_of(other, fate) == (BuyState.DISPUTED, False)
+    assert NEXT_STEPS[BuyState.DISPUTED, False]
 
 
 def test_a_use__is_final_at_a_safe_block() -> None:
-    assert not transfer_of(PAID_AT_10, 100, Heights(9, 50)).is_final
-    assert transfer_of(PAID_AT_10, 100, Heights(10, 50)) == TransferFate(PAID, True, "0x01", 5)
+    assert not transfer_of(PAID_AT_10, 100, Heights(9, 50), PROVED).is_final
+    fate = transfer_of(PAID_AT_10, 100, Heights(10, 50), PROVED)
+    assert fate == TransferFate(PAID, True, "0x01", 5)
 
 
 def test_a_use_before_the_end__is_paid_however_late_it_is_looked_at() -> None:
-    assert transfer_of(PAID_AT_10, 100, Heights(50, 10_000)).leg is PAID
+    assert transfer_of(PAID_AT_10, 100, Heights(50, 10_000), PROVED).leg is PAID
 
 
 @pytest.mark.parametrize("use", [Use.ELSEWHERE, Use.CANCELLED])
 def test_another_use__is_dead(use: Use) -> None:
-    fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, Heights(10, 50))
+    fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, Heights(10, 50), PROVED)
     assert fate == TransferFate(DEAD, True, "0x01", why=use.value)
 
 

@@ -1,0 +1,203 @@
+"""All SQL of what verdicts on sponsored buys rest on: uses and lapses that are proved, disputes, and
+those that wait for either.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, delete, exists, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from core.blocks import queries as blocks
+from core.blocks.queries import not_orphaned
+from core.db.engine import WriteSession
+from core.hexes import address_of, bytes_of, hex_of
+from core.sponsored.rules import ProvedBy
+from core.sponsored.tables import SponsoredBuyRow, SponsoredDispute, SponsoredProof, SponsoredUse
+
+FIRST_WAIT, MOST_WAIT = timedelta(seconds=5), timedelta(minutes=10)
+MOST_DOUBLINGS = 7
+
+
+def is_proved(
+    chain_id: InstrumentedAttribute[int],
+    nonce: InstrumentedAttribute[bytes],
+    use: type[SponsoredUse],
+) -> ColumnElement[bool]:
+    """Whether what the record holds of the nonce is proved: `use` in its block, or, where that is
+    null, that there is none.
+    """
+    proof = SponsoredProof
+    of_use = and_(proof.is_used, proof.block_hash == use.block_hash)
+    of_none = and_(~proof.is_used, use.nonce.is_(None))
+    return exists().where(
+        proof.chain_id == chain_id,
+        proof.nonce == nonce,
+        or_(of_use, of_none),
+        not_orphaned(proof.chain_id, proof.block_hash),
+    )
+
+
+def dispute_of(nonce: InstrumentedAttribute[bytes]) -> ScalarSelect[str]:
+    """Why nothing is proved of it; null: nothing is disputed."""
+    return (
+        select(SponsoredDispute.why).where(SponsoredDispute.nonce == nonce).limit(1)
+    ).scalar_subquery()
+
+
+# What waits
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """`blocks`: hash -> the nonces that the record saw used in it. `unused`: nonce -> its buyer, of
+    those that the record saw nothing of, and whose time is over.
+    """
+
+    blocks: dict[str, tuple[str, ...]]
+    unused: dict[str, str]
+    since: int  # unix second before which none of `unused` existed
+
+
+@dataclass(frozen=True, slots=True)
+class SafeSpan:
+    """Up to where verdicts may be final, and from where on they are looked for: a height and a unix
+    second of each.
+    """
+
+    number: int
+    at: int
+    first_number: int = 0
+    first_at: int = 0
+
+
+def unproved(
+    session: Session, chain_id: int, span: SafeSpan, now: datetime, limit: int
+) -> Unproved:
+    """What is due of them: at most `limit` uses, and as many of each transfer of buys that were
+    handed in.
+    """
+    query = _unproved_uses(chain_id, span).where(_is_due(SponsoredUse.nonce, now))
+    in_blocks = dict[str, tuple[str, ...]]()
+    for block_hash, nonce in session.execute(query.limit(limit)):
+        key = hex_of(block_hash)
+        in_blocks[key] = (*in_blocks.get(key, ()), hex_of(nonce))
+    unused, since = dict[str, str](), span.at
+    for nonce_column in (SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce):
+        query = _unproved_lapses(nonce_column, chain_id, span).where(_is_due(nonce_column, now))
+        for nonce, buyer, created_at in session.execute(query.limit(limit)):
+            unused[hex_of(nonce)] = address_of(buyer)
+            since = min(since, int(created_at.timestamp()))
+    return Unproved(in_blocks, unused, since)
+
+
+def unproved_counts(session: Session, chain_id: int, span: SafeSpan) -> tuple[int, int]:
+    """(uses that are not proved, disputes)."""
+    waiting = _unproved_uses(chain_id, span).subquery()
+    uses = session.scalar(select(func.count()).select_from(waiting)) or 0
+    of_chain = SponsoredDispute.chain_id == chain_id
+    return uses, session.scalar(select(func.count()).where(of_chain)) or 0
+
+
+def _unproved_uses(chain_id: int, span: SafeSpan) -> Select[*tuple[Any, ...]]:
+    use, proof = SponsoredUse, SponsoredProof
+    query = select(use.block_hash, use.nonce).where(
+        use.chain_id == chain_id,
+        use.number.between(span.first_number, span.number),
+        not_orphaned(use.chain_id, use.block_hash),
+        ~exists().where(
+            proof.chain_id == chain_id,
+            proof.nonce == use.nonce,
+            proof.is_used,
+            proof.block_hash == use.block_hash,
+        ),
+    )
+    return query.order_by(use.number, use.block_hash, use.nonce)
+
+
+def _unproved_lapses(
+    nonce: InstrumentedAttribute[bytes], chain_id: int, span: SafeSpan
+) -> Select[*tuple[Any, ...]]:
+    row, proof, use = SponsoredBuyRow, SponsoredProof, SponsoredUse
+    query = select(nonce, row.buyer, row.created_at).where(
+        row.chain_id == chain_id,
+        row.accepted_at.is_not(None),
+        row.valid_before.between(span.first_at, span.at),
+        ~exists().where(
+            use.chain_id == chain_id,
+            use.nonce == nonce,
+            not_orphaned(use.chain_id, use.block_hash),
+        ),
+        ~exists().where(
+            proof.chain_id == chain_id,
+            proof.nonce == nonce,
+            ~proof.is_used,
+            not_orphaned(proof.chain_id, proof.block_hash),
+        ),
+    )
+    return query.order_by(row.valid_before)
+
+
+def _is_due(nonce: InstrumentedAttribute[bytes], now: datetime) -> ColumnElement[bool]:
+    dispute = SponsoredDispute
+    return ~exists().where(dispute.nonce == nonce, dispute.next_at > now)
+
+
+# What became of them
+
+
+def prove(
+    session: WriteSession,
+    chain_id: int,
+    nonces: Collection[str],
+    block_hash: str,
+    by: ProvedBy,
+    now: datetime,
+    *,
+    is_used: bool,
+) -> None:
+    """Write down what these rest on; their disputes are over."""
+    rows = [
+        {
+            "chain_id": chain_id,
+            "nonce": bytes_of(nonce),
+            "block_hash": bytes_of(block_hash),
+            "is_used": is_used,
+            "by": by,
+            "at": now,
+        }
+        for nonce in nonces
+    ]
+    blocks.insert_new(session, SponsoredProof, rows)
+    settle(session, chain_id, nonces)
+
+
+def settle(session: WriteSession, chain_id: int, nonces: Iterable[str]) -> None:
+    """Their disputes are over."""
+    raw = [bytes_of(nonce) for nonce in nonces]
+    session.execute(
+        delete(SponsoredDispute).where(
+            SponsoredDispute.chain_id == chain_id, SponsoredDispute.nonce.in_(raw)
+        )
+    )
+
+
+def dispute(
+    session: WriteSession, chain_id: int, nonces: Iterable[str], why: str, now: datetime
+) -> None:
+    """Asked again later, twice as long each time."""
+    table = SponsoredDispute
+    for nonce in nonces:
+        key = {"chain_id": chain_id, "nonce": bytes_of(nonce)}
+        row = session.get(table, (chain_id, bytes_of(nonce)))
+        tries = 1 if row is None else row.tries + 1
+        wait = min(MOST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, MOST_DOUBLINGS))
+        said = {"why": why, "tries": tries, "next_at": now + wait}
+        session.execute(
+            insert(table)
+            .values(**key, since=now, **said)
+            .on_conflict_do_update(index_elements=["chain_id", "nonce"], set_=said)
+        )

@@ -1,0 +1,281 @@
+"""Verdicts on sponsored buys, before anybody calls them final.
+
+    a use, in a safe block    --a node's receipts make up the receiptsRoot that the block's hash commits to--> proved; what
+                                the record said otherwise of these authorizations in that block is replaced
+                             |--none does, two nodes say the same and none anything else--> proved
+                             '--else--> disputed, asked again
+    no use, time is over      --at the safe block, which is after the end, nodes call it unused: two, or the only one--> proved
+                             |--one calls it used--> its block is looked for, and what that holds is proved as above
+                             '--else--> disputed, asked again
+
+Laws
+- A block's hash is the record's, and two nodes agreed that it is safe where two answer
+  (finality.py); so whose receipts they are does not matter.
+- What no node answers is no dispute: it waits, and a gauge says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.blocks import queries as repository
+from core.blocks.queries import SAFE
+from core.chain import proof, results
+from core.chain.abi import address_word, function
+from core.chain.blocks import RawLog
+from core.chain.proof import SealedHeader, SealedReceipts
+from core.chain.rpc import Request
+from core.sponsored import proofs, queries
+from core.sponsored.logs import AuthorizationLog, authorization_topics, authorizations_in
+from core.sponsored.proofs import SafeSpan, Unproved
+from core.sponsored.rules import ProvedBy
+from indexer.chain.context import ChainContext
+from indexer.chain.fetch import BlockContradictionError, verified
+
+NODES_WITHIN_S = 5.0
+A_ROUND = 20
+FULL_LOOK = timedelta(minutes=5)  # between looks at all that was ever quoted
+RECENT_S, RECENT_BLOCKS = 86_400, 43_200  # what each round looks at
+WORD_BYTES = 32
+MOST_BLOCKS_FOUND = 4  # in which one authorization is said to be used
+
+Uses = tuple[AuthorizationLog, ...]
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a node says of a block's uses. `is_proved`: by the block's own hash."""
+
+    uses: Uses
+    is_proved: bool
+
+
+class Proving:
+    """Of one chain, some each round. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._full_at: datetime | None = None
+
+    def round(self) -> None:
+        """Errors: LeadershipLostError, and the database's."""
+        chain, now = self._chain, self._clock()
+        with chain.database.read() as session:
+            safe = repository.cursor(session, SAFE)
+            if safe is None or queries.heights(session, chain.chain_id).safe_at is None:
+                return
+            safe_at = repository.block_time(session, chain.chain_id, safe.hash) or 0
+            is_full = self._full_at is None or now - self._full_at >= FULL_LOOK
+            recent = SafeSpan(
+                safe.number, safe_at, max(0, safe.number - RECENT_BLOCKS), safe_at - RECENT_S
+            )
+            span = SafeSpan(safe.number, safe_at) if is_full else recent
+            waiting = proofs.unproved(session, chain.chain_id, span, now, A_ROUND)
+            counts = proofs.unproved_counts(session, chain.chain_id, span) if is_full else None
+        for block_hash, nonces in waiting.blocks.items():
+            self._prove_block(block_hash, nonces)
+        if waiting.unused:
+            self._prove_unused(waiting, safe.hash, span)
+        self._full_at = now if is_full else self._full_at
+        if counts is not None or waiting.blocks or waiting.unused:
+            with chain.database.read() as session:
+                chain.metrics.sponsored(*proofs.unproved_counts(session, chain.chain_id, recent))
+
+    # A block that holds uses
+
+    def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> None:
+        told = self._told_of(block_hash)
+        if not told:
+            return
+        proved = next((one for one in told.values() if one.is_proved), None)
+        if proved is not None:
+            self._replace(block_hash, nonces, proved.uses, ProvedBy.RECEIPTS)
+            return
+        said = {
+            name: tuple(use for use in one.uses if use.nonce in nonces)
+            for name, one in told.items()
+        }
+        if len(said) > 1 and len(set(said.values())) == 1:
+            self._replace(block_hash, nonces, next(iter(said.values())), ProvedBy.NODES)
+            return
+        names = ", ".join(sorted(said))
+        self._dispute(
+            nonces,
+            f"what {names} say of block {block_hash} does not make up its hash, and no second node "
+            "says the same",
+        )
+
+    def _told_of(self, block_hash: str) -> dict[str, _Told]:
+        """By node, of those that answer of this very block."""
+        requests: list[Request] = [
+            ("eth_getBlockByHash", [block_hash, False]),
+            ("eth_getBlockReceipts", [block_hash]),
+        ]
+        answers = self._chain.reader.rpc.batch_of_each(
+            requests, NODES_WITHIN_S, parse=[proof.sealed_header, proof.sealed_receipts]
+        )
+        found = dict[str, _Told]()
+        for name, (header, receipts) in answers.items():
+            if not isinstance(header, SealedHeader) or not isinstance(receipts, SealedReceipts):
+                continue
+            told = _told(header, receipts, block_hash, self._chain.usdc)
+            if told is not None:
+                found[name] = told
+        return found
+
+    def _replace(self, block_hash: str, nonces: Sequence[str], uses: Uses, by: ProvedBy) -> None:
+        """The record holds of this block and these nonces what was proved, and nothing else."""
+        chain, now = self._chain, self._clock()
+        right = [use for use in uses if use.nonce in nonces]
+        used = {use.nonce for use in right}
+        with chain.database.write() as session:
+            chain.fence(session)
+            changed = queries.note_proved(session, chain.chain_id, block_hash, nonces, right)
+            proofs.prove(session, chain.chain_id, used, block_hash, by, now, is_used=True)
+            proofs.settle(session, chain.chain_id, set(nonces) - used)
+        if changed:
+            log.error("uses of a block were not as recorded", block=block_hash, nonces=nonces)
+
+    # Authorizations that nobody used
+
+    def _prove_unused(self, waiting: Unproved, safe_hash: str, span: SafeSpan) -> None:
+        chain, nonces = self._chain, list(waiting.unused)
+        state = function("MockUSDC", "authorizationState")
+        requests: list[Request] = [("eth_getBlockByHash", [safe_hash, False])]
+        requests += [
+            (
+                "eth_call",
+                [
+                    {"to": chain.usdc, "data": state.encode(waiting.unused[nonce], nonce)},
+                    {"blockHash": safe_hash},
+                ],
+            )
+            for nonce in nonces
+        ]
+        parse: list[Any] = [proof.sealed_header, *[results.code] * len(nonces)]
+        answers = chain.reader.rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse)
+        times = [header for header, *_ in answers.values() if isinstance(header, SealedHeader)]
+        if not times:
+            return
+        if not _is_agreed_time(times, safe_hash, span.at):
+            self._dispute(nonces, f"nodes disagree about the time of block {safe_hash}")
+            return
+        alone = len(chain.reader.rpc.names) == 1
+        for place, nonce in enumerate(nonces, 1):
+            said = {
+                name: state.decode_output(word)[0]
+                for name, answer in answers.items()
+                if isinstance(word := answer[place], bytes) and len(word) == WORD_BYTES
+            }
+            if True in said.values():
+                self._look_for(nonce, waiting, span)
+            elif len(said) > 1 or (alone and said):
+                by = ProvedBy.ONE_NODE if alone else ProvedBy.NODES
+                with chain.database.write() as session:
+                    chain.fence(session)
+                    proofs.prove(
+                        session,
+                        chain.chain_id,
+                        [nonce],
+                        safe_hash,
+                        by,
+                        self._clock(),
+                        is_used=False,
+                    )
+            elif said:
+                self._dispute([nonce], f"only {', '.join(said)} says that it was never used")
+
+    def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
+        """A use that the record lacks."""
+        found = self._blocks_with(waiting.unused[nonce], nonce, waiting.since, span)
+        for block_hash in found:
+            self._prove_block(block_hash, [nonce])
+        with self._chain.database.read() as session:
+            is_known = queries.is_seen_used(session, self._chain.chain_id, nonce)
+        if not is_known:
+            self._dispute(
+                [nonce], "a node says that it was used, and no block is known that holds the use"
+            )
+
+    def _blocks_with(self, buyer: str, nonce: str, since: int, span: SafeSpan) -> list[str]:
+        """Hashes of blocks of the record in which some node has the use."""
+        chain = self._chain
+        with chain.database.read() as session:
+            first = _first_since(session, chain.chain_id, since, span.number)
+        request: Request = (
+            "eth_getLogs",
+            [
+                {
+                    "fromBlock": hex(first),
+                    "toBlock": hex(span.number),
+                    "address": chain.usdc,
+                    "topics": [[*authorization_topics()], address_word(buyer), nonce],
+                }
+            ],
+        )
+        answers = chain.reader.rpc.batch_of_each([request], NODES_WITHIN_S, parse=[results.logs])
+        logs: list[RawLog] = [
+            one
+            for (answer,) in answers.values()
+            if isinstance(answer, list)
+            for one in answer[:MOST_BLOCKS_FOUND]
+        ]
+        with chain.database.read() as session:
+            hashes = dict.fromkeys(
+                one.block_hash
+                for one in logs
+                if repository.canonical_hash(session, chain.chain_id, one.block_number)
+                == one.block_hash
+            )
+        return list(hashes)
+
+    def _dispute(self, nonces: Sequence[str], why: str) -> None:
+        chain = self._chain
+        log.error("sponsored buy disputed", nonces=nonces, why=why)
+        with chain.database.write() as session:
+            chain.fence(session)
+            proofs.dispute(session, chain.chain_id, nonces, why, self._clock())
+
+
+def _told(
+    header: SealedHeader, receipts: SealedReceipts, block_hash: str, usdc: str
+) -> _Told | None:
+    """None: it is no word about that block."""
+    if header.header.hash != block_hash:
+        return None
+    try:
+        block = verified(header.header, receipts.receipts)
+    except BlockContradictionError:
+        return _Told((), is_proved=False)
+    # neighbours of one transaction are told by its hash, which the root does not cover
+    is_distinct = len(set(header.header.transaction_hashes)) == len(receipts.receipts)
+    is_proved = (
+        is_distinct and header.receipts_root is not None and header.receipts_root == receipts.root
+    )
+    return _Told(authorizations_in(block.logs, usdc), is_proved)
+
+
+def _is_agreed_time(headers: Sequence[SealedHeader], block_hash: str, at: int) -> bool:
+    """Whether the block's time is the recorded one: by its hash, or as all say."""
+    right = [one for one in headers if one.header.hash == block_hash]
+    proved = [one for one in right if one.receipts_root is not None]
+    return bool(right) and all(one.header.timestamp == at for one in proved or right)
+
+
+def _first_since(session: Session, chain_id: int, since: int, last: int) -> int:
+    """The height of the record's first block at or after that second, or a lower one."""
+    low, high = repository.oldest_block(session, chain_id).number, last
+    while low < high:
+        middle = (low + high) // 2
+        found = repository.kept_header(session, chain_id, middle)
+        if found is None or found.timestamp < since:
+            low = middle + 1
+        else:
+            high = middle
+    return low

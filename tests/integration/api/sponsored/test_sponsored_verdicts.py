@@ -1,0 +1,181 @@
+"""No verdict on money hangs on one node's word (docs/decisions/0032)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from core.chain import proof
+from core.chain.rpc import Rpc
+from core.mandate.chain.decode import TRANSFER_TOPIC
+from core.mandate.chain.reader import VaultReader
+from indexer.chain.tip import TipLoop
+from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
+from tests.integration.chain_fixtures import DeployedChain
+
+
+def follow_by(stage: SponsoredStage, *wires: LyingWire) -> None:
+    """An indexer whose nodes are the stage's own, each behind one of these ways."""
+    stage.follower.tip.close()
+    url = stage.chain.anvil.url
+    urls = [f"{url}/?node={number}" for number in range(len(wires))]
+    rpc = Rpc(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
+    stage.rpcs.append(rpc)
+    reader = VaultReader(rpc, stage.chain.contracts)
+    chain = replace(stage.follower.chain, reader=reader)
+    stage.follower._tip = TipLoop(chain, lambda: datetime.fromtimestamp(stage.chain.now, UTC))
+
+
+class Ways(LyingWire):
+    """A way for each node, by its address."""
+
+    def __init__(self, ways: dict[str, LyingWire]) -> None:
+        super().__init__()
+        self.ways = ways
+
+    def handle_request(self, request: Any) -> Any:
+        return self.ways[str(request.url)].handle_request(request)
+
+    def close(self) -> None:
+        super().close()
+        for way in self.ways.values():
+            way.close()
+
+
+def altered(call: dict[str, Any], result: Any) -> Any:
+    """Each USDC transfer is told to be of one base unit more."""
+    if call["method"] != "eth_getBlockReceipts" or not result:
+        return result
+    for receipt in result:
+        for log in receipt["logs"]:
+            if log["topics"][0] == TRANSFER_TOPIC and len(log["data"]) == 66:
+                log["data"] = f"0x{int(log['data'], 16) + 1:064x}"
+    return result
+
+
+def unused(call: dict[str, Any], result: Any) -> Any:
+    """No authorization was ever used."""
+    is_state = call["method"] == "eth_call" and call["params"][0]["data"].startswith("0xe94a0102")
+    return "0x" + "00" * 32 if is_state else result
+
+
+def used(call: dict[str, Any], result: Any) -> Any:
+    return result if unused(call, result) is result else "0x" + f"{1:064x}"
+
+
+def without_uses(call: dict[str, Any], result: Any) -> Any:
+    """Blocks have no transaction at all, so nothing is missing."""
+    if call["method"] == "eth_getBlockByNumber" and result:
+        return {**result, "transactions": [], "logsBloom": "0x" + "00" * 256}
+    return result
+
+
+def both_lies(call: dict[str, Any], result: Any) -> Any:
+    return unused(call, without_uses(call, altered(call, result)))
+
+
+def final(stage: SponsoredStage) -> None:
+    stage.chain.anvil.mine(40)
+    stage.index()
+    stage.follower.tip.note_finality()
+    stage.prove()
+    stage.tell_time()
+
+
+def test_anvils_blocks__are_proved_by_their_hash(deployed: DeployedChain) -> None:
+    rpc = deployed.rpc
+    newest = deployed.reader.block_number()
+    seen = 0
+    for number in range(newest + 1):
+        header = rpc.call("eth_getBlockByNumber", [hex(number), False], proof.sealed_header)
+        receipts = rpc.call("eth_getBlockReceipts", [hex(number)], proof.sealed_receipts)
+        assert header.receipts_root is not None, number
+        assert header.receipts_root == receipts.root, number
+        seen += len(receipts.receipts)
+    assert seen > 5
+
+
+def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """It once made a paid buy final `nothing_paid`."""
+    lying = LyingWire(altered)
+    follow_by(stage, lying)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("disputed", False)
+    assert {one["why"] for one in said["transfers"]} == {"disputed"}
+    assert "disagree" in said["next"]
+    lying.lie = None
+    stage.pass_time(60)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("paid", True)
+    assert int(said["transfers"][0]["tokens"]) == stage.tokens(stage.buyer.address)
+
+
+def test_one_honest_node_of_two__is_enough_for_a_use(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    follow_by(stage, LyingWire(altered), LyingWire())
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("paid", True)
+
+
+def test_a_node_that_hides_the_block__makes_no_buy_lapse(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """It hides the uses at the tip, and lies about their state; the other one says what is."""
+    hiding = LyingWire(both_lies)
+    follow_by(stage, hiding, LyingWire())
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    stage.pass_time(2_000)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("paid", True)
+
+
+def test_a_lapse__that_another_node_denies_is_disputed_until_they_agree(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    lying = LyingWire(used)
+    follow_by(stage, LyingWire(), lying)
+    quote = stage.bought(agent)
+    stage.pass_time(2_000)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("disputed", False)
+    lying.lie = None
+    stage.pass_time(60)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("nothing_paid", True)
+
+
+def test_a_lapse__on_the_word_of_one_of_two_nodes_waits(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    def silent(call: dict[str, Any], result: Any) -> Any:
+        return "0x" if call["method"] == "eth_call" else result
+
+    follow_by(stage, LyingWire(unused), LyingWire(silent))
+    quote = stage.bought(agent)
+    stage.pass_time(2_000)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("disputed", False)
+
+
+def test_disputes__are_counted(stage: SponsoredStage, agent: dict[str, str]) -> None:
+    follow_by(stage, LyingWire(altered))
+    stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    metrics = stage.follower.tip.chain.metrics
+    assert metrics.sponsored_unproved._value.get() == 2
+    assert metrics.sponsored_disputes._value.get() == 2
