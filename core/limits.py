@@ -84,6 +84,9 @@ class CallerLimits(BaseModel):
         10**16, "the same of one owner's agents together, and of an account without an owner"
     )
     custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
+    sponsor_gas_wei_per_account_per_day: int = wei(
+        2 * 10**15, "gas of an account's sponsored buys in a UTC day"
+    )
 
     # Metered reads and transfer reports
     free_reads_per_day: int = count(

@@ -27,7 +27,8 @@ from core.keeper.tables import GasDay
 
 FILLER_GAS = 21_000  # of a transfer of nothing, which takes a nonce
 TOTAL = "total"  # sorts after `account:` and `owner:`
-SPONSORS = "sponsor:total"  # of the sponsor's purse, which has no other scope
+SPONSOR = "sponsor:"  # scopes of the sponsor's purse: its accounts', and all
+SPONSORS = f"{SPONSOR}total"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,8 @@ class GasBudgets:
     ) -> dict[str, int]:
         """By scope, in the order in which rows are locked."""
         if purse == Purse.SPONSOR:
-            return {SPONSORS: self.total_wei}
+            of_account = {} if account_id is None else {sponsor_scope(account_id): self.account_wei}
+            return of_account | {SPONSORS: self.total_wei}
         budgets = {TOTAL: self.total_wei}
         if account_id is not None:
             budgets[account_scope(account_id)] = (
@@ -94,6 +96,10 @@ def account_scope(account_id: int) -> str:
     return f"account:{account_id}"
 
 
+def sponsor_scope(account_id: int) -> str:
+    return f"{SPONSOR}account:{account_id}"
+
+
 def owner_scope(owner_id: int) -> str:
     return f"owner:{owner_id}"
 
@@ -103,7 +109,7 @@ def scopes_of(
 ) -> tuple[str, ...]:
     """Everything that a request counts in, in the order in which rows are locked."""
     if purse == Purse.SPONSOR:
-        return (SPONSORS,)
+        return (*(() if account_id is None else (sponsor_scope(account_id),)), SPONSORS)
     own = [] if account_id is None else [account_scope(account_id)]
     return (*own, *([] if owner_id is None else [owner_scope(owner_id)]), TOTAL)
 

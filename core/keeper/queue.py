@@ -90,7 +90,7 @@ class QueuePlace:
     def payer(self) -> RequestPayer | None:
         return (
             None
-            if self.account_id is None
+            if self.account_id is None or self.purse == Purse.SPONSOR
             else RequestPayer(account_id=self.account_id, owner_id=self.owner_id)
         )
 
@@ -118,12 +118,15 @@ def add(
     now: datetime,
     purse: str = Purse.CUSTODY,
     most_wei: int | None = None,
+    account_id: int | None = None,
 ) -> None:
-    """Queue a request. The caller has counted it."""
+    """Queue a request. The caller has counted it. `account_id`: whose gas of its purse it is,
+    where nobody is its payer.
+    """
     values = {
         "outbox_id": outbox_id,
         "chain_id": chain_id,
-        "account_id": None if payer is None else payer.account_id,
+        "account_id": account_id if payer is None else payer.account_id,
         "owner_id": None if payer is None else payer.owner_id,
         "due_at": now,
         "tries": 0,

@@ -39,6 +39,7 @@ class NewRequest:
     reason: dict[str, Any]
     purse: str = Purse.CUSTODY
     most_wei: int | None = None  # that it may ever cost; None: what the day's budget has
+    account_id: int | None = None  # whose gas of the sponsor's purse it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ def ask(
     added = session.execute(statement).scalar_one_or_none()
     if added is None:
         return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
-    outbox_queue.add(session, added, request.chain_id, payer, now, request.purse, request.most_wei)
+    own = (request.purse, request.most_wei, request.account_id)
+    outbox_queue.add(session, added, request.chain_id, payer, now, *own)
     if payer is None:
         outbox_queue.count_in_uncapped(session, request.purse)
     return added

@@ -137,6 +137,15 @@ def accepted_since(session: Session, account_id: int, since: datetime) -> int:
     )
 
 
+def requests_since(session: Session, account_id: int, since: datetime) -> list[tuple[str, int]]:
+    """(id, how often it was asked to be sent) of an account's buys that were accepted since."""
+    row = SponsoredBuyRow
+    query = select(row.id, row.requests).where(
+        row.account_id == account_id, row.accepted_at >= since
+    )
+    return [(buy_id, requests) for buy_id, requests in session.execute(query)]
+
+
 def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
     """Drop at most `limit` quotes that nobody accepted and whose authorizations ended before that
     second. How many went.

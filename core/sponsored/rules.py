@@ -23,6 +23,8 @@ from core.money import UsdcE6
 LEAST_USDC_E6 = UsdcE6(5_000_000)  # net amount, inclusive
 MOST_USDC_E6 = UsdcE6(1_000_000_000_000)  # inclusive; a million USDC
 BUYS_A_DAY = 50  # accepted ones of an account in a UTC day
+# of an account's transactions in a UTC day that fail on chain: nothing more is sent for it
+FAILURES_A_DAY = 3
 QUOTE_S = 300  # from the quote on, a buy may be handed in, exclusive
 GOOD_S = 1_800  # from the quote on, both authorizations are good, exclusive
 # before the authorizations end nothing more is signed: a transaction takes some blocks

@@ -5,10 +5,13 @@ accepted --1--> both transfers ... fee submitted alone --2--> the purchase ... t
 
 from datetime import datetime
 
+from sqlalchemy.orm import Session
+
 from core.db.engine import WriteSession
 from core.keeper import requests as outbox
-from core.keeper.rules import Purse
+from core.keeper.rules import IntentState, Purse
 from core.money import usdc_text
+from core.sponsored import queries
 from core.sponsored.documents import call_of
 from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import BuyPart
@@ -20,6 +23,19 @@ ROLE = "sponsor"
 def key_of(buy_id: str, number: int) -> str:
     """The outbox's key of a buy's n-th request, from 1."""
     return f"{KIND}:{buy_id}:{number}"
+
+
+def failed_since(session: Session, account_id: int, since: datetime) -> int:
+    """How many requests for an account's buys that were accepted since then ended in a transaction
+    that failed on chain.
+    """
+    keys = [
+        key_of(buy_id, number)
+        for buy_id, requests in queries.requests_since(session, account_id, since)
+        for number in range(1, requests + 1)
+    ]
+    states = outbox.states_of(session, keys).values() if keys else ()
+    return sum(one.state == IntentState.REVERTED for one in states)
 
 
 def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, now: datetime) -> int:
@@ -40,5 +56,6 @@ def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, no
         },
         purse=Purse.SPONSOR,
         most_wei=buy.covers_wei,
+        account_id=buy.account_id,
     )
     return outbox.ask(session, request, now)

@@ -28,7 +28,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database, WriteSession
 from core.keeper import gas, queue
 from core.keeper import intents as rows
-from core.keeper.gas import SPONSORS, TOTAL, GasBudgets
+from core.keeper.gas import SPONSOR, SPONSORS, TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, IntentState
@@ -274,5 +274,8 @@ class RequestRound:
 
 
 def _again_at(used_up: str, now: datetime) -> datetime:
-    """When a request without gas is looked at again: all requests' gas may be given back soon."""
-    return now + UNBUILT_WAITS if used_up in (TOTAL, SPONSORS) else next_day(now)
+    """When a request without gas is looked at again: all requests' gas may be given back soon, and a
+    sponsored buy lapses before the day does.
+    """
+    is_soon = used_up == TOTAL or used_up.startswith(SPONSOR)
+    return now + UNBUILT_WAITS if is_soon else next_day(now)

@@ -9,6 +9,7 @@ through, which is more than that a key is set.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Protocol
 
 from sqlalchemy.orm import Session
 
@@ -38,7 +39,7 @@ class RequestLoops:
         precedence: Precedence,
         clock: Callable[[], datetime],
         *,
-        sponsor_wei_a_day: int,
+        sponsor_budgets: GasBudgets,
         serves_custody: bool,
         count_rpc: Callable[[Rpc], object],
     ) -> None:
@@ -61,13 +62,10 @@ class RequestLoops:
             self._loops.append(custody)
         sponsor = signers.get(Role.SPONSOR)
         if sponsor is not None:
-            beat, wei = heartbeat(sponsor.address, place.chain_id, fence), sponsor_wei_a_day
+            beat = heartbeat(sponsor.address, place.chain_id, fence)
             self._loops.append(
                 opened(
-                    replace(
-                        place,
-                        budgets=GasBudgets(total_wei=wei, owner_wei=wei, account_wei=wei),
-                    ),
+                    replace(place, budgets=sponsor_budgets),
                     planner,
                     signers={Role.SPONSOR: sponsor},
                     epoch=epoch,
@@ -96,6 +94,22 @@ class RequestLoops:
         """Call it after the lead was given back: it may wait for the end of a round."""
         for one in self._loops:
             one.close()
+
+
+class SponsorGas(Protocol):
+    """The settings that say what gas may cost in a UTC day."""
+
+    @property
+    def sponsor_gas_wei_per_day(self) -> int: ...
+
+    @property
+    def sponsor_gas_wei_per_account_per_day(self) -> int: ...
+
+
+def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
+    total_wei = gas.sponsor_gas_wei_per_day
+    account_wei = min(total_wei, gas.sponsor_gas_wei_per_account_per_day)
+    return GasBudgets(total_wei=total_wei, owner_wei=total_wei, account_wei=account_wei)
 
 
 def heartbeat(account: str, chain_id: int, fence: Callable[[Session], None]) -> Beat:

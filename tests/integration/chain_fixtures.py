@@ -150,7 +150,7 @@ class DeployedChain:
             "data": data,
             "value": 0,
             "gas": GAS,
-            "maxFeePerGas": 20_000_000_000,
+            "maxFeePerGas": 200_000_000_000,  # above what any test makes gas cost
             "maxPriorityFeePerGas": 1_000_000_000,
         }
         return hex_of(

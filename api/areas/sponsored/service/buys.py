@@ -31,6 +31,7 @@ from api.kernel.operation import Answer, Call, ReadCall, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
 from core.chain.signatures import recovered_address
 from core.hexes import hex_of
+from core.keeper import gas
 from core.keeper import requests as outbox
 from core.money import UsdcE6, usdc_text
 from core.reserve import queries as reserve_token
@@ -42,6 +43,7 @@ from core.sponsored.readings import PoolNow, TreasuryDisputedError, pool_now
 from core.sponsored.rules import (
     BUY_GAS,
     BUYS_A_DAY,
+    FAILURES_A_DAY,
     GOOD_S,
     LEAST_USDC_E6,
     MOST_USDC_E6,
@@ -81,18 +83,18 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
             "the token itself can hold them.",
         )
     eth = eth_price(call)
-    gas = gas_price(call.deps.chain, UNSIGNED_BUY_BYTES)
-    _require_sponsor(call, cost_wei(BUY_GAS, gas))
-    whole_fee = fee_usdc_e6(covered_wei(gas), eth.usdc_e6_per_eth)
+    price = gas_price(call.deps.chain, UNSIGNED_BUY_BYTES)
+    _require_sponsor(call, cost_wei(BUY_GAS, price))
+    whole_fee = fee_usdc_e6(covered_wei(price), eth.usdc_e6_per_eth)
     if whole_fee is None:
         _refuse_sponsor("gas is dearer than a sponsored buy may cost")
     heights = queries.heights(call.db, call.deps.chain_id)
     owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer, heights)
     fee, credit = fee_after_credit(whole_fee, owed)
     _require_balance(call, command.buyer, UsdcE6(command.usd + fee), pool.block_hash)
-    made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), gas)
+    made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), price)
     queries.add_buy(call.db, made)
-    return Answer(_prepared(call, made, gas, eth))
+    return Answer(_prepared(call, made, price, eth))
 
 
 def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[SponsoredBuyState]:
@@ -113,7 +115,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
             "prepare another.",
         )
     _require_signed(call, found, command)
-    _require_place_today(call, caller)
+    _require_place_today(call, caller, found.covers_wei)
     queries.lock_buyer(call.db, found.buyer)
     token, batch = _contracts(call)
     pool = _pool(call, token)
@@ -158,7 +160,7 @@ def _quote(
     pool: PoolNow,
     places: tuple[str, str, str],
     fees: tuple[UsdcE6, UsdcE6],
-    gas: GasPrice,
+    price: GasPrice,
 ) -> SponsoredBuy:
     token, batch, recipient = places
     tokens = reserve.quote(command.usd, pool.reserve_usdc_e6, pool.supply)
@@ -184,7 +186,7 @@ def _quote(
         salt=salt,
         buy_nonce=of_buy,
         fee_nonce=documents.fee_nonce(chain_id, batch, of_buy, fees[0]),
-        covers_wei=covered_wei(gas),
+        covers_wei=covered_wei(price),
         valid_before=int(call.now.timestamp()) + GOOD_S,
         expires_at=call.now + timedelta(seconds=QUOTE_S),
         created_at=call.now,
@@ -195,7 +197,7 @@ def _new_id() -> str:
     return "sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower()
 
 
-def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> PreparedBuy:
+def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthPrice) -> PreparedBuy:
     usdc = call.deps.contracts["usdc"]
     return PreparedBuy(
         id=made.id,
@@ -212,9 +214,9 @@ def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> P
         purchase=documents.purchase_document(usdc, made).typed_data,
         fee=documents.fee_document(usdc, made).typed_data,
         gas=GasQuote(
-            base_fee_wei=str(gas.base_fee_wei),
-            priority_fee_wei=str(gas.priority_fee_wei),
-            layer_1_fee_wei=str(gas.layer_1_wei),
+            base_fee_wei=str(price.base_fee_wei),
+            priority_fee_wei=str(price.priority_fee_wei),
+            layer_1_fee_wei=str(price.layer_1_wei),
             gas=BUY_GAS,
             covers_wei=str(made.covers_wei),
             eth_usd=usdc_text(eth.usdc_e6_per_eth),
@@ -345,7 +347,8 @@ def _require_same(found: SponsoredBuy, command: HandInBuy) -> None:
         )
 
 
-def _require_place_today(call: Call, caller: AgentCaller) -> None:
+def _require_place_today(call: Call, caller: AgentCaller, wei: int) -> None:
+    """Errors: Refusal rate_limited."""
     taken = queries.accepted_since(call.db, caller.account_id, start_of_day(call.now))
     if taken >= BUYS_A_DAY:
         raise Refusal(
@@ -353,6 +356,32 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
             f"This account has handed in {BUYS_A_DAY} sponsored buys today; hand in the next from "
             "00:00 UTC on, or buy with your own gas. Nothing was paid.",
             retry_at=next_day(call.now),
+            next_calls=("sponsored.prepare",),
+        )
+    failed = sending.failed_since(call.db, caller.account_id, start_of_day(call.now))
+    if failed >= FAILURES_A_DAY:
+        raise Refusal(
+            "rate_limited",
+            f"{failed} transactions for this account's sponsored buys failed on chain today, which the "
+            f"service paid for, so nothing is sent for it until {instant_text(next_day(call.now))}. "
+            "Cancel no authorization and spend no pledged money; until then buy with your own gas. "
+            "Nothing was paid.",
+            retry_at=next_day(call.now),
+            next_calls=("sponsored.prepare",),
+        )
+    scope = gas.sponsor_scope(caller.account_id)
+    budget = call.deps.limits.sponsor_gas_wei_per_account_per_day
+    spent, reserved = gas.used_wei(call.db, gas.day_of(call.now), scope)
+    if spent + reserved + wei > budget:
+        is_used_up = spent + wei > budget
+        raise Refusal(
+            "rate_limited",
+            f"The gas that the service pays for an account's sponsored buys in a day is used up: of "
+            f"{budget} wei {spent} are spent and {reserved} kept for buys under way, and this one may "
+            f"cost {wei}. Hand it in again "
+            f"{'from 00:00 UTC on' if is_used_up else 'in a minute'}, or buy with your own gas. "
+            "Nothing was paid.",
+            retry_at=next_day(call.now) if is_used_up else call.now + timedelta(minutes=1),
             next_calls=("sponsored.prepare",),
         )
 
