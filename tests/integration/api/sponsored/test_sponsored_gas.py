@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import pytest
 
 from core.keeper import gas
 from core.sponsored.rules import FAILURES_A_DAY
@@ -99,15 +100,14 @@ def test_an_accounts_gas_of_the_day__is_a_budget_of_its_own(
 
 
 def test_hand_in__above_the_accounts_gas_of_the_day__is_refused(
-    stage: SponsoredStage, agent: dict[str, str]
+    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quote = stage.prepared(agent)
     least = int(quote["gas"]["covers_wei"])
-    limits = stage.deps.limits.model_copy(update={"sponsor_gas_wei_per_account_per_day": least - 1})
-    object.__setattr__(stage.deps, "limits", limits)
+    limits = vars(stage.deps.limits)
+    monkeypatch.setitem(limits, "sponsor_gas_wei_per_account_per_day", least - 1)
     answer = stage.hand_in(agent, stage.signed(quote))
     assert reason(answer) == (429, "rate_limited")
     assert f"of {least - 1} wei" in answer.text
-    enough = limits.model_copy(update={"sponsor_gas_wei_per_account_per_day": least})
-    object.__setattr__(stage.deps, "limits", enough)
+    monkeypatch.setitem(limits, "sponsor_gas_wei_per_account_per_day", least)
     assert stage.hand_in(agent, stage.signed(quote)).status_code == 202

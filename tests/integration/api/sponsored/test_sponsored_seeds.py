@@ -47,7 +47,7 @@ class Story:
         self.agent = stage.agent()
         self.told: list[str] = []
         self.had = stage.usdc(stage.buyer.address)
-        self.spent = 0
+        self.others_had = stage.usdc(SPONSOR_KEY.address)
         self.quote = stage.prepared(
             self.agent, self.rng.choice(AMOUNTS), max_rise_bps=self.rng.choice((0, 50, 200))
         )
@@ -98,7 +98,11 @@ class Story:
             "eth_sendTransaction", [{"from": stage.buyer.address, "to": usdc, "data": data}]
         )
         stage.chain.anvil.mine()
-        self.spent += held - stage.usdc(stage.buyer.address)
+
+    @property
+    def spent(self) -> int:
+        """What went elsewhere; a reorg may have taken that back."""
+        return self.stage.usdc(SPONSOR_KEY.address) - self.others_had
 
     def _code(self) -> None:
         code = self.rng.choice(("0x", "0xef0100" + "11" * 20))
