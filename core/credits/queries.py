@@ -1,6 +1,6 @@
 """All SQL of credits but the ledger's own: pages of the ledger, and the counts of free reads."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -26,19 +26,23 @@ def entries_before(
     return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
 
 
-def converted_credits(session: Session) -> int:
-    """Credits that conversions of the reserve token brought all accounts, less what was taken
-    back.
+def converted_postings(session: Session) -> tuple[int, int]:
+    """How many postings of conversions of the reserve token there are, and the credits that they
+    brought all accounts, less what was taken back.
     """
-    query = select(-func.coalesce(func.sum(CreditEntry.counter_delta), 0)).where(
+    total = -func.coalesce(func.sum(CreditEntry.counter_delta), 0)
+    query = select(func.count(), total).where(
         CreditEntry.counter == literal_column("'reserve'")  # as the index says
     )
-    return int(session.execute(query).scalar_one())
+    count, total_credits = session.execute(query).one()
+    return int(count), int(total_credits)
 
 
-def converted_credits_by_account() -> Select[int, int]:
-    """(account_id, credits) of each account that has postings of conversions."""
-    return (
+def converted_credits_by_account(accounts: Collection[int] | None = None) -> Select[int, int]:
+    """(account_id, credits) of each account that has postings of conversions; of these alone, where
+    some are named.
+    """
+    query = (
         select(
             CreditEntry.account_id,
             (-func.sum(CreditEntry.counter_delta)).label("credits"),
@@ -46,6 +50,7 @@ def converted_credits_by_account() -> Select[int, int]:
         .where(CreditEntry.counter == literal_column("'reserve'"))  # as the index says
         .group_by(CreditEntry.account_id)
     )
+    return query if accounts is None else query.where(CreditEntry.account_id.in_(accounts))
 
 
 # One statement takes the read or leaves the day as it is. The pools' rows are held first, in their

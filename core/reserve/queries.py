@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, exists, func, or_, select
+from sqlalchemy import Select, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -238,6 +238,15 @@ def save_reading(session: WriteSession, values: Mapping[str, Any]) -> None:
         insert(ReserveReading)
         .values(**values)
         .on_conflict_do_update(index_elements=["chain_id"], set_=fresh)
+    )
+
+
+def note_audit(session: WriteSession, chain_id: int, number: int, now: datetime) -> None:
+    """All rows up to that block were summed."""
+    session.execute(
+        update(ReserveReading)
+        .where(ReserveReading.chain_id == chain_id)
+        .values(audited_number=number, audited_at=now)
     )
 
 

@@ -7,21 +7,66 @@
     credited                   USDC of credited conversions = the accounts' sums, in all and of each account and reference
     credits                    the credit ledger's `reserve` = the whole 10,000s of these sums
 
+    totals                     the running totals = the sums of all rows
+
+Once a minute by running totals, and by what was touched since: no look costs more for an older
+record. Once a day by all rows.
+
 Source: docs/reserve.md#reconciliation.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVarTuple
 
-from sqlalchemy import ColumnElement, and_, exists, func, outerjoin, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    outerjoin,
+    select,
+    tuple_,
+)
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.audit.rules import Fault, FindingKind
 from core.blocks.queries import not_orphaned
-from core.credits.queries import converted_credits, converted_credits_by_account
+from core.credits.queries import converted_credits_by_account, converted_postings
+from core.db.engine import WriteSession
 from core.reserve.chain import ContractNumbers
 from core.reserve.queries import ReserveState
 from core.reserve.rules import USDC_E6_A_CREDIT, ConversionStatus, ReserveEventKind
-from core.reserve.tables import ReserveConversion, ReserveConverted, ReserveEvent
+from core.reserve.tables import (
+    ReserveConversion,
+    ReserveConverted,
+    ReserveEvent,
+    ReserveTotal,
+    ReserveTouched,
+)
+
+Ts = TypeVarTuple("Ts")
+
+
+class RunningPart(StrEnum):
+    """Of the running totals; the name is a trigger's (migration 0040)."""
+
+    EVENTS = "events"
+    REPLACED = "replaced"
+    CONVERSIONS = "conversions"
+    REVERSED = "reversed"
+    CREDITED = "credited"
+    SUMS = "sums"
+    WORTH = "worth"
+    CREDITS = "credits"
+
+
+OF_NO_CHAIN = (RunningPart.SUMS, RunningPart.WORTH, RunningPart.CREDITS)
+Total = tuple[int, int]  # rows, and their sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +86,110 @@ class ConversionSums:
     altered: int  # conversions that are not what their event says, or have none
     odd_sums: int  # accounts' sums that are not their own credited conversions
     odd_ledgers: int  # accounts whose ledger has other credits than their sums
+    odd_totals: int = 0  # running totals that are not what all rows come to
 
 
-def conversion_sums(session: Session, chain_id: int) -> ConversionSums:
-    event, row = ReserveEvent, ReserveConversion
-    is_kept = not_orphaned(event.chain_id, event.block_hash)
-    is_conversion = (
-        event.chain_id == chain_id,
-        event.kind == ReserveEventKind.CONVERTED.value,
-    )
-    mine, is_reversed = row.chain_id == chain_id, row.status == ConversionStatus.REVERSED.value
-    events, events_e6 = _count_and_sum(session, event.usdc_e6, *is_conversion, is_kept)
-    found, found_e6 = _count_and_sum(session, row.usdc_e6, mine, ~is_reversed)
-    credited = row.status == ConversionStatus.CREDITED.value
-    sums = select(
-        func.coalesce(func.sum(ReserveConverted.usdc_e6), 0),
-        func.coalesce(func.sum(func.div(ReserveConverted.usdc_e6, USDC_E6_A_CREDIT)), 0),
-    )
-    sums_e6, sums_credits = session.execute(sums).one()
+def conversion_sums(
+    session: Session,
+    chain_id: int,
+    totals: Mapping[RunningPart, Total],
+    *,
+    above: int = -1,
+    accounts: Collection[int] | None = None,
+) -> ConversionSums:
+    """By these totals; conversions above a height and these accounts are compared one by one (None:
+    all).
+    """
+    sums = totals
     return ConversionSums(
-        events=events,
-        events_e6=events_e6,
-        conversions=found,
-        conversions_e6=found_e6,
-        replaced_events=_count_and_sum(session, event.usdc_e6, *is_conversion, ~is_kept)[0],
-        reversed_conversions=_count_and_sum(session, row.usdc_e6, mine, is_reversed)[0],
-        credited_e6=_count_and_sum(session, row.usdc_e6, mine, credited)[1],
-        sums_e6=int(sums_e6),
-        sums_credits=int(sums_credits),
-        ledger_credits=converted_credits(session),
-        altered=_altered(session, chain_id),
-        odd_sums=_odd_sums(session),
-        odd_ledgers=_odd_ledgers(session),
+        events=sums[RunningPart.EVENTS][0],
+        events_e6=sums[RunningPart.EVENTS][1],
+        conversions=sums[RunningPart.CONVERSIONS][0],
+        conversions_e6=sums[RunningPart.CONVERSIONS][1],
+        replaced_events=sums[RunningPart.REPLACED][0],
+        reversed_conversions=sums[RunningPart.REVERSED][0],
+        credited_e6=sums[RunningPart.CREDITED][1],
+        sums_e6=sums[RunningPart.SUMS][1],
+        sums_credits=sums[RunningPart.WORTH][1],
+        ledger_credits=sums[RunningPart.CREDITS][1],
+        altered=_altered(session, chain_id, above),
+        odd_sums=_odd_sums(session, accounts),
+        odd_ledgers=_odd_ledgers(session, accounts),
     )
 
 
-def _altered(session: Session, chain_id: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Accounts to compare one by one, with how often each was touched."""
+
+    touches: Mapping[int, int]
+
+
+def touched(session: Session, limit: int) -> Touched:
+    query = select(ReserveTouched.account_id, ReserveTouched.touches)
+    found = session.execute(query.order_by(ReserveTouched.account_id).limit(limit))
+    return Touched({row.account_id: row.touches for row in found})
+
+
+def forget(session: WriteSession, compared: Touched) -> None:
+    """These were compared; those that were touched meanwhile are kept."""
+    if compared.touches:
+        key = tuple_(ReserveTouched.account_id, ReserveTouched.touches)
+        session.execute(delete(ReserveTouched).where(key.in_(list(compared.touches.items()))))
+
+
+def running_totals(session: Session, chain_id: int) -> dict[RunningPart, Total]:
+    row = ReserveTotal
+    query = select(row.part, row.rows, row.amount).where(row.chain_id.in_((0, chain_id)))
+    found = {part: (rows, int(amount)) for part, rows, amount in session.execute(query)}
+    return {part: found.get(part.value, (0, 0)) for part in RunningPart}
+
+
+def totals_of_rows(session: Session, chain_id: int) -> dict[RunningPart, Total]:
+    """What the running totals have to be: every row is read."""
+    event, row, kept = ReserveEvent, ReserveConversion, ReserveConverted
+    is_kept = not_orphaned(event.chain_id, event.block_hash)
+    is_conversion = (event.chain_id == chain_id, event.kind == ReserveEventKind.CONVERTED.value)
+    mine, is_reversed = row.chain_id == chain_id, row.status == ConversionStatus.REVERSED.value
+    credited = row.status == ConversionStatus.CREDITED.value
+    sums = _count_and_sum(session, kept.usdc_e6)
+    worth = func.coalesce(func.sum(func.div(kept.usdc_e6, USDC_E6_A_CREDIT)), 0)
+    return {
+        RunningPart.EVENTS: _count_and_sum(session, event.usdc_e6, *is_conversion, is_kept),
+        RunningPart.REPLACED: _count_and_sum(session, event.usdc_e6, *is_conversion, ~is_kept),
+        RunningPart.CONVERSIONS: _count_and_sum(session, row.usdc_e6, mine, ~is_reversed),
+        RunningPart.REVERSED: _count_and_sum(session, row.usdc_e6, mine, is_reversed),
+        RunningPart.CREDITED: _count_and_sum(session, row.usdc_e6, mine, credited),
+        RunningPart.SUMS: sums,
+        RunningPart.WORTH: (sums[0], int(session.scalar(select(worth)) or 0)),
+        RunningPart.CREDITS: converted_postings(session),
+    }
+
+
+def correct_totals(
+    session: WriteSession,
+    chain_id: int,
+    running: Mapping[RunningPart, Total],
+    right: Mapping[RunningPart, Total],
+) -> None:
+    """Move each running total by what it was wrong, whatever was counted since."""
+    for part in RunningPart:
+        rows, amount = (of - was for of, was in zip(right[part], running[part], strict=True))
+        if (rows, amount) == (0, 0):
+            continue
+        of_chain = 0 if part in OF_NO_CHAIN else chain_id
+        values = {"chain_id": of_chain, "part": part.value, "rows": rows, "amount": amount}
+        moved = {"rows": ReserveTotal.rows + rows, "amount": ReserveTotal.amount + amount}
+        keys = [ReserveTotal.chain_id, ReserveTotal.part]
+        session.execute(
+            insert(ReserveTotal)
+            .values(**values)
+            .on_conflict_do_update(index_elements=keys, set_=moved)
+        )
+
+
+def _altered(session: Session, chain_id: int, above: int) -> int:
+    """Of those above a height."""
     event, row = ReserveEvent, ReserveConversion
     same = and_(
         event.chain_id == row.chain_id,
@@ -88,38 +201,52 @@ def _altered(session: Session, chain_id: int) -> int:
         event.tokens == row.tokens,
         event.usdc_e6 == row.usdc_e6,
     )
-    query = select(func.count()).where(row.chain_id == chain_id, ~exists().where(same))
+    mine = (row.chain_id == chain_id, row.number > above)
+    query = select(func.count()).where(*mine, ~exists().where(same))
     return session.scalar(query) or 0
 
 
-def _odd_sums(session: Session) -> int:
+def _odd_sums(session: Session, accounts: Collection[int] | None) -> int:
     """Of each account and reference."""
     row, kept = ReserveConversion, ReserveConverted
-    credited = (
+    credited = _among(
         select(row.account_id, row.account_ref, func.sum(row.usdc_e6).label("usdc_e6"))
         .where(row.status == ConversionStatus.CREDITED.value)
-        .group_by(row.account_id, row.account_ref)
-        .subquery()
+        .group_by(row.account_id, row.account_ref),
+        row.account_id,
+        accounts,
+    ).subquery()
+    sums = _among(
+        select(kept.account_id, kept.account_ref, kept.usdc_e6), kept.account_id, accounts
+    ).subquery()
+    own = and_(
+        credited.c.account_id == sums.c.account_id, credited.c.account_ref == sums.c.account_ref
     )
-    own = and_(credited.c.account_id == kept.account_id, credited.c.account_ref == kept.account_ref)
-    pairs = outerjoin(credited, kept, own, full=True)
-    differ = func.coalesce(credited.c.usdc_e6, 0) != func.coalesce(kept.usdc_e6, 0)
+    pairs = outerjoin(credited, sums, own, full=True)
+    differ = func.coalesce(credited.c.usdc_e6, 0) != func.coalesce(sums.c.usdc_e6, 0)
     return session.scalar(select(func.count()).select_from(pairs).where(differ)) or 0
 
 
-def _odd_ledgers(session: Session) -> int:
-    worth = (
+def _odd_ledgers(session: Session, accounts: Collection[int] | None) -> int:
+    kept = ReserveConverted
+    worth = _among(
         select(
-            ReserveConverted.account_id,
-            func.sum(func.div(ReserveConverted.usdc_e6, USDC_E6_A_CREDIT)).label("credits"),
-        )
-        .group_by(ReserveConverted.account_id)
-        .subquery()
-    )
-    posted = converted_credits_by_account().subquery()
+            kept.account_id,
+            func.sum(func.div(kept.usdc_e6, USDC_E6_A_CREDIT)).label("credits"),
+        ).group_by(kept.account_id),
+        kept.account_id,
+        accounts,
+    ).subquery()
+    posted = converted_credits_by_account(accounts).subquery()
     pairs = outerjoin(worth, posted, worth.c.account_id == posted.c.account_id, full=True)
     differ = func.coalesce(worth.c.credits, 0) != func.coalesce(posted.c.credits, 0)
     return session.scalar(select(func.count()).select_from(pairs).where(differ)) or 0
+
+
+def _among(
+    query: Select[*Ts], column: InstrumentedAttribute[Any], accounts: Collection[int] | None
+) -> Select[*Ts]:
+    return query if accounts is None else query.where(column.in_(accounts))
 
 
 def _count_and_sum(
@@ -146,6 +273,7 @@ def faults(
         ("terms", sums.altered, 0),
         ("sums", sums.odd_sums, 0),
         ("ledgers", sums.odd_ledgers, 0),
+        ("totals", sums.odd_totals, 0),
     )
     found = [
         _fault(chain_id, record, part, ours, theirs, _SAYS[part])
@@ -170,6 +298,7 @@ _SAYS = {
     "credits": "the credit ledger's converted credits are not what the accounts' sums are worth",
     "terms": "conversions are not what their events say",
     "sums": "sums of accounts are not those of their own credited conversions",
+    "totals": "running totals were not what all rows come to, and were corrected",
     "ledgers": "accounts' ledgers have other converted credits than their sums are worth",
 }
 

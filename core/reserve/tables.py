@@ -80,6 +80,7 @@ class ReserveConversion(Base):
             postgresql_where=text("status = 'credited'"),
         ),
         Index("ix_reserve_conversion_account_ref_number", "account_ref", "number"),
+        Index("ix_reserve_conversion_chain_id_number", "chain_id", "number"),
         Index("ix_reserve_conversion_holder_number", "holder", "number"),
     )
 
@@ -152,3 +153,30 @@ class ReserveReading(Base):
     usdc_e6: Mapped[int] = mapped_column(Uint256)  # what the contract holds, donations included
     is_reconciled: Mapped[bool]
     read_at: Mapped[datetime]
+    # all rows were summed last: up to that block, at that time
+    audited_number: Mapped[int | None]
+    audited_at: Mapped[datetime | None]
+
+
+class ReserveTotal(Base):
+    """Running sums of rows, by part (reconciliation.RunningPart), kept by triggers in the transaction
+    that changes the rows. `chain_id` 0: of no chain.
+    """
+
+    __tablename__ = "reserve_total"
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    part: Mapped[str] = mapped_column(Text, primary_key=True)
+    rows: Mapped[int]
+    amount: Mapped[int] = mapped_column(Uint256)
+
+
+class ReserveTouched(Base):
+    """Accounts whose conversions or credit of conversions changed since they were compared, and how
+    often.
+    """
+
+    __tablename__ = "reserve_touched"
+
+    account_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    touches: Mapped[int]

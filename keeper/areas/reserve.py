@@ -6,11 +6,14 @@
 Laws
 - What differs once may be a node's lie or a block that is just being replaced: a finding is what
   differs at two looks, at the same block or another.
+- Each look costs what was touched since the last one; once a day all rows are read, and the running
+  totals are held against them.
 - The reading is kept for the ratio that `/reserve/state` shows.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import structlog
@@ -25,12 +28,25 @@ from core.jobs.rules import ATTENTION
 from core.reserve import queries
 from core.reserve.chain import ContractNumbers, contract_numbers
 from core.reserve.queries import ReserveState
-from core.reserve.reconciliation import conversion_sums, faults
+from core.reserve.reconciliation import (
+    RunningPart,
+    Total,
+    Touched,
+    conversion_sums,
+    correct_totals,
+    faults,
+    forget,
+    running_totals,
+    totals_of_rows,
+    touched,
+)
 from keeper.schedule import Job, JobPlace, JobSkippedError
 
 NAME: Final = "reserve"
 EVERY_S: Final = 60
 LOOKS: Final = 2
+FULL_EVERY: Final = timedelta(days=1)
+ACCOUNTS_A_LOOK: Final = 500
 
 log = structlog.get_logger("keeper")
 
@@ -50,33 +66,75 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     token = place.reader.contracts.get("reserve_token")
     if token is None:
         raise JobSkippedError("no reserve token is deployed")
-    found = _look(place, token, now)
+    look = _look(place, token, now)
+    found = look.faults
     for _ in range(LOOKS - 1):
         if not found:
             break
         keys = {one.place["part"] for one in found}
-        found = [one for one in _look(place, token, now) if one.place["part"] in keys]
+        look = _look(place, token, now)
+        found = [one for one in look.faults if one.place["part"] in keys]
     new = _write(place, found, now)
+    _end(place, look, now, are_totals_wrong=any(one.place["part"] == "totals" for one in found))
     for one in new:
         log.error("the reserve token does not reconcile", what=one.what)
     says: dict[str, Any] = {"differences": len(found)}
     return says | ({ATTENTION: found[0].what} if found else {})
 
 
-def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """`faults` there are; `right` None: the rows were not all read."""
+
+    chain_id: int
+    block: int
+    faults: list[Fault]
+    compared: Touched
+    running: Mapping[RunningPart, Total]
+    right: Mapping[RunningPart, Total] | None
+
+
+def _look(place: JobPlace, token: str, now: datetime) -> _Look:
     with place.database.read() as session:
         chain_id = blocks.cursor_chain(session, TIP)
         record = queries.state(session)
         if chain_id is None or record is None:
             raise JobSkippedError("the indexer has not read the reserve token's events yet")
-        sums = conversion_sums(session, chain_id)
+        last = queries.reading(session)
+        is_full = last is None or last.audited_at is None or now - last.audited_at >= FULL_EVERY
+        above = -1 if is_full or last is None else last.audited_number or -1
+        compared, running = touched(session, ACCOUNTS_A_LOOK), running_totals(session, chain_id)
+        right = totals_of_rows(session, chain_id) if is_full else None
+        sums = conversion_sums(
+            session,
+            chain_id,
+            right or running,
+            above=above,
+            accounts=None if is_full else list(compared.touches),
+        )
+    if right is not None:
+        odd = sum(right[part] != running[part] for part in RunningPart)
+        sums = replace(sums, odd_totals=odd)
     contract = contract_numbers(place.reader, token, record.block_hash)
     with place.database.read() as session:
         if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
             raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
     found = faults(chain_id, record, contract, sums)
     _keep(place, chain_id, record, contract, now, is_reconciled=not found)
-    return found
+    return _Look(chain_id, record.block, found, compared, running, right)
+
+
+def _end(place: JobPlace, look: _Look, now: datetime, *, are_totals_wrong: bool) -> None:
+    """What was compared need not be again, unless it differs; wrong totals are corrected."""
+    with place.database.write() as session:
+        place.fence(session)
+        if not {"sums", "ledgers"} & {one.place["part"] for one in look.faults}:
+            forget(session, look.compared)
+        if look.right is None:
+            return
+        if are_totals_wrong:
+            correct_totals(session, look.chain_id, look.running, look.right)
+        queries.note_audit(session, look.chain_id, look.block, now)
 
 
 def _keep(

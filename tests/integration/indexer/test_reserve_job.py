@@ -1,20 +1,23 @@
 """The slow job `reserve` on a chain: what it keeps, and what becomes a finding."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
+from sqlalchemy.engine import Connection
 
 from core.audit import queries as audit
 from core.earn.limits import payout_limits
 from core.limits import CallerLimits
 from core.reserve import queries
+from core.reserve.reconciliation import RunningPart, running_totals, totals_of_rows
 from core.targets.limits import target_limits
 from indexer.chain.context import ChainContext
 from keeper.areas.reserve import run
 from keeper.schedule import JobPlace, JobSkippedError
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
-from tests.integration.indexer.conftest import Follower, now_utc
+from tests.integration.indexer.conftest import SAFE_DEPTH, Follower, now_utc
+from tests.integration.indexer.test_reserve import ONE, account, credit_all, reference
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
 from tests.personas import AGENT
 
@@ -82,3 +85,125 @@ def test_a_token_that_is_not_deployed_or_not_followed_yet__is_skipped(
     follower.catch_up()
     with pytest.raises(JobSkippedError, match="has not read"):
         run(place(follower.chain, deployed), now)
+
+
+# Running totals
+
+MOVED = """
+update reserve_converted c set usdc_e6 = usdc_e6 + 10000 * case
+  when exists (select from reserve_converted o where o.account_id < c.account_id) then 1 else -1 end
+"""
+
+
+def parts(follower: Follower, deployed: DeployedChain, now: datetime) -> set[str]:
+    """What the job finds; findings are closed."""
+    run(place(follower.chain, deployed), now)
+    with follower.database.write() as session:
+        found = audit.open_findings(session, CHAIN_ID)
+        for one in found:
+            audit.acknowledge(session, one.id, None, now)
+    return {str(one.place["part"]) for one in found}
+
+
+@pytest.fixture
+def audited(follower: Follower, token: TokenOnChain, deployed: DeployedChain) -> Follower:
+    """Two accounts have converted, and all rows were read a moment ago."""
+    for fill in ("a1", "a2"):
+        mine = account(follower.database)
+        token.convert(AGENT, 2_000 * ONE, reference(follower.database, mine, fill))
+    follower.catch_up()
+    deployed.anvil.mine(SAFE_DEPTH)
+    follower.catch_up()
+    follower.tip.note_finality()
+    credit_all(follower)
+    assert parts(follower, deployed, now_utc()) == set()
+    return follower
+
+
+def test_a_look__reads_only_what_was_touched_since_all_rows_were(
+    audited: Follower, deployed: DeployedChain
+) -> None:
+    read = []
+    engine = audited.database.engine
+
+    def note(connection: Connection, cursor: object, statement: str, *rest: object) -> None:
+        read.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        assert parts(audited, deployed, now_utc()) == set()
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    summed = [one for one in read if "sum(reserve_event" in one or "sum(reserve_conversion" in one]
+    assert all("account_id IN" in one for one in summed)
+    assert any("reserve_total" in one for one in read)
+
+
+@pytest.mark.parametrize(
+    ("drift", "found"),
+    [
+        (
+            "delete from reserve_conversion",
+            {"conversions", "conversions_usdc", "credited_usdc", "sums"},
+        ),
+        (
+            "update reserve_conversion set usdc_e6 = usdc_e6 - 1",
+            {"conversions_usdc", "credited_usdc", "sums"},
+        ),
+        (
+            "update reserve_converted set usdc_e6 = usdc_e6 + 10000",
+            {"credited_usdc", "credits", "ledgers", "sums"},
+        ),
+        (
+            MOVED,
+            {"ledgers", "sums"},
+        ),
+    ],
+)
+def test_drift__shows_at_the_next_look(
+    audited: Follower, deployed: DeployedChain, drift: str, found: set[str]
+) -> None:
+    with audited.database.write() as session:
+        session.execute(text(drift))
+    assert parts(audited, deployed, now_utc()) == found
+
+
+def test_drift_that_no_total_shows__is_found_within_a_day(
+    audited: Follower, deployed: DeployedChain
+) -> None:
+    with audited.database.write() as session:
+        session.execute(text("update reserve_conversion set holder = '\\x01'"))
+    now = now_utc()
+    assert parts(audited, deployed, now + timedelta(hours=23, minutes=59)) == set()
+    assert parts(audited, deployed, now + timedelta(days=1, seconds=1)) == {"terms"}
+
+
+def test_a_running_total_that_drifted__shows_and_is_corrected_by_the_days_audit(
+    audited: Follower, deployed: DeployedChain
+) -> None:
+    with audited.database.write() as session:
+        session.execute(text("update reserve_total set amount = amount + 7 where part = 'events'"))
+    now = now_utc()
+    assert parts(audited, deployed, now) == {"conversions_usdc"}
+    assert parts(audited, deployed, now + timedelta(days=2)) == {"totals"}
+    assert parts(audited, deployed, now + timedelta(days=2)) == set()
+    with audited.database.read() as session:
+        assert running_totals(session, CHAIN_ID) == totals_of_rows(session, CHAIN_ID)
+
+
+def test_running_totals__follow_blocks_that_a_reorg_takes_back(
+    audited: Follower, deployed: DeployedChain, token: TokenOnChain
+) -> None:
+    mine = account(audited.database)
+    token.convert(AGENT, 1_000 * ONE, reference(audited.database, mine, "a3"))
+    audited.catch_up()
+    with audited.database.read() as session:
+        before = running_totals(session, CHAIN_ID)
+    deployed.anvil.reorg(1)
+    audited.catch_up()
+    with audited.database.read() as session:
+        after = running_totals(session, CHAIN_ID)
+        assert after == totals_of_rows(session, CHAIN_ID)
+    assert before[RunningPart.EVENTS][0] == after[RunningPart.EVENTS][0] + 1
+    assert after[RunningPart.REPLACED][0] == after[RunningPart.REVERSED][0] == 1
+    assert parts(audited, deployed, now_utc()) == set()
