@@ -2,7 +2,7 @@
 those that wait for either.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -41,6 +41,28 @@ def is_proved(
     )
 
 
+def is_proved_unused(
+    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
+) -> ColumnElement[bool]:
+    """Whether it is proved that nobody used it, and the record saw no use."""
+    use, proof = SponsoredUse, SponsoredProof
+    return and_(
+        ~exists().where(use.chain_id == chain_id, use.nonce == nonce),
+        exists().where(
+            proof.chain_id == chain_id,
+            proof.nonce == nonce,
+            ~proof.is_used,
+            not_orphaned(proof.chain_id, proof.block_hash),
+        ),
+    )
+
+
+def drop(session: WriteSession, nonces: Sequence[bytes]) -> None:
+    """Forget all about these, whose quotes are gone."""
+    for table in (SponsoredProof, SponsoredDispute):
+        session.execute(delete(table).where(table.nonce.in_(nonces)))
+
+
 def dispute_of(nonce: InstrumentedAttribute[bytes]) -> ScalarSelect[str]:
     """Why nothing is proved of it; null: nothing is disputed."""
     return (
@@ -77,20 +99,25 @@ class SafeSpan:
 def unproved(
     session: Session, chain_id: int, span: SafeSpan, now: datetime, limit: int
 ) -> Unproved:
-    """What is due of them: at most `limit` uses, and as many of each transfer of buys that were
-    handed in.
+    """What is due of them: at most `limit` uses, and as many of each transfer of buys; where there are
+    none, of quotes that nobody handed in, whose fee may have been submitted all the same.
     """
     query = _unproved_uses(chain_id, span).where(_is_due(SponsoredUse.nonce, now))
     in_blocks = dict[str, tuple[str, ...]]()
     for block_hash, nonce in session.execute(query.limit(limit)):
         key = hex_of(block_hash)
         in_blocks[key] = (*in_blocks.get(key, ()), hex_of(nonce))
-    unused, since = dict[str, str](), span.at
-    for nonce_column in (SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce):
-        query = _unproved_lapses(nonce_column, chain_id, span).where(_is_due(nonce_column, now))
-        for nonce, buyer, created_at in session.execute(query.limit(limit)):
-            unused[hex_of(nonce)] = address_of(buyer)
-            since = min(since, int(created_at.timestamp()))
+    buy_nonce, fee_nonce = SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce
+    lapses = [
+        row
+        for column in (buy_nonce, fee_nonce)
+        for row in session.execute(_due_lapses(column, chain_id, span, now).limit(limit))
+    ]
+    if not in_blocks and not lapses:  # quotes cost nothing: they hold up nobody's buy
+        quotes = _due_lapses(fee_nonce, chain_id, span, now, of_quotes=True)
+        lapses = list(session.execute(quotes.limit(limit)))
+    unused = {hex_of(nonce): address_of(buyer) for nonce, buyer, _ in lapses}
+    since = min((int(created_at.timestamp()) for *_, created_at in lapses), default=span.at)
     return Unproved(in_blocks, unused, since)
 
 
@@ -118,13 +145,26 @@ def _unproved_uses(chain_id: int, span: SafeSpan) -> Select[*tuple[Any, ...]]:
     return query.order_by(use.number, use.block_hash, use.nonce)
 
 
-def _unproved_lapses(
-    nonce: InstrumentedAttribute[bytes], chain_id: int, span: SafeSpan
+def _due_lapses(
+    nonce: InstrumentedAttribute[bytes],
+    chain_id: int,
+    span: SafeSpan,
+    now: datetime,
+    *,
+    of_quotes: bool = False,
 ) -> Select[*tuple[Any, ...]]:
+    """Of buys that were handed in, or of which one authorization was used; `of_quotes`: of the
+    others.
+    """
     row, proof, use = SponsoredBuyRow, SponsoredProof, SponsoredUse
+    is_used = exists().where(
+        use.chain_id == chain_id, use.nonce.in_([row.buy_nonce, row.fee_nonce])
+    )
+    is_buy = or_(row.accepted_at.is_not(None), is_used)
     query = select(nonce, row.buyer, row.created_at).where(
         row.chain_id == chain_id,
-        row.accepted_at.is_not(None),
+        ~is_buy if of_quotes else is_buy,
+        _is_due(nonce, now),
         row.valid_before.between(span.first_at, span.at),
         ~exists().where(
             use.chain_id == chain_id,

@@ -18,6 +18,7 @@ from core.db.engine import WriteSession
 from core.db.locks import LockClass, named
 from core.hexes import address_of, bytes_of, hex_of
 from core.money import UsdcE6
+from core.sponsored import proofs
 from core.sponsored.logs import AuthorizationLog
 from core.sponsored.proofs import dispute_of, is_proved
 from core.sponsored.rules import Heights, SeenUse, TransferFate, Use, Word, transfer_of
@@ -147,18 +148,23 @@ def requests_since(session: Session, account_id: int, since: datetime) -> list[t
 
 
 def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
-    """Drop at most `limit` quotes that nobody accepted and whose authorizations ended before that
-    second. How many went.
+    """Drop at most `limit` quotes that nobody accepted, whose authorizations ended before that second
+    and whose fee is proved never to have been taken. How many went.
     """
+    row = SponsoredBuyRow
     old = (
-        select(SponsoredBuyRow.id)
-        .where(SponsoredBuyRow.accepted_at.is_(None), SponsoredBuyRow.valid_before < ended_before)
+        select(row.id)
+        .where(
+            row.accepted_at.is_(None),
+            row.valid_before < ended_before,
+            proofs.is_proved_unused(row.chain_id, row.fee_nonce),
+        )
         .limit(limit)
     )
-    gone = delete(SponsoredBuyRow).where(
-        SponsoredBuyRow.id.in_(old), SponsoredBuyRow.accepted_at.is_(None)
-    )
-    return len(session.execute(gone.returning(SponsoredBuyRow.id)).all())
+    gone = delete(row).where(row.id.in_(old), row.accepted_at.is_(None))
+    dropped = session.execute(gone.returning(row.buy_nonce, row.fee_nonce)).all()
+    proofs.drop(session, [nonce for pair in dropped for nonce in pair])
+    return len(dropped)
 
 
 # What the chain says of them
@@ -221,7 +227,8 @@ def pledged_usdc_e6(session: Session, chain_id: int, buyer: str, now: int) -> Us
 
 
 def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> UsdcE6:
-    """Fees that a wallet paid without a purchase, less what its later buys use of them.
+    """Fees that a wallet paid without a purchase, handed in or not, less what its later buys use of
+    them.
 
     A buy uses its part unless its purchase is known to be dead for good.
     """
@@ -231,11 +238,13 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
     is_paid = and_(FEE.use == Use.PAID, FEE.number <= at.safe_number)
     paid = and_(is_dead, is_paid, _is_settled(FEE, SponsoredBuyRow.fee_nonce))
     owed = func.coalesce(func.sum(SponsoredBuyRow.fee_usdc_e6).filter(paid), 0)
-    used = func.coalesce(func.sum(SponsoredBuyRow.credit_usdc_e6).filter(~is_dead), 0)
+    is_accepted = SponsoredBuyRow.accepted_at.is_not(None)
+    uses_up = SponsoredBuyRow.credit_usdc_e6
+    used = func.coalesce(func.sum(uses_up).filter(and_(is_accepted, ~is_dead)), 0)
     query = _joined(select(owed - used)).where(
         SponsoredBuyRow.chain_id == chain_id,
         SponsoredBuyRow.buyer == bytes_of(buyer),
-        SponsoredBuyRow.accepted_at.is_not(None),
+        or_(is_accepted, FEE.use == Use.PAID),
     )
     return UsdcE6(max(0, int(session.scalar(query) or 0)))
 

@@ -251,6 +251,12 @@ NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
     ),
 }
 
+# the same state of a buy that was not handed in
+FEE_PAID_EARLY = (
+    "The fee was submitted before the buy was handed in. Hand in both signatures before the quote "
+    "expires, and the purchase is sent by itself; otherwise the fee is owed to the buyer."
+)
+
 
 # What it costs
 

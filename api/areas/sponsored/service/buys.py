@@ -44,6 +44,7 @@ from core.sponsored.rules import (
     BUY_GAS,
     BUYS_A_DAY,
     FAILURES_A_DAY,
+    FEE_PAID_EARLY,
     GOOD_S,
     LEAST_USDC_E6,
     MOST_USDC_E6,
@@ -54,6 +55,7 @@ from core.sponsored.rules import (
     BuyState,
     GasPrice,
     TransferFate,
+    Use,
     cost_wei,
     covered_wei,
     fee_after_credit,
@@ -127,7 +129,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
         )
     _require_plain(call, found.buyer)
     _require_sponsor(call, found.covers_wei)
-    _require_unused(call, found)
+    part = _part_left(call, caller, found)
     heights = queries.heights(call.db, call.deps.chain_id)
     if found.credit_usdc_e6 > queries.owed_usdc_e6(
         call.db, call.deps.chain_id, found.buyer, heights
@@ -137,11 +139,12 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
             "The fees owed to the buyer, which lowered this fee, were used by another buy meanwhile; "
             "prepare another.",
         )
-    total = UsdcE6(found.amount_usdc_e6 + found.fee_usdc_e6)
+    fee = found.fee_usdc_e6 if part is BuyPart.BOTH else 0
+    total = UsdcE6(found.amount_usdc_e6 + fee)
     _require_balance(call, found.buyer, total, pool.block_hash)
     queries.accept(call.db, found.id, command.purchase_signature, command.fee_signature, call.now)
     seen = _seen(call, caller, found.id)
-    sending.ask(call.db, seen.buy, BuyPart.BOTH, 1, call.now)
+    sending.ask(call.db, seen.buy, part, 1, call.now)
     return Answer(_state(call, seen), 202)
 
 
@@ -310,13 +313,26 @@ def _require_balance(call: Call, buyer: str, total: UsdcE6, at: str) -> None:
         )
 
 
-def _require_unused(call: Call, found: SponsoredBuy) -> None:
+def _part_left(call: Call, caller: AgentCaller, found: SponsoredBuy) -> BuyPart:
+    """What is to be sent: where somebody submitted the fee before, the purchase alone.
+
+    Errors: Refusal quote_expired, sponsor_unavailable.
+    """
     used = call.deps.chain.used_authorizations(found.buyer, [found.buy_nonce, found.fee_nonce])
-    if used:
-        raise Refusal(
-            "quote_expired",
-            "One of the two authorizations was used or cancelled already; prepare another.",
+    if not used:
+        return BuyPart.BOTH
+    fee = _seen(call, caller, found.id).fee
+    if used == {found.fee_nonce} and fee is None:
+        _refuse_sponsor(
+            "the fee was submitted alone a moment ago, and the record does not show yet what it paid; "
+            "hand both in again in a few seconds"
         )
+    if used == {found.fee_nonce} and fee is not None and fee.use is Use.PAID:
+        return BuyPart.PURCHASE
+    raise Refusal(
+        "quote_expired",
+        "One of the two authorizations was used or cancelled already; prepare another.",
+    )
 
 
 def _require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
@@ -410,9 +426,13 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     purchase, fee = seen.fates(heights)
     state, is_final = state_of(purchase, fee)
     request = None
-    if made.accepted_at is None:
+    step = NEXT_STEPS[state, is_final]
+    if made.accepted_at is None and seen.purchase is None and seen.fee is None:
         is_final = call.now >= made.expires_at
         state = BuyState.EXPIRED if is_final else BuyState.PREPARED
+        step = NEXT_STEPS[state, is_final]
+    elif made.accepted_at is None:
+        step = FEE_PAID_EARLY if state is BuyState.FEE_PAID else step
     else:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
@@ -427,7 +447,7 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
             _transfer("fee", made.fee_usdc_e6, made.treasury, fee),
         ],
         owed_usdc=usdc_text(made.fee_usdc_e6 if is_owed else 0),
-        next=NEXT_STEPS[state, is_final],
+        next=step,
         expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
     )

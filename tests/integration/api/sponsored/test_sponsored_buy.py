@@ -217,7 +217,7 @@ def test_hand_in__an_authorization_used_before__is_refused(
 ) -> None:
     quote = stage.prepared(agent)
     body = stage.signed(quote)
-    stage.submit_fee_alone(quote, body)
+    stage.submit_purchase_alone(quote, body, quote["salt"])
     assert refusal(stage.hand_in(agent, body)) == (409, "quote_expired")
 
 
