@@ -11,6 +11,7 @@ from sqlalchemy import text
 from core.sponsored import queries
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import SponsoredStage
+from tests.integration.api.sponsored.test_sponsored_attacks import by_the_stages_clock
 
 
 def fee_of(quote: dict[str, Any]) -> int:
@@ -86,6 +87,7 @@ def test_a_fee_submitted_early__that_the_record_never_saw_is_found_before_its_qu
     stage.work()
     stage.be_safe()
     assert count(stage, "sponsored_use") == 1
+    by_the_stages_clock(stage)
     stage.pass_time(301)  # what is older than a day is looked at every 5 minutes
     stage.be_safe()
     stage.processes[0].run()
