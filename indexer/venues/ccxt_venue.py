@@ -212,14 +212,28 @@ class CcxtVenue:
         if not self.capabilities.websocket:
             raise self._error(VenueErrorReason.REFUSED, "no websocket")
         symbol = await self._symbol(native_id)
-        while True:
-            found = await self._call(self._client.watch_order_book(symbol), WATCH_S)
-            yield self._understood(partial(self._book, native_id, found, None))
+        client = self._watching()
+        try:
+            while True:
+                watched = client.watch_order_book(symbol, self._quirks.watch_levels)
+                found = await self._call(watched, WATCH_S)
+                yield self._understood(partial(self._book, native_id, found, None))
+        finally:
+            await client.close()
 
     async def close(self) -> None:
         for client in (self._client, *self._others.values()):
             await client.close()
         await self._transport.close()
+
+    def _watching(self) -> Any:
+        """A client with a connection of its own: closing it is the one way that ends every
+        exchange's subscription, and what breaks it breaks no other call.
+        """
+        made = _client(
+            self.exchange, self._transport, self._now, self._quirks.options, None, self._is_paced
+        )
+        return made.set_markets_from_exchange(self._client)
 
     # --- calls
 
