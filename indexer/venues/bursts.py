@@ -312,7 +312,8 @@ class VenueBursts:
         reason = "ended"
         try:
             while True:
-                newest.book = await asyncio.wait_for(anext(stream), QUIET_S * self.second_s)
+                async with asyncio.timeout(QUIET_S * self.second_s):
+                    newest.book = await anext(stream)
                 newest.stands = True
                 await asyncio.sleep(WATCH_PAUSE_S * self.second_s)
         except StopAsyncIteration:
@@ -333,7 +334,8 @@ class VenueBursts:
         while failures < MOST_FAILURES:
             await self._polls.take(1)
             try:
-                newest.book = await asyncio.wait_for(self.venue.book(native_id, levels), CALL_S)
+                async with asyncio.timeout(CALL_S):
+                    newest.book = await self.venue.book(native_id, levels)
                 failures = 0
             except (VenueError, TimeoutError) as error:
                 failures += 1
@@ -363,6 +365,7 @@ def _name(error: BaseException) -> str:
 
 async def _rest(ended: asyncio.Event, seconds: float) -> None:
     try:
-        await asyncio.wait_for(ended.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await ended.wait()
     except TimeoutError:
         return
