@@ -101,7 +101,7 @@ class VenueScan:
         store: ScanStore,
         now: Callable[[], datetime],
         targets: Callable[[], Collection[int]],
-        on_book: Callable[[ScannedListing, Book, float, str], None] = lambda *_: None,
+        on_book: Callable[[ScannedListing, Book, float, str, float | None], None] = lambda *_: None,
         on_look: Callable[[BurstLook], None] = lambda _: None,
     ) -> None:
         self.venue, self.exchange = venue, venue.exchange
@@ -243,7 +243,8 @@ class VenueScan:
                 state.lags_s.append((written_at - book.at).total_seconds())
             listing = self._listings[book.native_id]
             rate = beside.rates[listing.quote]
-            self._on_book(listing, book, rate.usd_per_quote, rate.source)
+            fee_bps = self.venue.taker_fee_bps(book.native_id)
+            self._on_book(listing, book, rate.usd_per_quote, rate.source, fee_bps)
             self._on_look(
                 BurstLook(
                     native_id=book.native_id,

@@ -130,9 +130,8 @@ def captures(
         for one in looks:
             made.look(one)
         await asyncio.sleep((20 if beats is None else beats) * SECOND_S)
-        async with asyncio.timeout(20):
-            while beats is None and made._running:
-                await asyncio.sleep(0.01)
+        if beats is None and made._tasks:
+            await asyncio.wait(set(made._tasks), timeout=20)
         ended.set()
         await running
 
